@@ -1,0 +1,1 @@
+"""Orchestration: runs the stages through DVC, on a schedule or on demand."""

@@ -1,0 +1,1 @@
+"""The library: text, data, models, search, training, evaluation. It knows no orchestrator."""

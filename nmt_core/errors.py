@@ -1,0 +1,53 @@
+"""Everything a user can cause and should understand from one sentence.
+
+::
+
+    NmtError
+    ├── ConfigError       a parameter is unknown, missing or of the wrong type
+    ├── CorpusError       text that cannot be trusted: undecodable, misaligned, empty
+    ├── DownloadError     a file could not be fetched, or is not what was promised
+    ├── TokenizerError    a tokenizer cannot be trained or loaded
+    ├── ShardError        a data shard is missing or altered
+    ├── CheckpointError   no checkpoint can be read, or it belongs to another training
+    ├── TrainingError     training cannot go on, such as after a loss that is not a number
+    └── BundleError       an exported model is incomplete or altered
+
+Each message says what is wrong, what was got and what to do. A wrong argument inside the program is
+a ``ValueError``; what only we can break is an ``assert``.
+"""
+
+
+class NmtError(Exception):
+    """Base of all errors that are told to the user without a traceback."""
+
+
+class ConfigError(NmtError):
+    """A parameter is unknown, missing or of the wrong type."""
+
+
+class CorpusError(NmtError):
+    """Text cannot be trusted: undecodable, misaligned or empty."""
+
+
+class DownloadError(NmtError):
+    """A file could not be fetched, or is not what was promised."""
+
+
+class TokenizerError(NmtError):
+    """A tokenizer cannot be trained or loaded."""
+
+
+class ShardError(NmtError):
+    """A data shard is missing or altered."""
+
+
+class CheckpointError(NmtError):
+    """No checkpoint can be read, or it belongs to another training."""
+
+
+class TrainingError(NmtError):
+    """Training cannot go on."""
+
+
+class BundleError(NmtError):
+    """An exported model is incomplete or altered."""

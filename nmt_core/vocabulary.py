@@ -1,0 +1,73 @@
+"""The tokens a model knows and their numbers; the first four are reserved.
+
+A vocabulary is kept as text, one token a line, so that a person can read it and a diff can show it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from nmt_core import files
+from nmt_core.errors import TokenizerError
+
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
+PAD, BOS, EOS, UNK = range(len(SPECIALS))
+
+
+class Vocabulary:
+    """A fixed list of tokens, numbered from 0.
+
+    Raises:
+        TokenizerError: if the reserved tokens are not first, or a token stands twice.
+    """
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        if tuple(tokens[: len(SPECIALS)]) != SPECIALS:
+            raise TokenizerError(
+                f"a vocabulary must begin with {' '.join(SPECIALS)}, got {' '.join(tokens[:4])!r}; "
+                f"run the vocabulary stage again"
+            )
+        self.tokens = tuple(tokens)
+        self._ids = {token: number for number, token in enumerate(tokens)}
+        if len(self._ids) != len(self.tokens):
+            [(twice, count)] = Counter(tokens).most_common(1)
+            raise TokenizerError(f"the token {twice!r} stands {count} times in a vocabulary")
+
+    @classmethod
+    def most_frequent(
+        cls, counts: Mapping[str, int], *, max_size: int | None = None, min_count: int = 1
+    ) -> "Vocabulary":
+        """Number the tokens from the most frequent on; ties go by the alphabet.
+
+        Args:
+            counts: occurrences per token.
+            max_size: tokens to keep, the reserved ones not counted; None keeps all.
+            min_count: occurrences below which a token is left out.
+        """
+        kept = [token for token, count in counts.items() if count >= min_count]
+        kept = [token for token in kept if token not in SPECIALS]
+        kept.sort(key=lambda token: (-counts[token], token))
+        return cls([*SPECIALS, *kept[:max_size]])
+
+    @classmethod
+    def load(cls, path: Path) -> "Vocabulary":
+        """Read a vocabulary, one token a line."""
+        return cls(list(files.read_lines(path)))
+
+    def save(self, path: Path) -> None:
+        """Write the vocabulary, one token a line."""
+        files.write_lines(path, self.tokens)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: str) -> bool:
+        return token in self._ids
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """Return the number of every token; an unknown one is UNK."""
+        return [self._ids.get(token, UNK) for token in tokens]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Return the token of every number, but none for PAD, BOS and EOS."""
+        return [self.tokens[number] for number in ids if number not in (PAD, BOS, EOS)]

@@ -1,0 +1,32 @@
+"""Every path of the project, once, relative to the top of the checkout."""
+
+from pathlib import Path
+
+PARAMS = Path("params.yaml")
+PIPELINE = Path("dvc.yaml")
+LOCK = Path("dvc.lock")
+
+DOWNLOADS = Path("downloads")
+"""What was fetched, by content; no output of DVC, so that a broken transfer can be resumed."""
+
+CORPUS = Path("data/corpus")
+VECTORS = Path("data/vectors")
+TOKENIZER = Path("data/tokenizer")
+TOKENIZED = Path("data/tokenized")
+VOCABULARY = Path("data/vocabulary")
+EMBEDDINGS = Path("data/embeddings")
+SHARDS = Path("data/shards")
+
+TRAINED = Path("models/trained")
+EXPORT = Path("models/export")
+
+CHECKPOINTS = Path("checkpoints")
+"""What training needs to continue, by fingerprint; no output of DVC, which would delete it."""
+
+METRICS = Path("metrics")
+REPORTS = Path("reports")
+RUNS = Path("runs")
+"""Journals of what was sent to MLflow; no output of DVC."""
+
+SPLITS = ("train", "validation", "test")
+SIDES = ("source", "target")
