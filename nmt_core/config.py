@@ -48,7 +48,7 @@ def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settin
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
 
 
-def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:  # noqa: ANN401
+def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
     names, owner = _follow(kind, values, problem["loc"])
     place = ".".join([at, *names])
     got = problem["input"]
@@ -78,7 +78,7 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
 def _follow(
     kind: type[Config],
     values: Any,
-    location: tuple[str | int, ...],  # noqa: ANN401
+    location: tuple[str | int, ...],
 ) -> tuple[list[str], type[Config]]:
     """Return the keys a user wrote on the way to ``location``, and the type that owns the last.
 
@@ -100,14 +100,14 @@ def _follow(
     return names, owner
 
 
-def _item(values: Any, part: str | int) -> Any:  # noqa: ANN401
+def _item(values: Any, part: str | int) -> Any:
     try:
         return values[part]
     except (KeyError, IndexError, TypeError):
         return None
 
 
-def _configs(annotation: Any) -> Iterator[type[Config]]:  # noqa: ANN401
+def _configs(annotation: Any) -> Iterator[type[Config]]:
     if isinstance(annotation, type) and issubclass(annotation, Config):
         yield annotation
     for option in get_args(annotation):

@@ -69,12 +69,12 @@ def read_lines(path: Path) -> Iterator[str]:
             yield line.removesuffix("\n")
 
 
-def write_json(path: Path, value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
+def write_json(path: Path, value: Any) -> None:
     """Write ``value`` as JSON that a person can read and two runs write alike."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def read_json(path: Path) -> Any:
     """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 

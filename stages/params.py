@@ -51,7 +51,7 @@ def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
     return sections
 
 
-def build(kind: type[Section], values: Any, *, at: str, path: Path) -> Section:  # noqa: ANN401
+def build(kind: type[Section], values: Any, *, at: str, path: Path) -> Section:
     """Build one section, with the file's name before each problem."""
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: {at} must be a mapping, got {values!r}")
