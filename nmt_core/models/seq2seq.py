@@ -1,0 +1,98 @@
+"""The contract every architecture fulfils, so that one search and one trainer serve them all.
+
+A model encodes source sentences once into a :class:`Memory` and then reads target tokens, one or
+many at a time, carrying a :class:`State`. Teacher forcing and one-token steps are the same call.
+
+Dimension letters, used across ``nmt_core``:
+    B sentences     S source length    T target length    V target vocabulary
+    D model width   H attention heads  d width per head   K beam size (hypotheses per sentence)
+    R rows of a state; ``R = B * K``, and row ``r`` belongs to sentence ``r // K``
+
+Padding masks are boolean and True where a position is padding.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+MemoryT = TypeVar("MemoryT", bound="Memory")
+StateT = TypeVar("StateT", bound="State")
+
+
+class Rows:
+    """Named tensors that all have their rows on axis 0; frozen, never written in place.
+
+    Subclasses are frozen dataclasses of tensors, nested tuples of tensors, and plain numbers.
+    """
+
+    def select(self: "RowsT", rows: Int[Tensor, " N"]) -> "RowsT":
+        """Return the given rows; they may repeat, move or be left out."""
+        assert is_dataclass(self)
+        return replace(self, **{f.name: _select(getattr(self, f.name), rows) for f in fields(self)})
+
+
+RowsT = TypeVar("RowsT", bound=Rows)
+
+
+class Memory(Rows):
+    """What belongs to a sentence: the encoded source. All its hypotheses share it, uncopied."""
+
+
+class State(Rows):
+    """What belongs to a hypothesis: what the decoder remembers of the target so far."""
+
+
+def _select(value: Any, rows: Tensor) -> Any:
+    if isinstance(value, Tensor):
+        return value.index_select(0, rows)
+    if isinstance(value, tuple):
+        return tuple(_select(item, rows) for item in value)
+    return value
+
+
+class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
+    """Scores target sequences given source sequences."""
+
+    @abstractmethod
+    def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> MemoryT:
+        """Read the source sentences."""
+
+    @abstractmethod
+    def start(self, memory: MemoryT, beams: int = 1) -> StateT:
+        """Return the state before the first target token, of ``beams`` rows per sentence."""
+
+    @abstractmethod
+    def decode(
+        self, tokens: Int[Tensor, "R T"], memory: MemoryT, state: StateT
+    ) -> tuple[Float[Tensor, "R T D"], StateT]:
+        """Read the next target tokens of every row; return what to predict from, and the new state.
+
+        ``R`` is a whole multiple of the sentences in ``memory``; see the letters above.
+        """
+
+    @abstractmethod
+    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        """Return the logits of the next token."""
+
+    @abstractmethod
+    def attention(
+        self, tokens: Int[Tensor, "B T"], memory: MemoryT
+    ) -> Float[Tensor, "B T S"] | None:
+        """Return how much each target position looks at each source position, or None.
+
+        The rows sum to one over the source; several heads are averaged.
+        """
+
+    def forward(
+        self,
+        source: Int[Tensor, "B S"],
+        source_padding: Bool[Tensor, "B S"],
+        target_input: Int[Tensor, "B T"],
+    ) -> Float[Tensor, "B T V"]:
+        """Return the logits of every next token at once (teacher forcing)."""
+        memory = self.encode(source, source_padding)
+        hidden, _ = self.decode(target_input, memory, self.start(memory))
+        return self.project(hidden)

@@ -1,0 +1,18 @@
+"""Lines to tokens and back. What a tokenizer cannot bring back it must not pretend to."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+
+class Tokenizer(Protocol):
+    """Cuts lines into tokens and joins tokens to lines."""
+
+    def encode(self, line: str) -> list[str]:
+        """Return the tokens of one line; none holds a space."""
+
+    def decode(self, tokens: Sequence[str]) -> str:
+        """Return the line that the tokens make."""
+
+    def save(self, folder: Path) -> None:
+        """Write ``tokenizer.json`` and whatever else :func:`load_tokenizer` needs."""
