@@ -1,0 +1,50 @@
+"""Architectures: each a file, a config and a line here."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nmt_core import config
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.transformer import Transformer, TransformerConfig
+
+ModelConfig = TransformerConfig
+"""The settings of any architecture, told apart by ``architecture``."""
+
+ARCHITECTURES = {TransformerConfig: Transformer}
+
+
+def build_model(
+    model: ModelConfig,
+    *,
+    source_size: int,
+    target_size: int,
+    pretrained: Pretrained | None = None,
+) -> Seq2Seq[Any, Any]:
+    """Return a freshly initialised model; torch's generator decides its weights."""
+    architecture = ARCHITECTURES[type(model)]
+    return architecture(
+        model, source_size=source_size, target_size=target_size, pretrained=pretrained
+    )
+
+
+def read_model_config(values: Mapping[str, Any]) -> ModelConfig:
+    """Build the settings of a model from JSON, as saved beside its weights.
+
+    Raises:
+        ConfigError: if a key is unknown, missing or of the wrong type.
+    """
+    return config.build(ModelConfig, values, at="model")
+
+
+__all__ = [
+    "ARCHITECTURES",
+    "Memory",
+    "ModelConfig",
+    "Pretrained",
+    "Seq2Seq",
+    "State",
+    "Transformer",
+    "TransformerConfig",
+    "build_model",
+    "read_model_config",
+]

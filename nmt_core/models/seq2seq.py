@@ -12,7 +12,7 @@ Padding masks are boolean and True where a position is padding.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from jaxtyping import Bool, Float, Int
@@ -51,6 +51,15 @@ def _select(value: Any, rows: Tensor) -> Any:
     if isinstance(value, tuple):
         return tuple(_select(item, rows) for item in value)
     return value
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """Vectors that a model starts from."""
+
+    source: Tensor  # (source vocabulary, D)
+    target: Tensor  # (target vocabulary, D)
+    frozen: bool  # whether they stay as they are
 
 
 class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):

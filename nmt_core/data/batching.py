@@ -1,0 +1,134 @@
+"""Group sentence pairs of similar length so that a batch holds many tokens and little padding.
+
+Batches are a function of the lengths, a seed and the epoch alone, so a resumed run sees the batches
+that the interrupted one would have seen.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Literal
+
+import numpy as np
+from jaxtyping import Int
+from pydantic import Field
+
+from nmt_core.config import Config
+from nmt_core.random import generator
+
+Lengths = Int[np.ndarray, "pairs 2"]
+"""Source and target length of every pair, in tokens."""
+
+Batches = list[Int[np.ndarray, " rows"]]
+"""Pair numbers, batch by batch."""
+
+
+class TokenBatching(Config):
+    """Batches of about as many padded tokens each, from pairs sorted by length."""
+
+    kind: Literal["tokens"] = "tokens"
+    max_tokens: int = Field(1024, ge=1)
+    """Padded tokens per batch on the longer side: rows times the longest sentence with its end."""
+    pool_batches: int = Field(200, ge=1)
+    """Batches' worth of pairs sorted together; more waste less padding, fewer shuffle better."""
+
+
+class BucketBatching(Config):
+    """Batches of equally many sentences, bucketed by source length: the article's way."""
+
+    kind: Literal["buckets"] = "buckets"
+    batch_size: int = Field(8, ge=1)
+    """Sentence pairs per batch."""
+    boundaries: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    """Source lengths, in tokens, at which a new bucket begins."""
+    shuffle_pairs: int = Field(1000, ge=1)
+    """Pairs in the buffer from which the next pair is drawn."""
+
+
+BatchingConfig = Annotated[TokenBatching | BucketBatching, Field(discriminator="kind")]
+
+
+def batches_of_epoch(
+    lengths: Lengths, config: TokenBatching | BucketBatching, *, seed: int, epoch: int
+) -> Batches:
+    """Return the batches of one epoch, in the order of training; every pair is in exactly one.
+
+    A pair longer than ``max_tokens`` is a batch of its own.
+    """
+    if isinstance(config, BucketBatching):
+        return list(_buckets(lengths, config, seed=seed, epoch=epoch))
+    draw = generator(seed, "batches", epoch)
+    order = draw.permutation(len(lengths))
+    pool = _pool_size(lengths, config)
+    batches = [
+        batch
+        for start in range(0, len(order), pool)
+        for batch in _fill(_snake(lengths, order[start : start + pool]), lengths, config.max_tokens)
+    ]
+    return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
+    """Return batches for validation: sorted by length, never shuffled."""
+    return list(_fill(_snake(lengths, np.arange(len(lengths))), lengths, max_tokens))
+
+
+def _pool_size(lengths: Lengths, config: TokenBatching) -> int:
+    mean = max(1.0, float(lengths.max(axis=1).mean())) if len(lengths) else 1.0
+    return max(1, int(config.pool_batches * config.max_tokens / mean))
+
+
+def _snake(lengths: Lengths, numbers: Int[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Sort by source length in steps of two; within a step by target length, up and down in turn.
+
+    Neighbours are then close on both sides, also where one step meets the next.
+    """
+    source, target = lengths[numbers, 0], lengths[numbers, 1]
+    step = source // 2
+    turned = np.where(step % 2 == 0, target, -target)
+    return numbers[np.lexsort((turned, step))]
+
+
+def _fill(
+    numbers: Int[np.ndarray, " n"], lengths: Lengths, max_tokens: int
+) -> Iterator[Int[np.ndarray, " rows"]]:
+    ends = lengths[numbers].max(axis=1) + 1 if len(numbers) else np.zeros(0, dtype=np.int64)
+    first, longest = 0, 0
+    for number, length in enumerate(ends.tolist()):
+        longest = max(longest, length)
+        if number > first and longest * (number - first + 1) > max_tokens:
+            yield numbers[first:number]
+            first, longest = number, length
+    if first < len(numbers):
+        yield numbers[first:]
+
+
+def _buckets(
+    lengths: Lengths, config: BucketBatching, *, seed: int, epoch: int
+) -> Iterator[Int[np.ndarray, " rows"]]:
+    draw = generator(seed, "buckets", epoch)
+    sides = np.searchsorted(config.boundaries, lengths[:, 0], side="right")
+    buckets: dict[int, list[int]] = {}
+    for number in _through_buffer(len(lengths), config.shuffle_pairs, draw.integers):
+        bucket = buckets.setdefault(int(sides[number]), [])
+        bucket.append(number)
+        if len(bucket) == config.batch_size:
+            yield np.array(bucket)
+            bucket.clear()
+    for bucket in buckets.values():
+        if bucket:
+            yield np.array(bucket)
+
+
+def _through_buffer(count: int, size: int, draw: Callable[[int], np.integer]) -> Iterator[int]:
+    """Yield 0 to ``count`` - 1 shuffled through a buffer, as the article's input pipeline does."""
+    buffer: list[int] = []
+    for number in range(count):
+        if len(buffer) < size:
+            buffer.append(number)
+            continue
+        place = int(draw(size))
+        yield buffer[place]
+        buffer[place] = number
+    while buffer:
+        place = int(draw(len(buffer)))
+        buffer[place], buffer[-1] = buffer[-1], buffer[place]
+        yield buffer.pop()

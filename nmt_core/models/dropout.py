@@ -1,0 +1,37 @@
+"""Dropout (Srivastava et al. 2014), from random bytes.
+
+A keep-or-drop decision needs few random bits, so eight decisions are cut from one 64-bit draw. The
+probability is rounded to 1/256 and the survivors are scaled by what was really kept, which leaves
+the mean exact. On a CPU this costs a tenth of a draw per element.
+"""
+
+import torch
+from torch import Tensor
+
+_LEVELS = 256
+_BYTES = 8
+
+
+def dropout(x: Tensor, probability: float, *, training: bool, over_time: bool = True) -> Tensor:
+    """Return ``x`` with elements dropped and the others scaled up.
+
+    Args:
+        x: any tensor; with ``over_time`` false, (B, T, D).
+        probability: of an element being dropped.
+        training: nothing is dropped otherwise.
+        over_time: draw for every position; False draws one mask per sentence for all positions
+            (the articles' ``noise_shape=[B, 1, E]``).
+    """
+    level = round(probability * _LEVELS)
+    if not training or level == 0:
+        return x
+    shape = x.shape if over_time else (x.size(0), 1, x.size(2))
+    keep = _keep(shape, level, x.device).to(x.dtype)
+    return x * keep.mul_(_LEVELS / (_LEVELS - level))
+
+
+def _keep(shape: tuple[int, ...], level: int, device: torch.device) -> Tensor:
+    count = torch.Size(shape).numel()
+    words = torch.empty(-(-count // _BYTES), dtype=torch.int64, device=device)
+    words.random_(torch.iinfo(torch.int64).min, None)
+    return (words.view(torch.uint8)[:count] >= level).view(shape)

@@ -1,0 +1,93 @@
+"""Words and positions as vectors.
+
+The default follows Vaswani et al. 2017, sections 3.4 and 3.5: rows drawn from N(0, 1 / D), scaled
+by sqrt(D), plus sinusoids. Large rows matter: with rows of Xavier's size, positions drown the words
+at first and training starts slowly.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from nmt_core.vocabulary import PAD
+
+
+def embedding_table(size: int, width: int) -> nn.Embedding:
+    """Return a table of rows drawn from N(0, 1 / D), with a zero row for padding."""
+    table = nn.Embedding(size, width)
+    nn.init.normal_(table.weight, std=width**-0.5)
+    nn.init.zeros_(table.weight[PAD])
+    return table
+
+
+def pretrained_table(weight: Float[Tensor, "V D"], *, frozen: bool) -> nn.Embedding:
+    """Return a table of given rows; ``frozen`` rows get no gradient."""
+    return nn.Embedding.from_pretrained(weight.clone(), freeze=frozen)
+
+
+def sinusoids(positions: int, width: int) -> Float[Tensor, "positions width"]:
+    """Return sine on even and cosine on odd features (Vaswani et al. 2017, section 3.5)."""
+    position = torch.arange(positions, dtype=torch.float64)[:, None]
+    even = torch.arange(0, width, 2, dtype=torch.float64)
+    angle = position * torch.exp(even * (-math.log(10_000) / width))
+    signal = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+    return signal[:, :width].float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds sinusoids to words, for sentences of any length.
+
+    Args:
+        width: D.
+        trained_scale: multiply the sinusoids by a trained scalar, 1 at first (the article's gamma).
+    """
+
+    table: Tensor
+
+    def __init__(self, width: int, *, trained_scale: bool) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(())) if trained_scale else None
+        self.register_buffer("table", sinusoids(256, width), persistent=False)
+
+    def forward(self, words: Float[Tensor, "R T D"], first: int) -> Float[Tensor, "R T D"]:
+        """Return words plus positions ``first``, ``first + 1``, and so on."""
+        end = first + words.size(1)
+        if end > len(self.table):
+            self.table = sinusoids(2 * end, words.size(2)).to(self.table)
+        signal = self.table[first:end]
+        return words + (signal if self.scale is None else self.scale * signal)
+
+
+class LearnedPositions(nn.Module):
+    """Adds a trained vector per position; positions past the last share its vector."""
+
+    def __init__(self, width: int, positions: int) -> None:
+        super().__init__()
+        self.table = embedding_table(positions, width)
+
+    def forward(self, words: Float[Tensor, "R T D"], first: int) -> Float[Tensor, "R T D"]:
+        """Return words plus positions ``first``, ``first + 1``, and so on."""
+        position = torch.arange(first, first + words.size(1), device=words.device)
+        return words + self.table(position.clamp(max=self.table.num_embeddings - 1))
+
+
+class Embedding(nn.Module):
+    """Words of one language at their positions.
+
+    Args:
+        table: a row per word.
+        positions: what is added.
+        scale: factor of the words' rows.
+    """
+
+    def __init__(self, table: nn.Embedding, positions: nn.Module, *, scale: float) -> None:
+        super().__init__()
+        self.table = table
+        self.positions = positions
+        self.scale = scale
+
+    def forward(self, tokens: Int[Tensor, "R T"], first: int = 0) -> Float[Tensor, "R T D"]:
+        """Return the vectors of tokens at positions ``first``, ``first + 1``, and so on."""
+        return self.positions(self.table(tokens) * self.scale, first)

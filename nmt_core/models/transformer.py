@@ -1,0 +1,355 @@
+"""The Transformer (Vaswani et al. 2017), as published, pre-norm, and as the article builds it.
+
+The default normalises before each sub-layer (Xiong et al. 2020) and ties the embeddings of both
+languages and the output (Press and Wolf 2017), for which they must share a vocabulary. The
+article's variant (``norm="article"``) normalises a layer's input and the sum after every residual.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from typing_extensions import override
+
+from nmt_core.config import Config
+from nmt_core.models.attention import KeyValue, MultiHeadAttention
+from nmt_core.models.dropout import dropout
+from nmt_core.models.embedding import (
+    Embedding,
+    LearnedPositions,
+    SinusoidalPositions,
+    embedding_table,
+    pretrained_table,
+)
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "leaky_relu": F.leaky_relu,
+}
+
+
+class TransformerConfig(Config):
+    """The shape of a Transformer."""
+
+    architecture: Literal["transformer"] = "transformer"
+    width: int = Field(256, ge=1)
+    """Features per position, D; pretrained vectors must have this many dimensions."""
+    heads: int = Field(4, ge=1)
+    """Attention heads, H."""
+    head_width: int | None = Field(None, ge=1)
+    """Features per head, d; null divides the width evenly over the heads."""
+    encoder_layers: int = Field(3, ge=1)
+    """Layers that read the source."""
+    decoder_layers: int = Field(3, ge=1)
+    """Layers that write the target."""
+    feed_forward_width: int = Field(1024, ge=1)
+    """Features inside the dense block of a layer."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Probability of dropping a feature of a sub-layer's output, or of a dense block's inside."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Probability of dropping an attention weight."""
+    dropout_over_time: bool = True
+    """Draw dropout for every position; false draws one mask per sentence, as the article does."""
+    norm: Literal["pre", "post", "article"] = "pre"
+    """Where layers are normalised: before sub-layers, after residuals, or as the article does."""
+    norm_scale: bool = True
+    """Whether normalisation has a trained scale beside its trained shift."""
+    projection_bias: bool = True
+    """Whether queries, keys and values have a bias."""
+    activation: Literal["relu", "gelu", "leaky_relu"] = "relu"
+    """Activation inside the dense block."""
+    activate_output: bool = False
+    """Apply the activation to the dense block's second layer too, as the article does."""
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """How positions are told apart."""
+    max_positions: int = Field(1024, ge=1)
+    """Learned positions only: how many there are, in tokens."""
+    position_scale: Literal["fixed", "trained"] = "fixed"
+    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
+    tie: Literal["none", "output", "all"] = "all"
+    """Share the target embedding with the output, or with the output and the source embedding."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TransformerConfig":
+        if self.head_width is None and self.width % self.heads:
+            raise ValueError(
+                f"width {self.width} does not split over {self.heads} heads (remainder "
+                f"{self.width % self.heads}); choose heads that divide width, or set head_width"
+            )
+        if self.positions == "learned" and self.position_scale == "trained":
+            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
+        return self
+
+
+@dataclass(frozen=True)
+class TransformerMemory(Memory):
+    """The encoded source as every decoder layer sees it."""
+
+    layers: tuple[KeyValue, ...]  # per decoder layer, keys and values, (B, H, S, d) each
+    blocked: Tensor  # (B, 1, 1, S), True at padding
+
+
+@dataclass(frozen=True)
+class TransformerState(State):
+    """Keys and values of the target so far."""
+
+    layers: tuple[KeyValue, ...]  # per decoder layer, (R, H, t, d) each; empty at the start
+    position: int
+
+
+class Sublayer(nn.Module):
+    """A residual connection with its normalisation and dropout.
+
+    The one place where the three meet: ``after(x + dropout(block(before(x))))``.
+    """
+
+    def __init__(self, config: TransformerConfig, *, first: bool = False) -> None:
+        super().__init__()
+        before = config.norm == "pre" or (config.norm == "article" and first)
+        self.before = layer_norm(config) if before else nn.Identity()
+        self.after = nn.Identity() if config.norm == "pre" else layer_norm(config)
+        self.drop = config.dropout
+        self.over_time = config.dropout_over_time
+
+    def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return ``x`` with what ``block`` adds to it."""
+        y = block(self.before(x))
+        y = dropout(y, self.drop, training=self.training, over_time=self.over_time)
+        return self.after(x + y)
+
+
+class FeedForward(nn.Module):
+    """Two dense layers, the same at every position (section 3.3)."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.width, config.feed_forward_width)
+        self.outer = nn.Linear(config.feed_forward_width, config.width)
+        self.activation = config.activation
+        self.activate_output = config.activate_output
+        self.drop = config.dropout
+        self.over_time = config.dropout_over_time
+
+    def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
+        """Transform every position by itself."""
+        activate = ACTIVATIONS[self.activation]
+        x = activate(self.inner(x))
+        x = dropout(x, self.drop, training=self.training, over_time=self.over_time)
+        x = self.outer(x)
+        return activate(x) if self.activate_output else x
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a dense block."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.attention = attention(config)
+        self.feed_forward = FeedForward(config)
+        self.attend = Sublayer(config, first=True)
+        self.transform = Sublayer(config)
+
+    def forward(self, x: Tensor, blocked: Tensor) -> Tensor:
+        """Read (B, S, D); ``blocked`` is (B, 1, 1, S)."""
+        x = self.attend(x, lambda y: self.attention(y, self.attention.project(y), blocked))
+        return self.transform(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, attention to the source, then a dense block."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.self_attention = attention(config)
+        self.cross_attention = attention(config)
+        self.feed_forward = FeedForward(config)
+        self.attend_self = Sublayer(config, first=True)
+        self.attend_source = Sublayer(config)
+        self.transform = Sublayer(config)
+
+    def forward(
+        self, x: Tensor, source: KeyValue, blocked: Tensor, past: KeyValue | None
+    ) -> tuple[Tensor, KeyValue]:
+        """Read (R, T, D) after ``past``; return the same shape and the past with it."""
+        x, present = self.look_back(x, past)
+        x = self.attend_source(x, lambda y: self.cross_attention(y, source, blocked))
+        return self.transform(x, self.feed_forward), present
+
+    def look_back(self, x: Tensor, past: KeyValue | None) -> tuple[Tensor, KeyValue]:
+        """Attend to the target so far; the first half of :meth:`forward`."""
+        present: list[KeyValue] = []
+
+        def attend(y: Tensor) -> Tensor:
+            keys, values = self.self_attention.project(y)
+            if past is not None:
+                keys = torch.cat([past[0], keys], dim=2)
+                values = torch.cat([past[1], values], dim=2)
+            present.append((keys, values))
+            future = causal_block(y.size(1), keys.size(2), y.device)
+            return self.self_attention(y, (keys, values), future)
+
+        return self.attend_self(x, attend), present[0]
+
+
+class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
+    """Attention is all you need.
+
+    Args:
+        config: the shape.
+        source_size: source vocabulary, in tokens.
+        target_size: target vocabulary, in tokens, V.
+        pretrained: vectors to start from, per side.
+
+    Raises:
+        ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
+    """
+
+    def __init__(
+        self,
+        config: TransformerConfig,
+        *,
+        source_size: int,
+        target_size: int,
+        pretrained: Pretrained | None = None,
+    ) -> None:
+        super().__init__()
+        self.source_embedding = embedding(config, source_size, pretrained, "source")
+        self.target_embedding = embedding(config, target_size, pretrained, "target")
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.encoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
+        self.decoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
+        self.output = nn.Linear(config.width, target_size, bias=config.tie == "none")
+        self.drop = config.dropout
+        self.over_time = config.dropout_over_time
+        for module in [*self.encoder.modules(), *self.decoder.modules(), self.output]:
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        self._tie(config, source_size, target_size)
+
+    @override
+    def encode(
+        self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
+    ) -> TransformerMemory:
+        blocked = source_padding[:, None, None]
+        x = self._drop(self.source_embedding(source))
+        for layer in self.encoder:
+            x = layer(x, blocked)
+        memory = self.encoder_norm(x)
+        layers = tuple(layer.cross_attention.project(memory) for layer in self._decoder())
+        return TransformerMemory(layers, blocked)
+
+    @override
+    def start(self, memory: TransformerMemory, beams: int = 1) -> TransformerState:
+        return TransformerState((), position=0)
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], memory: TransformerMemory, state: TransformerState
+    ) -> tuple[Float[Tensor, "R T D"], TransformerState]:
+        x = self._drop(self.target_embedding(tokens, state.position))
+        past = state.layers or (None,) * len(self.decoder)
+        present = []
+        for layer, source, layer_past in zip(self.decoder, memory.layers, past, strict=True):
+            x, layer_present = layer(x, source, memory.blocked, layer_past)
+            present.append(layer_present)
+        return self.decoder_norm(x), TransformerState(
+            tuple(present), state.position + tokens.size(1)
+        )
+
+    @override
+    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        return self.output(hidden)
+
+    @override
+    def attention(
+        self, tokens: Int[Tensor, "B T"], memory: TransformerMemory
+    ) -> Float[Tensor, "B T S"]:
+        """See the contract; the last decoder layer but one aligns best, where there are two."""
+        x = self._drop(self.target_embedding(tokens))
+        aligning = max(0, len(self.decoder) - 2)
+        layers = list(zip(self._decoder(), memory.layers, strict=True))
+        for layer, source in layers[:aligning]:
+            x, _ = layer(x, source, memory.blocked, None)
+        layer, source = layers[aligning]
+        x, _ = layer.look_back(x, None)
+        return layer.cross_attention.weights(layer.attend_source.before(x), source, memory.blocked)
+
+    def _decoder(self) -> list[DecoderLayer]:
+        return cast("list[DecoderLayer]", list(self.decoder))
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.drop, training=self.training, over_time=self.over_time)
+
+    def _tie(self, config: TransformerConfig, source_size: int, target_size: int) -> None:
+        if config.tie == "none":
+            return
+        self.output.weight = self.target_embedding.table.weight
+        if config.tie == "all":
+            if source_size != target_size:
+                raise ValueError(
+                    f"tie 'all' needs one vocabulary for both languages, got {source_size} source "
+                    f"and {target_size} target tokens; use a joint vocabulary or tie 'output'"
+                )
+            self.source_embedding.table.weight = self.target_embedding.table.weight
+
+
+def embedding(
+    config: TransformerConfig, size: int, pretrained: Pretrained | None, side: str
+) -> Embedding:
+    """Return the embedding of one language."""
+    positions = (
+        LearnedPositions(config.width, config.max_positions)
+        if config.positions == "learned"
+        else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
+    )
+    scale = config.width**0.5 if config.scale_embeddings else 1.0
+    if pretrained is None:
+        return Embedding(embedding_table(size, config.width), positions, scale=scale)
+    weight = pretrained.source if side == "source" else pretrained.target
+    if weight.shape != (size, config.width):
+        raise ValueError(
+            f"the {side} vectors are {weight.size(0)} x {weight.size(1)}, but the model needs "
+            f"{size} x {config.width}; set width to the vectors' dimensions"
+        )
+    if config.tie != "none":
+        raise ValueError("pretrained vectors cannot be tied; set tie to 'none'")
+    table = pretrained_table(weight, frozen=pretrained.frozen)
+    return Embedding(table, positions, scale=scale)
+
+
+def attention(config: TransformerConfig) -> MultiHeadAttention:
+    """Return an attention block of the configured shape."""
+    return MultiHeadAttention(
+        config.width,
+        config.heads,
+        config.head_width or config.width // config.heads,
+        bias=config.projection_bias,
+        drop=config.attention_dropout,
+    )
+
+
+def layer_norm(config: TransformerConfig) -> nn.LayerNorm:
+    """Return a normalisation over features, with or without a trained scale."""
+    norm = nn.LayerNorm(config.width)
+    norm.weight.requires_grad_(config.norm_scale)
+    return norm
+
+
+def causal_block(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 Q S"] | None:
+    """Block each of the last ``queries`` positions from the keys after it."""
+    if queries == 1:
+        return None
+    block = torch.ones(queries, keys, dtype=torch.bool, device=device)
+    return block.triu(diagonal=keys - queries + 1)[None, None]

@@ -1,0 +1,134 @@
+"""Subwords by SentencePiece (Kudo and Richardson 2018): nothing is unknown, nothing is lost.
+
+Text is normalised before it is cut (``normalize.py``), not by SentencePiece, so that joining gives
+back exactly the normalised line. What no piece covers is spelt in bytes. Digits stand alone, so
+that a number never seen is still made of known parts.
+"""
+
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import sentencepiece
+from pydantic import Field
+
+from nmt_core import files
+from nmt_core.config import Config
+from nmt_core.errors import TokenizerError
+from nmt_core.text.normalize import normalize
+from nmt_core.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+
+class SubwordConfig(Config):
+    """How subwords are learnt."""
+
+    kind: Literal["sentencepiece"] = "sentencepiece"
+    algorithm: Literal["bpe", "unigram"] = "bpe"
+    """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
+    pieces: int = Field(8000, ge=300)
+    """Vocabulary, reserved and byte pieces included; per language unless joint."""
+    joint: bool = True
+    """One vocabulary for both languages, as tied embeddings need it."""
+    byte_fallback: bool = True
+    """Spell characters that no piece covers in UTF-8 bytes, so that nothing is unknown."""
+    character_coverage: float = Field(0.9998, gt=0, le=1)
+    """Share of character occurrences that get a piece of their own."""
+    max_lines: int = Field(2_000_000, ge=1)
+    """Lines to learn from; a larger corpus is read evenly."""
+
+
+class Subwords:
+    """Cuts lines into pieces and joins them without loss."""
+
+    def __init__(self, model: bytes) -> None:
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    @classmethod
+    def train(cls, lines: Iterable[str], config: SubwordConfig) -> "Subwords":
+        """Learn pieces from normalised lines.
+
+        Raises:
+            TokenizerError: if the text is too small for the number of pieces.
+        """
+        model = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(lines),
+                model_writer=model,
+                model_type=config.algorithm,
+                vocab_size=config.pieces,
+                byte_fallback=config.byte_fallback,
+                character_coverage=config.character_coverage,
+                normalization_rule_name="identity",
+                remove_extra_whitespaces=False,
+                split_digits=True,
+                required_chars="0123456789",
+                num_threads=1,
+                input_sentence_size=0,
+                max_sentence_length=100_000,
+                pad_id=PAD,
+                bos_id=BOS,
+                eos_id=EOS,
+                unk_id=UNK,
+                pad_piece=SPECIALS[PAD],
+                bos_piece=SPECIALS[BOS],
+                eos_piece=SPECIALS[EOS],
+                unk_piece=SPECIALS[UNK],
+                minloglevel=2,
+            )
+        except (RuntimeError, OSError) as error:
+            reason = str(error).split("]")[-1].strip() or str(error)
+            raise TokenizerError(
+                f"{config.pieces} pieces cannot be learnt from this text ({reason}); "
+                f"lower tokenize.tokenizer.pieces or give more text"
+            ) from None
+        return cls(model.getvalue())
+
+    @classmethod
+    def load(cls, folder: Path) -> "Subwords":
+        """Read what :meth:`save` wrote."""
+        return cls((folder / "sentencepiece.model").read_bytes())
+
+    def save(self, folder: Path) -> None:
+        """Write the model and ``tokenizer.json`` to a folder."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with files.whole_file(folder / "sentencepiece.model") as part:
+            part.write_bytes(self._model)
+        files.write_json(folder / "tokenizer.json", {"kind": "sentencepiece"})
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All pieces, numbered as SentencePiece numbers them."""
+        count = self._processor.get_piece_size()
+        return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
+
+    def encode(self, line: str) -> list[str]:
+        """Return the pieces of a line."""
+        return self._processor.encode(normalize(line), out_type=str)
+
+    def decode(self, tokens: Sequence[str]) -> str:
+        """Return the line that the pieces make; bytes that are no UTF-8 become U+FFFD."""
+        return self._processor.decode(list(tokens))
+
+
+def evenly(lines: Iterable[str], total: int, at_most: int) -> Iterable[str]:
+    """Yield at most ``at_most`` of ``total`` lines, spread evenly."""
+    step = max(1, -(-total // at_most))
+    return (line for number, line in enumerate(lines) if number % step == 0)
+
+
+def read_kind(folder: Path) -> str:
+    """Return the kind of tokenizer a folder holds.
+
+    Raises:
+        TokenizerError: if the folder holds none.
+    """
+    try:
+        return str(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["kind"])
+    except (OSError, ValueError, KeyError) as error:
+        raise TokenizerError(
+            f"{folder} holds no tokenizer ({error}); run the tokenize stage again"
+        ) from None
