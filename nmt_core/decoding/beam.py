@@ -1,0 +1,317 @@
+"""Beam search: keep the ``size`` best unfinished hypotheses of every sentence at every step.
+
+Dimension letters as in ``seq2seq.py``, and N = 2K candidates, t tokens so far, BOS included.
+
+Twice as many candidates as beams are kept: at most K of them end their sentence, so K live ones
+remain. The source is encoded once and shared by the K rows of its sentence; sentences that are done
+leave the batch. The program waits for the device once per step, to ask which sentences go on.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int, Shaped
+from pydantic import Field, model_validator
+from torch import Tensor
+
+from nmt_core.config import Config
+from nmt_core.decoding.constraints import Constraint, no_repeat_ngrams
+from nmt_core.errors import NmtError
+from nmt_core.models.seq2seq import Rows, Seq2Seq
+from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+
+
+class BeamConfig(Config):
+    """How to search."""
+
+    size: int = Field(5, ge=1)
+    """Live hypotheses per sentence; 1 follows the single best token."""
+
+    best: int = Field(1, ge=1)
+    """Hypotheses to return per sentence, at most ``size``; more of them take longer to be sure."""
+
+    length_penalty: float = Field(1.0, ge=0)
+    """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
+    compares sums and favours short output, 1 compares means per token."""
+
+    max_length_factor: float = Field(1.5, ge=0)
+    """Target tokens per source token that a hypothesis may have; the next setting is added."""
+
+    max_length_offset: int = Field(10, ge=1)
+    """Target tokens that a hypothesis may have beyond that, so that short sentences have room."""
+
+    max_length: int = Field(256, ge=1)
+    """Target tokens that no hypothesis exceeds, the end of the sentence included."""
+
+    stopping: Literal["exact", "fast"] = "exact"
+    """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
+    ``fast``, when ``size`` hypotheses have ended, which misses better ones that end later."""
+
+    forbid_unknown: bool = True
+    """Never write the unknown token, but the next best one."""
+
+    repeat_guard: int = Field(0, ge=0)
+    """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
+    circles; 0 allows everything, and below 3 harms good translations."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "BeamConfig":
+        if self.best > self.size:
+            raise ValueError(f"best ({self.best}) may not exceed size ({self.size})")
+        return self
+
+
+class Hypothesis(NamedTuple):
+    """One translation in numbers; logarithms are natural."""
+
+    tokens: tuple[int, ...]
+    """What was written, without BOS and EOS."""
+
+    score: float
+    """``log_prob / length ** length_penalty``, where EOS counts as a token; higher is better."""
+
+    log_prob: float
+    """Log-probability of the tokens and the EOS after them."""
+
+    token_log_probs: tuple[float, ...]
+    """The terms of ``log_prob``: one for every token, and last the one of EOS."""
+
+
+class Candidates(NamedTuple):
+    """The best one-token extensions of every sentence's hypotheses, best first."""
+
+    parent: Int[Tensor, "B N"]
+    """Which hypothesis is extended, 0 <= parent < K."""
+
+    token: Int[Tensor, "B N"]
+
+    step: Float[Tensor, "B N"]
+    """Log-probability of the token."""
+
+    log_prob: Float[Tensor, "B N"]
+    """Log-probability of the whole; -inf where nothing may be written."""
+
+
+@dataclass(frozen=True)
+class Live(Rows):
+    """The unfinished hypotheses of every sentence, best first."""
+
+    tokens: Int[Tensor, "B K t"]
+    """BOS first."""
+
+    steps: Float[Tensor, "B K t"]
+    """Log-probability of every token, 0 for BOS."""
+
+    log_prob: Float[Tensor, "B K"]
+
+
+@dataclass(frozen=True)
+class Finished(Rows):
+    """The K best finished hypotheses of every sentence, best first; PAD follows their EOS."""
+
+    tokens: Int[Tensor, "B K t"]
+    steps: Float[Tensor, "B K t"]
+    log_prob: Float[Tensor, "B K"]
+    score: Float[Tensor, "B K"]
+    """-inf where there is none yet."""
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Seq2Seq[Any, Any],
+    source: Int[Tensor, "B S"],
+    source_padding: Bool[Tensor, "B S"],
+    config: BeamConfig,
+    constraints: tuple[Constraint, ...] = (),
+) -> list[list[Hypothesis]]:
+    """Translate a batch; return one to ``config.best`` hypotheses per sentence, best first.
+
+    The model must be in evaluation mode. What is unfinished at its length limit is ended there.
+
+    Raises:
+        NmtError: if a sentence has no translation of positive probability.
+    """
+    if config.repeat_guard:
+        constraints = (*constraints, no_repeat_ngrams(config.repeat_guard))
+    found: list[list[Hypothesis]] = [[] for _ in source]
+    sentences = torch.arange(len(source), device=source.device)
+    forbidden = never_written(source.device, forbid_unknown=config.forbid_unknown)
+    limits = length_limits(source_padding, config)
+    last_steps = set(limits.tolist())
+    memory = model.encode(source, source_padding)
+    state = model.start(memory, beams=config.size)
+    live, finished = beginning(len(source), config.size, source.device)
+
+    for length in range(1, max(last_steps, default=0) + 1):
+        hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
+        step, end = next_log_probs(model.project(hidden[:, -1]), forbidden)
+        for constraint in constraints:
+            step = constraint(live.tokens.flatten(0, 1), step)
+        if length in last_steps:
+            step = only_end(step, end, (limits == length).repeat_interleave(config.size))
+        candidates = extend(live, step)
+        finished = collect_finished(finished, live, candidates, length**config.length_penalty)
+        candidates = keep_live(candidates, config.size)
+        live = grow(live, candidates)
+
+        done = all_done(finished, live, limits, config)
+        going = (~done).nonzero().flatten()
+        if len(going) < len(done):
+            report(found, sentences[done], finished.select(done.nonzero().flatten()), config.best)
+            if not len(going):
+                break
+            sentences, limits, memory = sentences[going], limits[going], memory.select(going)
+            live, finished = live.select(going), finished.select(going)
+        state = state.select(flat_rows(candidates.parent)[going].flatten())
+
+    if not all(found):
+        raise NmtError(
+            "the model gives a sentence no translation of positive probability; its weights are "
+            "not numbers or it cannot end a sentence: train it again, or take another checkpoint"
+        )
+    return found
+
+
+def length_limits(source_padding: Bool[Tensor, "B S"], config: BeamConfig) -> Int[Tensor, " B"]:
+    """Return how many tokens a hypothesis of each sentence may have, its EOS included."""
+    lengths = (~source_padding).sum(dim=1)
+    limits = (lengths * config.max_length_factor).long() + config.max_length_offset
+    return limits.clamp(max=config.max_length)
+
+
+def beginning(sentences: int, size: int, device: torch.device) -> tuple[Live, Finished]:
+    """Return K hypotheses that hold BOS alone, of which only the first may grow, and none done."""
+    tokens = torch.full((sentences, size, 1), BOS, device=device)
+    steps = torch.zeros(tokens.shape, device=device)
+    nothing = torch.full((sentences, size), -torch.inf, device=device)
+    log_prob = nothing.clone()
+    log_prob[:, 0] = 0.0  # the others would be copies of the first
+    return Live(tokens, steps, log_prob), Finished(tokens, steps, nothing, nothing)
+
+
+def never_written(device: torch.device, *, forbid_unknown: bool) -> Int[Tensor, " N"]:
+    """Return the tokens that no search may write."""
+    return torch.tensor([PAD, BOS, UNK] if forbid_unknown else [PAD, BOS], device=device)
+
+
+def next_log_probs(
+    logits: Float[Tensor, "R V"], forbidden: Int[Tensor, " N"]
+) -> tuple[Float[Tensor, "R V"], Float[Tensor, " R"]]:
+    """Return the log-probabilities of what may be written next, and those of EOS."""
+    precise = torch.promote_types(logits.dtype, torch.float32)
+    step = logits.log_softmax(dim=-1, dtype=precise).index_fill_(1, forbidden, -torch.inf)
+    return step, step[:, EOS].clone()
+
+
+def only_end(
+    step: Float[Tensor, "R V"], end: Float[Tensor, " R"], rows: Bool[Tensor, " R"]
+) -> Float[Tensor, "R V"]:
+    """Let nothing but EOS follow in the given rows."""
+    forced = step.masked_fill(rows[:, None], -torch.inf)
+    forced[:, EOS] = end.where(rows, step[:, EOS])
+    return forced
+
+
+def extend(live: Live, step: Float[Tensor, "R V"]) -> Candidates:
+    """Return the 2K best of all K * V one-token extensions of every sentence."""
+    size = live.log_prob.size(1)
+    # The best 2K are among the best 2K of every hypothesis.
+    each = step.unflatten(0, (-1, size)).topk(min(2 * size, step.size(1)), dim=2)
+    total = (live.log_prob[:, :, None] + each.values).flatten(1)
+    best = total.topk(min(2 * size, total.size(1)), dim=1)
+    return Candidates(
+        parent=best.indices // each.values.size(2),
+        token=each.indices.flatten(1).gather(1, best.indices),
+        step=each.values.flatten(1).gather(1, best.indices),
+        log_prob=best.values,
+    )
+
+
+def collect_finished(
+    finished: Finished, live: Live, candidates: Candidates, norm: float
+) -> Finished:
+    """Add the hypotheses that end among the K best candidates; keep the K best of all.
+
+    Args:
+        finished: what has ended before.
+        live: what the candidates extend.
+        candidates: the 2K best extensions.
+        norm: what a log-probability is divided by to be the score of a hypothesis of this length.
+    """
+    size = live.log_prob.size(1)
+    candidates = Candidates(*(column[:, :size] for column in candidates))
+    log_prob = candidates.log_prob.masked_fill(candidates.token != EOS, -torch.inf)
+    ended = grow(live, candidates)
+    score = torch.cat([finished.score, log_prob / norm], dim=1)
+    best = score.topk(size, dim=1)
+    return Finished(
+        tokens=follow(
+            torch.cat([F.pad(finished.tokens, (0, 1), value=PAD), ended.tokens], dim=1),
+            best.indices,
+        ),
+        steps=follow(torch.cat([F.pad(finished.steps, (0, 1)), ended.steps], dim=1), best.indices),
+        log_prob=torch.cat([finished.log_prob, log_prob], dim=1).gather(1, best.indices),
+        score=best.values,
+    )
+
+
+def keep_live(candidates: Candidates, size: int) -> Candidates:
+    """Keep the K best candidates that do not end their sentence."""
+    log_prob = candidates.log_prob.masked_fill(candidates.token == EOS, -torch.inf)
+    best = log_prob.topk(size, dim=1)
+    parent, token, step, _ = (column.gather(1, best.indices) for column in candidates)
+    return Candidates(parent, token, step, best.values)
+
+
+def grow(live: Live, candidates: Candidates) -> Live:
+    """Return the hypotheses that the candidates describe."""
+    return Live(
+        torch.cat([follow(live.tokens, candidates.parent), candidates.token[:, :, None]], dim=2),
+        torch.cat([follow(live.steps, candidates.parent), candidates.step[:, :, None]], dim=2),
+        candidates.log_prob,
+    )
+
+
+def all_done(
+    finished: Finished, live: Live, limits: Int[Tensor, " B"], config: BeamConfig
+) -> Bool[Tensor, " B"]:
+    """Tell of which sentences no live hypothesis can still enter the best.
+
+    Log-probabilities only fall, and none is positive, so no hypothesis can end with a better score
+    than the one it would have at the greatest length with the log-probability it has now.
+    """
+    best_live = live.log_prob[:, 0]
+    bound = best_live / limits.to(best_live.dtype) ** config.length_penalty
+    done = finished.score[:, config.best - 1] >= bound
+    if config.stopping == "fast":
+        done |= finished.score[:, -1] > -torch.inf
+    return done
+
+
+def report(
+    found: list[list[Hypothesis]], sentences: Int[Tensor, " N"], finished: Finished, best: int
+) -> None:
+    """Write down the best hypotheses of the given sentences."""
+    lengths = (finished.tokens != PAD).sum(dim=2)
+    columns = (lengths, finished.tokens, finished.steps, finished.log_prob, finished.score)
+    rows = zip(*(column[:, :best].tolist() for column in columns), strict=True)
+    for sentence, row in zip(sentences.tolist(), rows, strict=True):
+        found[sentence] = [
+            Hypothesis(tuple(tokens[1 : length - 1]), score, log_prob, tuple(steps[1:length]))
+            for length, tokens, steps, log_prob, score in zip(*row, strict=True)
+            if math.isfinite(score)
+        ]
+
+
+def follow(values: Shaped[Tensor, "B M t"], parent: Int[Tensor, "B N"]) -> Shaped[Tensor, "B N t"]:
+    """Return the row of its parent for every hypothesis."""
+    return values.gather(1, parent[:, :, None].expand(-1, -1, values.size(2)))
+
+
+def flat_rows(parent: Int[Tensor, "B K"]) -> Int[Tensor, "B K"]:
+    """Turn indices within a sentence into rows of the state."""
+    sentences, size = parent.shape
+    return torch.arange(sentences, device=parent.device)[:, None] * size + parent

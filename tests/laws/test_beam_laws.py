@@ -1,0 +1,239 @@
+"""Laws of the search, on every architecture."""
+
+from itertools import product
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.decoding.beam import BeamConfig, beam_search, length_limits
+from nmt_core.decoding.greedy import greedy
+from nmt_core.errors import NmtError
+from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from tests.laws.toy_model import Toy
+
+source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
+padding = source == PAD
+
+
+def beam(**settings):
+    return BeamConfig(**{"max_length_factor": 0, "max_length_offset": 6, **settings})
+
+
+def teacher_forced(model, row, tokens):
+    """Return the log-probability of every token and of the end."""
+    line = torch.tensor([[BOS, *tokens, EOS]])
+    with torch.no_grad():
+        logits = model(source[row : row + 1], padding[row : row + 1], line[:, :-1])
+    return logits.log_softmax(-1).gather(2, line[:, 1:, None])[0, :, 0]
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_a_wide_beam_is_exhaustive(model, penalty):
+    """With room for every prefix, beam search finds the best of all translations."""
+    longest = 4
+    config = beam(size=200, length_penalty=penalty, max_length_offset=longest)
+    found = beam_search(model, source, padding, config)
+    with torch.no_grad():
+        words = range(UNK + 1, model(source, padding, source[:, :1] * 0 + BOS).size(-1))
+    every = [line for length in range(longest) for line in product(words, repeat=length)]
+
+    for row, [best] in enumerate(found):
+        score = {
+            line: teacher_forced(model, row, line).sum().item() / (len(line) + 1) ** penalty
+            for line in every
+        }
+
+        assert max(score, key=score.__getitem__) == best.tokens
+        assert max(score.values()) == pytest.approx(best.score)
+
+
+def test_a_fast_beam_of_one_is_greedy(model):
+    """Both take the best token until it is the end."""
+    config = beam(size=1, stopping="fast")
+    found = beam_search(model, source, padding, config)
+    simple = greedy(model, source, padding, length_limits(padding, config))
+
+    assert simple == [list(best.tokens) for [best] in found]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**31), st.sampled_from([-8.0, 0.0, 2.0]), st.booleans())
+def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
+    """Sentences end at different steps, some at limits of their own."""
+    model = Toy(seed, end=end)
+    config = BeamConfig(size=1, stopping="fast", max_length_offset=1, forbid_unknown=forbid_unknown)
+    limits = length_limits(padding, config)
+    found = beam_search(model, source, padding, config)
+    simple = greedy(model, source, padding, limits, forbid_unknown=forbid_unknown)
+
+    assert limits.tolist() == [8, 5, 4]
+    assert simple == [list(best.tokens) for [best] in found]
+
+
+def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
+    """What greedy decoding finds is among what the search has seen."""
+    config = beam(size=1)
+    found = beam_search(model, source, padding, config)
+    simple = greedy(model, source, padding, length_limits(padding, config))
+
+    for row, ([best], tokens) in enumerate(zip(found, simple, strict=True)):
+        assert best.score >= teacher_forced(model, row, tokens).mean().item() - 1e-9
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+def test_every_score_is_the_models_own(model, penalty):
+    """Reported numbers are those that the model gives the reported tokens."""
+    config = beam(size=4, best=4, length_penalty=penalty)
+    for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
+        for tokens, score, log_prob, token_log_probs in hypotheses:
+            expected = teacher_forced(model, row, tokens)
+
+            assert expected.tolist() == pytest.approx(token_log_probs)
+            assert expected.sum().item() == pytest.approx(log_prob)
+            assert score == pytest.approx(log_prob / (len(tokens) + 1) ** penalty)
+
+
+def test_hypotheses_are_sorted_and_unique(model):
+    for hypotheses in beam_search(model, source, padding, beam(size=5, best=5)):
+        scores = [hypothesis.score for hypothesis in hypotheses]
+
+        assert sorted(scores, reverse=True) == scores
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == 5
+
+
+def test_fewer_hypotheses_are_the_first_of_more(model):
+    """Stopping when the best is sure loses nothing of it."""
+    many = beam_search(model, source, padding, beam(size=4, best=4))
+    for best in (1, 2, 3):
+        few = beam_search(model, source, padding, beam(size=4, best=best))
+
+        assert [[h.tokens for h in line[:best]] for line in many] == [
+            [h.tokens for h in line] for line in few
+        ]
+
+
+def test_neighbours_do_not_matter(model):
+    """A sentence translates alike alone and in a batch, though its neighbours leave."""
+    config = BeamConfig(size=3, best=3, max_length_factor=2, max_length_offset=1)
+    together = beam_search(model, source, padding, config)
+    for row in range(len(source)):
+        [alone] = beam_search(model, source[row : row + 1], padding[row : row + 1], config)
+
+        assert [h.tokens for h in alone] == [h.tokens for h in together[row]]
+        assert [h.score for h in alone] == pytest.approx([h.score for h in together[row]])
+
+
+def test_longer_padding_changes_nothing(model):
+    config = BeamConfig(size=3, best=3, max_length_factor=2, max_length_offset=1)
+    wider = F.pad(source, (0, 3), value=PAD)
+    plain = beam_search(model, source, padding, config)
+    padded = beam_search(model, wider, wider == PAD, config)
+
+    assert [[h.tokens for h in line] for line in plain] == [
+        [h.tokens for h in line] for line in padded
+    ]
+
+
+@pytest.mark.parametrize("stopping", ["exact", "fast"])
+def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
+    """Each sentence at its own: twice its source and one, which counts the end."""
+    endless = Toy(end=-50.0)
+    config = BeamConfig(size=3, max_length_factor=2, max_length_offset=1, stopping=stopping)
+    found = beam_search(endless, source, padding, config)
+
+    assert [len(best.tokens) for [best] in found] == [10, 6, 4]
+    assert [
+        len(tokens) for tokens in greedy(endless, source, padding, length_limits(padding, config))
+    ] == [10, 6, 4]
+
+
+def test_no_hypothesis_exceeds_the_greatest_length():
+    config = BeamConfig(size=2, max_length=4)
+
+    assert [
+        len(best.tokens) for [best] in beam_search(Toy(end=-50.0), source, padding, config)
+    ] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_the_guard_lets_no_words_in_a_row_stand_twice(size):
+    """A model that would say one word for ever must say something else or end."""
+
+    class Stuck(Toy):
+        def project(self, hidden):
+            logits = super().project(hidden)
+            logits[..., 4] += 20.0
+            return logits
+
+    config = beam(max_length_offset=20)
+    guarded = beam(max_length_offset=20, repeat_guard=size)
+
+    for [loop], [best] in zip(
+        beam_search(Stuck(), source, padding, config),
+        beam_search(Stuck(), source, padding, guarded),
+        strict=True,
+    ):
+        line = (BOS, *best.tokens)
+        ngrams = [line[start : start + size] for start in range(len(line) - size + 1)]
+
+        assert loop.tokens == (4,) * 19
+        assert len(set(ngrams)) == len(ngrams) > 0
+
+
+def test_the_unknown_word_is_written_only_where_allowed():
+    class Puzzled(Toy):
+        def project(self, hidden):
+            logits = super().project(hidden)
+            logits[..., UNK] += 20.0
+            return logits
+
+    [[forbidden], *_] = beam_search(Puzzled(), source, padding, beam())
+    [[allowed], *_] = beam_search(Puzzled(), source, padding, beam(forbid_unknown=False))
+
+    assert UNK not in forbidden.tokens
+    assert UNK in allowed.tokens
+
+
+def test_own_constraints_are_obeyed_until_the_limit():
+    """Who forbids the end gets translations of full length."""
+
+    def no_end(tokens, log_probs):
+        return log_probs.index_fill(1, torch.tensor([EOS]), -torch.inf)
+
+    found = beam_search(Toy(end=5.0), source, padding, beam(), constraints=(no_end,))
+
+    assert [len(best.tokens) for [best] in found] == [5, 5, 5]
+
+
+def test_the_source_is_encoded_once_and_shared_by_its_hypotheses(monkeypatch):
+    """Memory has a row per sentence, not per hypothesis."""
+    rows = []
+    model = Toy()
+    encode, decode = model.encode, model.decode
+    monkeypatch.setattr(model, "encode", lambda *given: rows.append("encode") or encode(*given))
+    monkeypatch.setattr(
+        model,
+        "decode",
+        lambda tokens, memory, state: (
+            rows.append((len(tokens), len(memory.digest))) or decode(tokens, memory, state)
+        ),
+    )
+    beam_search(model, source, padding, BeamConfig(size=4, max_length_offset=1))
+
+    assert rows[:2] == ["encode", (12, 3)]
+    assert rows.count("encode") == 1
+    assert all(hypotheses == 4 * sentences for hypotheses, sentences in rows[1:])
+    assert rows[-1][1] < 3
+
+
+def test_a_model_of_nans_is_refused():
+    with pytest.raises(NmtError, match="not numbers"):
+        beam_search(Toy(spread=float("nan")), source, padding, beam())
+
+
+def test_more_hypotheses_than_beams_are_refused():
+    with pytest.raises(ValueError, match=r"best \(3\) may not exceed size \(2\)"):
+        BeamConfig(size=2, best=3)

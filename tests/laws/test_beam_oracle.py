@@ -1,0 +1,94 @@
+"""Beam search against a textbook version that uses lists, no tensors and no cache."""
+
+import functools
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.decoding.beam import BeamConfig, beam_search
+from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from tests.laws.toy_model import Toy
+
+source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
+padding = source == PAD
+
+
+def textbook(next_log_probs, size, longest, penalty, *, fast=False, unknown=False):
+    """Keep the K best of all; every unfinished hypothesis lives until the length limit."""
+    live, done = [((), 0.0)], []
+    for length in range(1, longest + 1):
+        grown = [
+            ((*words, word), total + log_prob)
+            for words, total in live
+            for word, log_prob in enumerate(next_log_probs(words))
+            if word not in (PAD, BOS) and (unknown or word != UNK)
+            if length < longest or word == EOS
+        ]
+        grown.sort(key=lambda hypothesis: -hypothesis[1])
+        done += [(w[:-1], t / length**penalty) for w, t in grown[:size] if w[-1] == EOS]
+        done = sorted(done, key=lambda hypothesis: -hypothesis[1])[:size]
+        live = [(w, t) for w, t in grown[: 2 * size] if w[-1] != EOS][:size]
+        if fast and len(done) == size:
+            break
+    return done
+
+
+def teacher(model, row):
+    """Return the next log-probabilities after any words, each computed from scratch."""
+
+    @functools.cache
+    def next_log_probs(words):
+        line = torch.tensor([[BOS, *words]])
+        with torch.no_grad():
+            logits = model(source[row : row + 1], padding[row : row + 1], line)
+        return logits[0, -1].log_softmax(-1).tolist()
+
+    return next_log_probs
+
+
+def assert_textbook(model, config, limits, **options):
+    found = beam_search(model, source, padding, config)
+    for row, limit in enumerate(limits):
+        expected = textbook(
+            teacher(model, row), config.size, limit, config.length_penalty, **options
+        )[: config.best]
+
+        assert [words for words, _ in expected] == [h.tokens for h in found[row]]
+        assert [score for _, score in expected] == pytest.approx([h.score for h in found[row]])
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+def test_beam_search_is_the_textbook_one(model, size, penalty):
+    config = BeamConfig(
+        size=size, best=size, length_penalty=penalty, max_length_factor=0, max_length_offset=6
+    )
+
+    assert_textbook(model, config, [6, 6, 6])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    size=st.integers(1, 6),
+    penalty=st.sampled_from([0.0, 0.6, 1.0, 2.0]),
+    end=st.sampled_from([-6.0, 0.0, 3.0]),
+    fast=st.booleans(),
+    unknown=st.booleans(),
+    data=st.data(),
+)
+def test_every_setting_is_the_textbooks(seed, size, penalty, end, fast, unknown, data):
+    """Sentences have limits of their own, leave the batch at different steps, end early or late."""
+    config = BeamConfig(
+        size=size,
+        best=data.draw(st.integers(1, size)),
+        length_penalty=penalty,
+        max_length_factor=1.5,
+        max_length_offset=1,
+        stopping="fast" if fast else "exact",
+        forbid_unknown=not unknown,
+    )
+
+    assert_textbook(Toy(seed, end=end), config, [8, 5, 4], fast=fast, unknown=unknown)
