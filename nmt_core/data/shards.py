@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
@@ -41,7 +41,7 @@ class Written:
 def write_shards(pairs: Iterable[IdPair], folder: Path, *, pairs_per_shard: int) -> Written:
     """Write pairs in their order; memory holds one shard at a time."""
     stream = iter(pairs)
-    entries = []
+    entries: list[dict[str, Any]] = []
     source_tokens = target_tokens = 0
     with files.whole_folder(folder) as part:
         while batch := list(islice(stream, pairs_per_shard)):
@@ -116,7 +116,7 @@ def verify_shards(folder: Path) -> None:
                 raise ShardError(f"{path} was altered since it was written; run shard again")
 
 
-def read_index(folder: Path) -> dict[str, list[dict[str, object]]]:
+def read_index(folder: Path) -> dict[str, Any]:
     """Read the index of a folder of shards.
 
     Raises:

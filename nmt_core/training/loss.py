@@ -1,0 +1,94 @@
+"""Cross entropy with label smoothing (Szegedy et al. 2016, section 7).
+
+Dimension letters: N positions that are no padding, V target vocabulary, B sentences.
+"""
+
+from typing import Any, Literal, cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from nmt_core.data.batch import Batch
+from nmt_core.models import Seq2Seq
+from nmt_core.vocabulary import PAD
+
+Normalization = Literal["token", "sentence"]
+
+
+def batch_loss(
+    model: Seq2Seq[Any, Any], batch: Batch, *, label_smoothing: float, per: Normalization
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Return the loss to minimise, and the plain cross entropy summed over tokens, in nats.
+
+    Logits are made for real tokens alone; padding never reaches the output layer.
+
+    Args:
+        model: scores the batch.
+        batch: pairs.
+        label_smoothing: probability mass spread evenly over the vocabulary.
+        per: mean over tokens, or over the tokens of each sentence and then over sentences (the
+            article's).
+    """
+    memory = model.encode(batch.source, batch.source_padding)
+    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
+    real = batch.target_output != PAD
+    logits = model.project(hidden[real])
+    losses, plain = smoothed_cross_entropy(logits, batch.target_output[real], label_smoothing)
+    return (losses * token_weights(real, per)).sum(), plain.sum()
+
+
+def token_weights(real: Bool[Tensor, "B T"], per: Normalization) -> Float[Tensor, " N"]:
+    """Return each real token's share in the loss; the shares sum to one."""
+    if per == "token":
+        count = real.sum()
+        return (1 / count).expand(int(count))
+    lengths = real.sum(dim=1, keepdim=True)
+    return (1 / (lengths * len(real))).expand_as(real)[real]
+
+
+def smoothed_cross_entropy(
+    logits: Float[Tensor, "N V"], target: Int[Tensor, " N"], label_smoothing: float
+) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
+    """Return the smoothed loss (differentiable) and the plain one (not), per token, in nats."""
+    smoothed: Any = _SmoothedCrossEntropy
+    return cast("tuple[Tensor, Tensor]", smoothed.apply(logits, target, label_smoothing))
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """Makes the gradient while the logits are at hand; softmax and loss share one N x V array."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, target: Tensor, label_smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        values = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
+        at_target = target[:, None]
+        right, mean = values.gather(1, at_target), values.mean(dim=1, keepdim=True)
+        peak = values.amax(dim=1, keepdim=True)
+        total = values.sub_(peak).exp_().sum(dim=1, keepdim=True)
+        log_total = total.log() + peak
+        plain = log_total - right
+        losses = (1 - label_smoothing) * plain + label_smoothing * (log_total - mean)
+        if ctx.needs_input_grad[0]:
+            gradient = values.div_(total).sub_(label_smoothing / values.size(1))
+            gradient.scatter_add_(1, at_target, torch.full_like(right, label_smoothing - 1))
+            ctx.save_for_backward(gradient.to(logits.dtype))
+        plain = plain.squeeze(1)
+        ctx.mark_non_differentiable(plain)
+        return losses.squeeze(1), plain
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return gradient * upstream[0].to(gradient.dtype)[:, None], None, None
+
+
+def cross_entropy(model: Seq2Seq[Any, Any], batch: Batch) -> Float[Tensor, "B T"]:
+    """Return the plain cross entropy of every target position, in nats; 0 at padding."""
+    logits = model(batch.source, batch.source_padding, batch.target_input).float()
+    losses = F.cross_entropy(
+        logits.flatten(0, 1), batch.target_output.flatten(), ignore_index=PAD, reduction="none"
+    )
+    return losses.view_as(batch.target_output)

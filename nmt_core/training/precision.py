@@ -1,0 +1,62 @@
+"""Where and how precisely to compute; no model file decides it."""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from pydantic import Field
+
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError
+
+
+class ComputeConfig(Config):
+    """Device, precision and threads."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to compute; auto takes a GPU if there is one."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Type of matrix products; auto takes bfloat16 where the processor multiplies it faster.
+    Weights, sums and the optimizer stay in float32."""
+    threads: int = Field(0, ge=0)
+    """Processor threads; 0 takes all. Results depend on it in the last bits."""
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A device and the type of its matrix products."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """Return a context in which matrix products have the configured type."""
+        if self.dtype == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=self.dtype)
+
+
+def prepare(config: ComputeConfig) -> Compute:
+    """Set threads and determinism for this process, and return where to compute.
+
+    Raises:
+        ConfigError: if a GPU is asked for and there is none.
+    """
+    gpu = torch.cuda.is_available()
+    if config.device == "cuda" and not gpu:
+        raise ConfigError("train.compute.device is 'cuda' but no GPU is visible; set it to 'auto'")
+    if config.threads:
+        torch.set_num_threads(config.threads)
+    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+    device = torch.device("cuda" if gpu and config.device != "cpu" else "cpu")
+    if config.precision == "auto":
+        fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else cpu_has_bfloat16()
+        return Compute(device, torch.bfloat16 if fast else torch.float32)
+    return Compute(device, getattr(torch, config.precision))
+
+
+def cpu_has_bfloat16() -> bool:
+    """Tell whether this processor multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "arm_bf16"))

@@ -1,0 +1,78 @@
+"""Learning rates as pure functions of the step, counted from 0."""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nmt_core.config import Config
+
+
+class InverseSquareRoot(Config):
+    """Linear warm-up, then decay with the root of the step (Vaswani et al. 2017, section 5.3)."""
+
+    kind: Literal["inverse_sqrt"] = "inverse_sqrt"
+    peak: float = Field(1.5e-3, gt=0)
+    """Highest learning rate, reached at the end of the warm-up."""
+    warmup_steps: int = Field(400, ge=1)
+    """Updates of linear warm-up."""
+
+    def rate(self, step: int, total: int) -> float:
+        """Return the learning rate of a step."""
+        del total
+        step += 1
+        return self.peak * min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
+
+
+class WarmDown(Config):
+    """Linear warm-up, then down to ``floor`` at the last step, along a cosine or a line."""
+
+    kind: Literal["warm_down"] = "warm_down"
+    peak: float = Field(1.5e-3, gt=0)
+    """Highest learning rate, reached at the end of the warm-up."""
+    warmup_steps: int = Field(400, ge=1)
+    """Updates of linear warm-up."""
+    shape: Literal["cosine", "linear"] = "cosine"
+    """How to go down."""
+    floor: float = Field(0.0, ge=0, le=1)
+    """Share of the peak that is left at the last step."""
+
+    def rate(self, step: int, total: int) -> float:
+        """Return the learning rate of a step among ``total``."""
+        step += 1
+        if step <= self.warmup_steps:
+            return self.peak * step / self.warmup_steps
+        done = min(1.0, (step - self.warmup_steps) / max(1, total - self.warmup_steps))
+        left = (1 + math.cos(math.pi * done)) / 2 if self.shape == "cosine" else 1 - done
+        return self.peak * (self.floor + (1 - self.floor) * left)
+
+
+class CosineRestarts(Config):
+    """Cosine decay with warm restarts (Loshchilov and Hutter 2017), as the articles set it."""
+
+    kind: Literal["cosine_restarts"] = "cosine_restarts"
+    initial: float = Field(0.02, gt=0)
+    """Learning rate at the start of the first cycle (l0)."""
+    first_steps: int = Field(500, ge=1)
+    """Updates in the first cycle (T0)."""
+    length_factor: float = Field(1.5, gt=0)
+    """How much longer each cycle is than the one before (t_mul)."""
+    rate_factor: float = Field(0.8, gt=0)
+    """How much higher each cycle starts than the one before (m_mul)."""
+    floor: float = Field(0.01, ge=0, le=1)
+    """Share of a cycle's first rate that is left at its end (alpha)."""
+
+    def rate(self, step: int, total: int) -> float:
+        """Return the learning rate of a step."""
+        del total
+        cycle, begin, length = 0, 0.0, float(self.first_steps)
+        while step >= begin + length and length >= 1:
+            begin, length, cycle = begin + length, length * self.length_factor, cycle + 1
+        done = min(1.0, (step - begin) / max(length, 1.0))
+        start = self.initial * self.rate_factor**cycle
+        return start * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
+
+
+ScheduleConfig = Annotated[
+    InverseSquareRoot | WarmDown | CosineRestarts, Field(discriminator="kind")
+]

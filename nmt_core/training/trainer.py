@@ -1,0 +1,395 @@
+"""The training loop: one update at a time, resumable to the bit.
+
+What a step does is a function of the weights before it, the seed and its number: batches come from
+``data/batch.py`` and dropout is seeded by the step. A checkpoint therefore holds weights, optimizer
+state, averages and a :class:`Progress`, and a training continued from it ends in the same bytes as
+one that was never interrupted (on the same processor, with the same number of threads).
+"""
+
+import math
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, Protocol
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from nmt_core.config import Config
+from nmt_core.data.batch import Batch, Position, TrainingBatches
+from nmt_core.errors import CheckpointError, TrainingError
+from nmt_core.models import Seq2Seq
+from nmt_core.random import seed_torch
+from nmt_core.tracking import Tracker
+from nmt_core.training.checkpoint import (
+    Checkpoint,
+    CheckpointStore,
+    named_optimizer_state,
+    restore_optimizer_state,
+)
+from nmt_core.training.loss import Normalization, batch_loss
+from nmt_core.training.precision import Compute
+from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
+
+
+class TrainingConfig(Config):
+    """When to stop and what to do on the way."""
+
+    max_steps: int = Field(ge=1)
+    """Optimizer updates; schedules that end, end here."""
+    max_epochs: int | None = Field(None, ge=1)
+    """Passes over the training pairs, if that ends earlier; null for no limit."""
+    validate_every: int = Field(1000, ge=1)
+    """Updates between two validations, each followed by a checkpoint."""
+    log_every: int = Field(50, ge=1)
+    """Updates between two points of the training curve."""
+    patience: int | None = Field(None, ge=1)
+    """Validations without improvement after which to stop; null never stops early."""
+    select_by: Literal["bleu", "loss"] = "bleu"
+    """What makes a model the best one: BLEU of greedy translations, or validation loss."""
+    validation_sentences: int = Field(500, ge=1)
+    """Validation pairs that are translated for BLEU; the loss is measured on all."""
+    max_gradient_norm: float = Field(1.0, gt=0)
+    """L2 norm to which gradients are clipped."""
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    """Probability mass spread evenly over the vocabulary."""
+    normalize_loss: Normalization = "token"
+    """Average the loss per token, or per sentence as the article does."""
+    average: float = Field(0.0, ge=0, lt=1)
+    """Decay per update of a moving average of the weights, which is what is validated and kept;
+    0 keeps the weights themselves."""
+
+
+class Point(Config):
+    """What one validation saw."""
+
+    step: int
+    epoch: int
+    target_tokens: int
+    """Target tokens trained on so far."""
+    learning_rate: float
+    train_loss: float
+    """Plain cross entropy per token since the point before, dropout on, in nats."""
+    validation_loss: float
+    """Plain cross entropy per token, in nats."""
+    validation_perplexity: float
+    validation_bleu: float
+    """Of greedy translations."""
+
+
+@dataclass
+class Progress:
+    """All that a resumed training must know besides tensors; exact in JSON."""
+
+    step: int = 0
+    position: Position = field(default_factory=Position)
+    target_tokens: int = 0
+    best_step: int | None = None
+    best_value: float | None = None
+    validations_since_best: int = 0
+    finished: bool = False
+    loss_sum: float = 0.0
+    loss_tokens: int = 0
+    history: list[Point] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the progress as JSON holds it."""
+        return {**asdict(self), "history": [point.model_dump() for point in self.history]}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Progress":
+        """Read what :meth:`to_json` gave."""
+        position = Position(**values["position"])
+        history = [Point(**point) for point in values["history"]]
+        return cls(**{**values, "position": position, "history": history})
+
+
+class Display(Protocol):
+    """Shows a person how training goes."""
+
+    def step(self, progress: Progress, *, loss: float, learning_rate: float) -> None:
+        """Show a point of the training curve; loss in nats per token."""
+
+    def validation(self, point: Point, *, best: bool) -> None:
+        """Show what a validation saw."""
+
+    def note(self, sentence: str) -> None:
+        """Show something worth knowing."""
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """Training was asked to stop and has saved where it is."""
+
+
+Schedule = InverseSquareRoot | WarmDown | CosineRestarts
+
+
+@dataclass
+class Trainer:
+    """The loop and what it works with.
+
+    Attributes:
+        model: on its device, in float32.
+        optimizer: over the model's weights.
+        schedule: gives each step its learning rate.
+        batches: training pairs without end.
+        validation: validation pairs, as batches in a fixed order.
+        translate_and_score: returns the BLEU of greedy validation translations (0-100).
+        checkpoints: where to continue from, and the best model.
+        tracker: remembers numbers.
+        display: shows them.
+        compute: device and precision.
+        config: limits and intervals.
+        seed: decides initial weights, dropout and the order of the data.
+    """
+
+    model: Seq2Seq[Any, Any]
+    optimizer: torch.optim.Optimizer
+    schedule: Schedule
+    batches: TrainingBatches
+    validation: list[Batch]
+    translate_and_score: Callable[[Seq2Seq[Any, Any]], float]
+    checkpoints: CheckpointStore
+    tracker: Tracker
+    display: Display
+    compute: Compute
+    config: TrainingConfig
+    seed: int
+    progress: Progress = field(default_factory=Progress)
+
+    def __post_init__(self) -> None:
+        decays = self.config.average > 0
+        weights = self.model.parameters()
+        self._average = [weight.detach().clone() for weight in weights] if decays else []
+
+    def fit(self) -> Progress:
+        """Train until done; return where it ended, the best weights in the model.
+
+        Raises:
+            Interrupted: after SIGTERM, once a checkpoint is written.
+            TrainingError: if the loss is not a number, naming the step.
+            CheckpointError: if the best model cannot be read back.
+        """
+        self._resume()
+        with _asked_to_stop() as asked:
+            for batch, after in self._remaining():
+                self._update(batch, after)
+                if self.progress.step % self.config.log_every == 0:
+                    self._log()
+                if self._validation_is_due():
+                    self._validate()
+                elif asked():
+                    self._save()
+                if asked() and not self.progress.finished:
+                    raise Interrupted
+        best = self.checkpoints.best(at_most=self.progress.step)
+        if best is None:
+            raise CheckpointError(f"{self.checkpoints.folder} holds no best model; train again")
+        self.model.load_state_dict(dict(best.tensors), strict=False)
+        return self.progress
+
+    def _remaining(self) -> Iterator[tuple[Batch, Position]]:
+        if self.progress.finished:
+            return
+        self._pending: list[tuple[Tensor, int]] = []
+        for item in self.batches.start_from(self.progress.position):
+            yield item
+            if self.progress.finished:
+                return
+
+    def _update(self, batch: Batch, after: Position) -> None:
+        """Make one optimizer update."""
+        step = self.progress.step
+        rate = self.schedule.rate(step, self.config.max_steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        seed_torch(self.seed, "dropout", step)
+        tokens = batch.target_tokens
+        with self.compute.autocast():
+            loss, plain = batch_loss(
+                self.model,
+                batch.to(self.compute.device),
+                label_smoothing=self.config.label_smoothing,
+                per=self.config.normalize_loss,
+            )
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        if self._average:
+            learnt = [weight.detach() for weight in self.model.parameters()]
+            # early averages forget faster, or they would remember the random start
+            decay = min(self.config.average, (1 + step) / (10 + step))
+            torch._foreach_lerp_(self._average, learnt, 1 - decay)
+        self._pending.append((plain.detach(), tokens))
+        self._settle(leave=1)
+        self.progress.step += 1
+        self.progress.position = after
+        self.progress.target_tokens += tokens
+
+    def _settle(self, *, leave: int) -> None:
+        """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
+        while len(self._pending) > leave:
+            plain, tokens = self._pending.pop(0)
+            value = plain.item()
+            if not math.isfinite(value):
+                step = self.progress.step + 1 - len(self._pending)
+                raise TrainingError(
+                    f"the loss is {value} near step {step}; the last checkpoint is kept: lower "
+                    f"train.schedule's learning rate or train with precision float32"
+                )
+            self.progress.loss_sum += value
+            self.progress.loss_tokens += tokens
+
+    def _log(self) -> None:
+        self._settle(leave=0)
+        progress = self.progress
+        loss = progress.loss_sum / max(1, progress.loss_tokens)
+        rate = self.schedule.rate(progress.step - 1, self.config.max_steps)
+        self.display.step(progress, loss=loss, learning_rate=rate)
+        self.tracker.metrics(
+            {
+                "train/loss": loss,
+                "train/learning_rate": rate,
+                "train/epoch": progress.position.epoch,
+            },
+            step=progress.step,
+        )
+
+    def _validation_is_due(self) -> bool:
+        return self.progress.step % self.config.validate_every == 0 or self._at_limit()
+
+    def _at_limit(self) -> bool:
+        epochs = self.config.max_epochs
+        done = self.progress.position.epoch
+        return self.progress.step >= self.config.max_steps or (
+            epochs is not None and done >= epochs
+        )
+
+    def _validate(self) -> None:
+        self._settle(leave=0)
+        progress, config = self.progress, self.config
+        with self._averaged():
+            loss = self._validation_loss()
+            bleu = self.translate_and_score(self.model)
+            weights = {name: v.clone() for name, v in _unshared(self.model.state_dict())}
+        point = Point(
+            step=progress.step,
+            epoch=progress.position.epoch,
+            target_tokens=progress.target_tokens,
+            learning_rate=self.schedule.rate(progress.step - 1, config.max_steps),
+            train_loss=progress.loss_sum / max(1, progress.loss_tokens),
+            validation_loss=loss,
+            validation_perplexity=math.exp(min(loss, 100.0)),
+            validation_bleu=bleu,
+        )
+        progress.history.append(point)
+        progress.loss_sum, progress.loss_tokens = 0.0, 0
+        value = bleu if config.select_by == "bleu" else -loss
+        best = progress.best_value is None or value > progress.best_value
+        if best:
+            progress.best_step, progress.best_value = progress.step, value
+        progress.validations_since_best = 0 if best else progress.validations_since_best + 1
+        exhausted = (
+            config.patience is not None and progress.validations_since_best >= config.patience
+        )
+        progress.finished = self._at_limit() or exhausted
+        self.display.validation(point, best=best)
+        self.tracker.metrics(
+            {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES},
+            step=progress.step,
+        )
+        if best:
+            self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
+        self._save()
+
+    @torch.inference_mode()
+    def _validation_loss(self) -> float:
+        """Return the plain cross entropy per target token over the validation pairs, in nats."""
+        total, tokens = 0.0, 0
+        for batch in self.validation:
+            with self.compute.autocast():
+                _, plain = batch_loss(
+                    self.model, batch.to(self.compute.device), label_smoothing=0.0, per="token"
+                )
+            total += plain.item()
+            tokens += batch.target_tokens
+        if not math.isfinite(total):
+            raise TrainingError(
+                f"the validation loss is {total} at step {self.progress.step}; the last checkpoint "
+                f"is kept: lower train.schedule's learning rate"
+            )
+        return total / max(1, tokens)
+
+    @contextmanager
+    def _averaged(self) -> Iterator[None]:
+        """Put the averaged weights into the model, in evaluation mode, for a while."""
+        own = list(self.model.parameters())
+        kept = [weight.detach().clone() for weight in own] if self._average else []
+        with torch.no_grad():
+            for weight, average in zip(own, self._average, strict=False):
+                weight.copy_(average)
+        self.model.eval()
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for weight, value in zip(own, kept, strict=False):
+                    weight.copy_(value)
+            self.model.train()
+
+    def _save(self) -> None:
+        self._settle(leave=0)
+        tensors = {f"model.{name}": value for name, value in _unshared(self.model.state_dict())}
+        tensors |= {f"average.{n}": value for n, value in enumerate(self._average)}
+        tensors |= dict(named_optimizer_state(self.optimizer.state_dict()))
+        self.checkpoints.save(Checkpoint(tensors, self.progress.to_json()), step=self.progress.step)
+
+    def _resume(self) -> None:
+        self.model.train()
+        checkpoint = self.checkpoints.newest()
+        for problem in self.checkpoints.rejected:
+            self.display.note(f"{problem}; continuing from the checkpoint before it")
+        if checkpoint is None:
+            return
+        self.progress = Progress.from_json(checkpoint.progress)
+        tensors = checkpoint.tensors
+        own = {
+            name.removeprefix("model."): v for name, v in tensors.items() if name[:6] == "model."
+        }
+        self.model.load_state_dict(own, strict=False)
+        for number, average in enumerate(self._average):
+            average.copy_(tensors[f"average.{number}"])
+        fresh = self.optimizer.state_dict()
+        self.optimizer.load_state_dict(restore_optimizer_state(fresh, tensors))
+        self.display.note(f"continuing from step {self.progress.step}")
+
+
+MEASURES = ("loss", "perplexity", "bleu")
+
+
+def _unshared(state: Mapping[str, Tensor]) -> Iterable[tuple[str, Tensor]]:
+    """Yield each stored tensor once; tied weights are one tensor under several names."""
+    seen: set[int] = set()
+    for name, value in state.items():
+        if value.data_ptr() not in seen or value.numel() == 0:
+            seen.add(value.data_ptr())
+            yield name, value
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Turn SIGTERM into a question that the loop asks between two updates."""
+    asked = False
+
+    def remember(*_: object) -> None:
+        nonlocal asked
+        asked = True
+
+    before = signal.signal(signal.SIGTERM, remember)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGTERM, before)
