@@ -1,1 +1,16 @@
-"""Orchestration: runs the stages through DVC, on a schedule or on demand."""
+"""When, where and how often again: DVC decides whether a stage runs, Prefect does the rest.
+
+Prefect reads its settings when it is imported, so what all flows want is set here, before.
+"""
+
+import os
+
+for _name, _value in {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
+    "PREFECT_LOGGING_LEVEL": "WARNING",
+    "PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL": "INFO",
+    "PREFECT_LOGGING_LOGGERS_PREFECT_TASK_RUNS_LEVEL": "INFO",
+}.items():
+    os.environ.setdefault(_name, _value)
