@@ -1,0 +1,124 @@
+"""Words of the first experiments: spaCy's rules, letters, full stops and commas, lower case."""
+
+import json
+
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.errors import TokenizerError
+from nmt_core.text import spacy_words
+from nmt_core.text.spacy_words import SpacyWords
+
+LANGUAGES = ("de", "en", "es")
+PLAIN = {language: spacy.blank(language).tokenizer for language in LANGUAGES}
+WORDS = {language: SpacyWords(language) for language in LANGUAGES}
+
+SPACES = st.sampled_from([" ", "  ", "\t", "\u00a0", "\u2028", " \u3000", "\x1f"])
+
+
+def as_written_in_the_article(language, line):
+    return [
+        token.text.lower()
+        for token in PLAIN[language](line)
+        if token.is_alpha or token.text in (".", ",")
+    ]
+
+
+@st.composite
+def lines(draw, language):
+    """Special cases, letters and marks, with spaces put anywhere, also into special cases."""
+    cases = st.sampled_from(sorted(PLAIN[language].rules))
+    signs = st.text(st.sampled_from("abzXÄß.,;:-_()'’\"/\\!?0189%€°\u0301\u200b中🙂"), max_size=6)
+    line = "".join(draw(st.lists(st.one_of(cases, signs, SPACES), max_size=8)))
+    for cut in draw(st.lists(st.integers(0, len(line)), max_size=4)):
+        line = line[:cut] + draw(SPACES) + line[cut:]
+    return line
+
+
+@given(st.sampled_from(LANGUAGES).flatmap(lambda code: st.tuples(st.just(code), lines(code))))
+def test_remembering_chunks_changes_no_word(language_and_line):
+    language, line = language_and_line
+
+    assert as_written_in_the_article(language, line) == WORDS[language].encode(line)
+
+
+@given(st.sampled_from(LANGUAGES), st.text(max_size=40))
+def test_any_text_has_the_words_of_the_article(language, line):
+    assert as_written_in_the_article(language, line) == WORDS[language].encode(line)
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [("de", "Er lebte 200 n.Chr . in Rom"), ("es", "los EE. UU. hoy"), ("en", "sad : ( day")],
+)
+def test_a_special_case_is_found_across_a_space(language, line):
+    assert as_written_in_the_article(language, line) == WORDS[language].encode(line)
+
+
+def test_decoding_and_encoding_again_changes_nothing():
+    tokens = ["ein", "satz", ",", "noch", "einer", "."]
+
+    assert tokens == WORDS["de"].encode(WORDS["de"].decode(tokens))
+
+
+def test_numbers_case_and_other_marks_are_lost():
+    expected = ["der", "hund", ",", "sagte", "sie", ",", "bellt", "."]
+
+    assert expected == WORDS["de"].encode("Der Hund (5), sagte SIE, »bellt«!?.")
+
+
+def test_marks_follow_the_word_before_them():
+    assert WORDS["de"].decode(["ja", ",", "gut", ".", "nein"]) == "ja, gut. nein"
+    assert WORDS["de"].decode([".", "ja"]) == ". ja"
+    assert not WORDS["de"].decode([])
+
+
+def test_forgetting_changes_no_word(monkeypatch):
+    tokenizer = SpacyWords("de")
+    monkeypatch.setattr(spacy_words, "REMEMBERED_CHUNKS", 3)
+    line = "ein kurzer und ein langer Satz, z.B. dieser."
+
+    assert WORDS["de"].encode(line) == tokenizer.encode(line) == tokenizer.encode(line)
+    tokenizer.encode("kurz")
+    assert list(tokenizer._memory) == ["kurz"]
+
+
+def test_a_tokenizer_that_is_not_made_of_rules_sees_whole_lines():
+    assert SpacyWords("zh").encode("我们 好") == ["我", "们", "好"]
+
+
+def test_a_saved_tokenizer_loads(tmp_path):
+    WORDS["de"].save(tmp_path)
+
+    loaded = SpacyWords.load(tmp_path)
+
+    assert loaded.encode("Ein Haus") == ["ein", "haus"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"spacy_version": "2.0.12"}, rf"spaCy 2\.0\.12, and spaCy {spacy.__version__} has others"),
+        ({"rules_sha256": "0"}, "install spacy=="),
+        ({"kind": "sentencepiece"}, "'sentencepiece' tokenizer"),
+    ],
+)
+def test_other_rules_are_refused(tmp_path, change, message):
+    WORDS["de"].save(tmp_path)
+    file = tmp_path / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+
+    with pytest.raises(TokenizerError, match=message):
+        SpacyWords.load(tmp_path)
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
+    with pytest.raises(TokenizerError, match="run the tokenize stage again"):
+        SpacyWords.load(tmp_path)
+
+
+def test_a_language_that_spacy_lacks_is_refused():
+    with pytest.raises(TokenizerError, match=r"cannot tokenize 'qq'.*choose 'xx'"):
+        SpacyWords("qq")
