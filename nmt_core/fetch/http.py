@@ -1,0 +1,441 @@
+"""Fetch one file over HTTP: retried with patience, resumed after a break, whole when it appears.
+
+A transfer grows ``NAME.part``; ``NAME.part.json`` beside it says which version of the file that is,
+so a later run continues it only if the server still has the same (RFC 9110, If-Range). When all is
+there, ``NAME.json`` records size and SHA-256 before the file takes its name; what is already there
+and still has that digest is not fetched again.
+"""
+
+import ipaddress
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import httpx
+import tenacity
+from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+from nmt_core import files
+from nmt_core.config import Config
+from nmt_core.errors import DownloadError
+
+SCHEMES = ("http", "https")
+
+
+class HttpConfig(Config):
+    """How patient to be with a server."""
+
+    attempts: PositiveInt = 6
+    """Failures after which to give up; one after which the file has grown, by what
+    ``min_bytes_per_second`` asks of ``timeout_seconds``, begins a new count."""
+
+    backoff_seconds: PositiveFloat = 1.0
+    """Longest wait after the first failure; it doubles with each, and chance picks below it."""
+
+    max_backoff_seconds: PositiveFloat = 60.0
+    """Longest wait between two attempts, also where a server asks for more."""
+
+    timeout_seconds: PositiveFloat = 30.0
+    """Longest silence of a server, and the time over which its speed is measured."""
+
+    min_bytes_per_second: NonNegativeInt = 1000
+    """A slower transfer is broken off and tried again; 0 bears any speed."""
+
+    max_redirects: NonNegativeInt = 5
+    """Addresses a server may send us on to, one after another."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A whole file, and what it is."""
+
+    path: Path
+    url: str
+    """Where it came from, without credentials."""
+    size_bytes: int
+    sha256: str
+
+
+def fetch(
+    url: str,
+    folder: Path,
+    config: HttpConfig,
+    *,
+    setting: str,
+    sha256: str = "",
+    lines: int | None = None,
+) -> Fetched:
+    r"""Fetch ``url`` into ``folder``, under a name made of its address.
+
+    Args:
+        url: http or https; a user name and password in it are sent, but never shown.
+        folder: where the file, its record and an unfinished part lie.
+        config: patience.
+        setting: the parameter that holds the address, for messages.
+        sha256: expected digest in hexadecimal; empty takes what comes and records its digest.
+        lines: stop after so many ``\n``; None fetches the whole file.
+
+    Raises:
+        DownloadError: if the server refuses or fails for good, or the digest is not ``sha256``; the
+            file is then kept as ``NAME.rejected``.
+    """
+    name = _name(url) if lines is None else f"{lines}-lines-{_name(url)}"
+    path = folder / name
+    known = _recorded(path, url, sha256)
+    if known is not None:
+        return known
+    folder.mkdir(parents=True, exist_ok=True)
+    transfer = _Transfer(url, path, config, setting, lines)
+    transfer.complete()
+    digest = files.sha256(transfer.part)
+    if sha256 and digest != sha256.lower():
+        rejected = quarantine(path, transfer.part)
+        raise DownloadError(
+            f"{shown(url)} has the SHA-256 {digest}, expected was {sha256.lower()}; it was kept as "
+            f"{rejected}: if the publisher changed the file, change the checksum beside {setting}"
+        )
+    fetched = Fetched(path, shown(url), transfer.part.stat().st_size, digest)
+    files.write_json(
+        _beside(path, ".json"), {"size_bytes": fetched.size_bytes, "sha256": fetched.sha256}
+    )
+    transfer.part.replace(path)
+    _beside(transfer.part, ".json").unlink(missing_ok=True)
+    return fetched
+
+
+def quarantine(path: Path, found: Path | None = None) -> Path:
+    """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
+    rejected = _beside(path, ".rejected")
+    (found or path).replace(rejected)
+    for record in (_beside(path, ".json"), _beside(path, ".part.json")):
+        record.unlink(missing_ok=True)
+    return rejected
+
+
+def shown(url: str) -> str:
+    """Return ``url`` as it may be printed: without user, password and query."""
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return "an address that cannot be read"
+    port = f":{parsed.port}" if parsed.port else ""
+    query = "?..." if parsed.query else ""
+    return f"{parsed.scheme}://{parsed.host}{port}{parsed.path}{query}"
+
+
+class _TransientError(Exception):
+    """A failure that may not happen again."""
+
+    def __init__(self, message: str, *, wait_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait_seconds = wait_seconds
+
+
+class _Transfer:
+    """One file on its way, over as many attempts as it takes."""
+
+    def __init__(
+        self, url: str, path: Path, config: HttpConfig, setting: str, lines: int | None
+    ) -> None:
+        self.part = _beside(path, ".part")
+        self._version = _beside(path, ".part.json")
+        self._url = url
+        self._config = config
+        self._setting = setting
+        self._lines = lines
+        self._failures = 0
+        self._most_bytes = 0
+        self._console = Console(stderr=True)
+
+    def complete(self) -> None:
+        """Fetch what is missing of ``part``."""
+        if self._lines is not None and _count_lines(self.part) >= self._lines:
+            return
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(_TransientError),
+            stop=self._stop,
+            wait=self._wait,
+            before_sleep=self._tell,
+            reraise=True,
+        )
+        timeout = httpx.Timeout(self._config.timeout_seconds)
+        try:
+            with httpx.Client(timeout=timeout) as client, _progress(self._console) as progress:
+                task = progress.add_task(self.part.name.removesuffix(".part"), total=None)
+                retrying(self._attempt, client, progress, task)
+        except _TransientError as error:
+            raise DownloadError(
+                f"{shown(self._url)} could not be fetched in {self._failures} attempts: {error}; "
+                f"check the network, or set {self._setting} to a mirror"
+            ) from None
+        except OSError as error:
+            raise DownloadError(f"{self.part} cannot be written: {error.strerror}") from None
+
+    def _attempt(self, client: httpx.Client, progress: Progress, task: TaskID) -> None:
+        offset, headers = self._resumption()
+        try:
+            response = self._open(client, headers)
+            try:
+                if response.status_code == httpx.codes.PARTIAL_CONTENT:
+                    total = self._check_range(response, offset)
+                else:
+                    offset, total = 0, _content_length(response)
+                self._receive(response, offset, total, progress, task)
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            raise _TransientError(_in_words(error)) from None
+
+    def _resumption(self) -> tuple[int, dict[str, str]]:
+        """Return the bytes there are and the headers that ask for the others."""
+        headers = {"Accept-Encoding": "identity", "User-Agent": "nmt"}
+        if not (self.part.exists() and self._version.exists()):
+            return 0, headers
+        offset = self.part.stat().st_size
+        validator = files.read_json(self._version)["validator"]
+        if not offset or not validator:
+            return 0, headers
+        return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
+
+    def _open(self, client: httpx.Client, headers: dict[str, str]) -> httpx.Response:
+        """Follow redirects to the answer; raise what its status means."""
+        url = _parse(self._url, self._setting)
+        user = (url.username, url.password) if url.userinfo else None
+        request = client.build_request("GET", url.copy_with(userinfo=b""), headers=headers)
+        for _ in range(self._config.max_redirects + 1):
+            response = client.send(request, stream=True, auth=user)
+            if response.next_request is None:
+                self._check_status(response)
+                return response
+            response.close()
+            _check_redirect(request.url, response.next_request.url)
+            request, user = response.next_request, None  # httpx keeps the header for its own host
+        raise DownloadError(
+            f"{shown(self._url)} redirects more than {self._config.max_redirects} times; "
+            f"set {self._setting} to the final address"
+        )
+
+    def _check_status(self, response: httpx.Response) -> None:
+        code = response.status_code
+        if code in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
+            return
+        response.close()
+        answer = f"{code} {httpx.codes.get_reason_phrase(code)}".strip()
+        if code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+            self.part.unlink(missing_ok=True)
+            raise _TransientError(f"the server answered {answer}")
+        if code == httpx.codes.TOO_MANY_REQUESTS or code >= httpx.codes.INTERNAL_SERVER_ERROR:
+            asked = response.headers.get("Retry-After", "")
+            raise _TransientError(
+                f"the server answered {answer}",
+                wait_seconds=float(asked) if asked.isdecimal() else 0,
+            )
+        raise DownloadError(
+            f"{shown(self._url)} answered {answer}; set {self._setting} to a mirror that has it"
+        )
+
+    def _check_range(self, response: httpx.Response, offset: int) -> int | None:
+        """Return the size of the whole file, if what comes is the rest that was asked for."""
+        header = response.headers.get("Content-Range", "")
+        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", header)
+        if found is None or int(found[1]) != offset:
+            self.part.unlink(missing_ok=True)
+            raise _TransientError(
+                f"the server sent the range {header!r}, not from byte {offset} on"
+            )
+        if offset and _validator(response) not in ("", files.read_json(self._version)["validator"]):
+            self.part.unlink(missing_ok=True)
+            raise _TransientError("the file has changed since its first part was fetched")
+        return None if found[2] == "*" else int(found[2])
+
+    def _receive(
+        self,
+        response: httpx.Response,
+        offset: int,
+        total: int | None,
+        progress: Progress,
+        task: TaskID,
+    ) -> None:
+        progress.update(task, completed=offset, total=None if self._lines else total)
+        newlines = _count_lines(self.part) if self._lines and offset else 0
+        with self.part.open("ab" if offset else "wb") as file:
+            if not offset:  # the file is empty by now, so the version can only be its own
+                files.write_json(self._version, {"validator": _validator(response)})
+            for chunk in self._chunks(response):
+                file.write(chunk)
+                progress.advance(task, len(chunk))
+                newlines += chunk.count(b"\n") if self._lines else 0
+                if self._lines and newlines >= self._lines:
+                    break
+            file.flush()
+            os.fsync(file.fileno())
+        size = self.part.stat().st_size
+        if self._lines and newlines >= self._lines:
+            _cut(self.part, self._lines)
+        elif total is not None and size != total:
+            raise _TransientError(f"the transfer ended after {size} of {total} bytes")
+
+    def _chunks(self, response: httpx.Response) -> Iterator[bytes]:
+        """Yield what arrives as it arrives, for as long as it arrives fast enough."""
+        window = self._config.timeout_seconds
+        begin, received = time.monotonic(), 0
+        for chunk in response.iter_raw():
+            yield chunk
+            received += len(chunk)
+            elapsed = time.monotonic() - begin
+            if elapsed >= window:
+                if received < self._config.min_bytes_per_second * elapsed:
+                    raise _TransientError(
+                        f"only {received} bytes came in {elapsed:.0f} s, fewer than "
+                        f"{self._config.min_bytes_per_second} a second"
+                    )
+                begin, received = time.monotonic(), 0
+
+    def _stop(self, _: tenacity.RetryCallState) -> bool:
+        size = self.part.stat().st_size if self.part.exists() else 0
+        enough = self._config.min_bytes_per_second * self._config.timeout_seconds
+        self._failures += 1
+        if size > self._most_bytes + enough:
+            self._most_bytes, self._failures = size, 1
+        return self._failures >= self._config.attempts
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        config = self._config
+        chance = tenacity.wait_random_exponential(
+            config.backoff_seconds, config.max_backoff_seconds
+        )
+        return min(max(chance(state), _error(state).wait_seconds), config.max_backoff_seconds)
+
+    def _tell(self, state: tenacity.RetryCallState) -> None:
+        self._console.print(
+            f"{shown(self._url)}: {_error(state)}; trying again in {state.upcoming_sleep:.0f} s",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+
+
+def _error(state: tenacity.RetryCallState) -> _TransientError:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, _TransientError)
+    return error
+
+
+def _parse(url: str, setting: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise DownloadError(f"{setting} holds no address: {error}") from None
+    if parsed.scheme not in SCHEMES or not parsed.host:
+        raise DownloadError(
+            f"{shown(url)} cannot be fetched; {setting} must begin with http:// or https://"
+        )
+    return parsed
+
+
+def _check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
+    """Refuse to be led out of the web, out of encryption or into a private network."""
+    if goal.scheme not in SCHEMES:
+        reason = f"to {goal.scheme}:, which is not the web"
+    elif origin.scheme == "https" and goal.scheme == "http":
+        reason = "to an address without encryption"
+    elif _is_private(goal.host) and not _is_private(origin.host):
+        reason = f"into a private network ({goal.host})"
+    else:
+        return
+    raise DownloadError(f"{shown(str(origin))} redirects {reason}; this was refused")
+
+
+def _is_private(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def _validator(response: httpx.Response) -> str:
+    """Return what names this version of the file for If-Range; a weak ETag does not."""
+    tag = response.headers.get("ETag", "")
+    if tag and not tag.startswith("W/"):
+        return str(tag)
+    return str(response.headers.get("Last-Modified", ""))
+
+
+def _content_length(response: httpx.Response) -> int | None:
+    length = response.headers.get("Content-Length", "")
+    return int(length) if length.isdecimal() else None
+
+
+def _in_words(error: httpx.TransportError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return f"the server was silent for too long ({type(error).__name__})"
+    return f"the connection failed ({error or type(error).__name__})"
+
+
+def _recorded(path: Path, url: str, sha256: str) -> Fetched | None:
+    """Return the file as an earlier run fetched it, if it is whole and has the wanted digest."""
+    record = _beside(path, ".json")
+    if not (path.exists() and record.exists()):
+        return None
+    digest = files.sha256(path)
+    if digest != files.read_json(record)["sha256"] or digest != (sha256.lower() or digest):
+        return None
+    return Fetched(path, shown(url), path.stat().st_size, digest)
+
+
+def _name(url: str) -> str:
+    """Return a file name that is safe, short, readable, and another one for another address."""
+    digest = blake2b(url.encode(), digest_size=4).hexdigest()
+    last = shown(url).removesuffix("?...").rstrip("/").rsplit("/", maxsplit=1)[-1]
+    return f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _count_lines(path: Path) -> int:
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def _cut(path: Path, lines: int) -> None:
+    """Cut a file after its first lines."""
+    with path.open("rb+") as file:
+        for _ in range(lines):
+            file.readline()
+        file.truncate(file.tell())
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Progress]:
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as progress:
+        yield progress

@@ -1,0 +1,183 @@
+"""Pre-trained word vectors in fastText's text format, as far as they are wanted and sound.
+
+The first line says ``rows dimensions``; every other is a word and its numbers, most frequent word
+first. Written is the same format, holding sound rows alone, so later stages need no care.
+"""
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from nmt_core import files
+from nmt_core.config import Config
+from nmt_core.errors import CorpusError
+from nmt_core.fetch.http import Fetched, HttpConfig, fetch
+from nmt_core.text.corpus import raw_lines
+
+MAX_DIMENSIONS = 10_000
+MODEL_MAGIC = (793712314).to_bytes(4, "little")
+"""First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
+
+_HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
+
+
+class NoVectors(Config):
+    """Embeddings are learned from scratch."""
+
+    kind: Literal["none"]
+    """The tag of this choice."""
+
+
+class DownloadedVectors(Config):
+    """The most frequent words of published vectors; the transfer ends after them."""
+
+    kind: Literal["download"]
+    """The tag of this choice."""
+
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")] = (
+        "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
+    )
+    """Address of a plain .vec file; ``{language}`` stands for each language's code."""
+
+    rows: PositiveInt = 100_000
+    """Rows to take from the top, sound or not; 100,000 as in the articles."""
+
+
+class VectorFiles(Config):
+    """Vectors that are on this machine."""
+
+    kind: Literal["file"]
+    """The tag of this choice."""
+
+    source: Path
+    """Vectors of the source language, .vec or .vec.gz."""
+
+    target: Path
+    """Vectors of the target language, .vec or .vec.gz."""
+
+    source_model: Path | None = None
+    """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
+
+    rows: PositiveInt = 100_000
+    """Rows to take from the top, sound or not."""
+
+
+VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(discriminator="kind")]
+
+
+def fetch_vectors(
+    config: DownloadedVectors, language: str, downloads: Path, http: HttpConfig
+) -> Fetched:
+    """Fetch the header and the first rows for one language.
+
+    Raises:
+        DownloadError: if they cannot be fetched.
+    """
+    return fetch(
+        config.url.replace("{language}", language),
+        downloads,
+        http,
+        setting="download.vectors.url",
+        lines=config.rows + 1,
+    )
+
+
+def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
+    """Copy the sound ones of the first ``rows`` rows of ``vectors``.
+
+    Returns:
+        Counts: "rows" written, "dimensions", and the rows left out by reason: "wrong_length" (fewer
+        numbers than dimensions), "space_in_word", "invalid_utf8", "not_finite" (or no number),
+        "duplicate_word" (after the first), and "missing" (the file has fewer than it says).
+
+    Raises:
+        CorpusError: if the header is missing, or no row is sound.
+    """
+    lines = raw_lines(vectors)
+    promised, dimensions = _header(vectors, next(lines, b""))
+    counts: Counter[str] = Counter()
+    body = path.with_name(path.name + ".rows")
+    try:
+        with body.open("wb") as file:
+            for row in _sound(lines, min(rows, promised), dimensions, counts):
+                file.write(row + b"\n")
+        if not counts["rows"]:
+            reasons = ", ".join(f"{why} {count}" for why, count in sorted(counts.items()) if count)
+            raise CorpusError(
+                f"{vectors} has no sound row of {dimensions} numbers ({reasons or 'it is empty'}); "
+                f"fetch it again"
+            )
+        with files.whole_file(path) as part, part.open("wb") as file, body.open("rb") as content:
+            file.write(f"{counts['rows']} {dimensions}\n".encode())
+            shutil.copyfileobj(content, file)
+    finally:
+        body.unlink(missing_ok=True)
+    return {"rows": counts.pop("rows"), "dimensions": dimensions} | dict(sorted(counts.items()))
+
+
+def copy_model(model: Path, path: Path) -> None:
+    """Copy a fastText model.
+
+    Raises:
+        CorpusError: if it is not there or is none.
+    """
+    try:
+        with model.open("rb") as content:
+            if content.read(len(MODEL_MAGIC)) != MODEL_MAGIC:
+                raise CorpusError(f"{model} is no fastText model; give a .bin that fastText wrote")
+            content.seek(0)
+            with files.whole_file(path) as part, part.open("wb") as file:
+                shutil.copyfileobj(content, file)
+    except FileNotFoundError:
+        raise CorpusError(f"{model} does not exist; check the name and the folder") from None
+
+
+def _header(vectors: Path, line: bytes | None) -> tuple[int, int]:
+    found = _HEADER.fullmatch(line or b"")
+    if found is None or not 0 < int(found[2]) <= MAX_DIMENSIONS:
+        start = (line or b"")[:40].decode("utf-8", errors="replace")
+        raise CorpusError(
+            f"{vectors} must begin with a line 'rows dimensions', got {start!r}; "
+            f"give a .vec file as fastText writes it"
+        )
+    return int(found[1]), int(found[2])
+
+
+def _sound(
+    lines: Iterator[bytes | None], rows: int, dimensions: int, counts: Counter[str]
+) -> Iterator[bytes]:
+    words: set[bytes] = set()
+    seen = 0
+    for line in islice(lines, rows):
+        seen += 1
+        fields = [] if line is None else line.rstrip().split(b" ")
+        why = _fault(fields, dimensions) or ("duplicate_word" if fields[0] in words else None)
+        if why is None:
+            words.add(fields[0])
+            yield b" ".join(fields)
+        counts[why or "rows"] += 1
+    if seen < rows:
+        counts["missing"] = rows - seen
+
+
+def _fault(fields: list[bytes], dimensions: int) -> str | None:
+    if len(fields) <= dimensions:
+        return "wrong_length"
+    try:
+        word = b" ".join(fields[:-dimensions]).decode("utf-8")
+        if len(word.split()) != 1 or word != word.strip():
+            return "space_in_word"
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(np.array(fields[1:], dtype=np.float32)).all()
+    except UnicodeDecodeError:
+        return "invalid_utf8"
+    except ValueError:
+        return "not_finite"
+    return None if finite else "not_finite"

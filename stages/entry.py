@@ -1,0 +1,44 @@
+"""How every stage starts and ends as a program."""
+
+import ctypes
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from nmt_core.errors import NmtError
+
+PR_SET_PDEATHSIG = 1
+
+
+def run_stage(main: Callable[[], object]) -> None:
+    """Run a stage as a program, at the end of its file.
+
+    An error of ours becomes one red line on standard error and exit code 1, without a traceback; an
+    interrupt ends with exit code 130 and SIGTERM with 143, after files were closed and temporary
+    ones removed. On Linux, the end of the parent process sends SIGTERM: DVC, when it is killed,
+    leaves its stages running.
+    """
+    signal.signal(signal.SIGTERM, _exit)
+    _end_with_parent()
+    try:
+        main()
+    except NmtError as error:
+        console = Console(stderr=True)
+        console.print(Text(str(error), style="red"), soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+
+
+def _exit(number: int, _: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
