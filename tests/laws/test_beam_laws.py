@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.decoding.beam import BeamConfig, beam_search, length_limits
+from nmt_core.decoding.constraints import no_repeat_ngrams
 from nmt_core.decoding.greedy import greedy
 from nmt_core.errors import NmtError
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
@@ -22,12 +23,13 @@ def beam(**settings):
     return BeamConfig(**{"max_length_factor": 0, "max_length_offset": 6, **settings})
 
 
-def teacher_forced(model, row, tokens):
-    """Return the log-probability of every token and of the end."""
-    line = torch.tensor([[BOS, *tokens, EOS]])
+def teacher_forced(model, row, lines):
+    """Return the log-probability of every token and of the end, for lines of one length."""
+    target = torch.tensor([[BOS, *tokens, EOS] for tokens in lines])
+    rows = torch.full((len(lines),), row)
     with torch.no_grad():
-        logits = model(source[row : row + 1], padding[row : row + 1], line[:, :-1])
-    return logits.log_softmax(-1).gather(2, line[:, 1:, None])[0, :, 0]
+        logits = model(source[rows], padding[rows], target[:, :-1])
+    return logits.log_softmax(-1).gather(2, target[:, 1:, None])[:, :, 0]
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
@@ -38,13 +40,12 @@ def test_a_wide_beam_is_exhaustive(model, penalty):
     found = beam_search(model, source, padding, config)
     with torch.no_grad():
         words = range(UNK + 1, model(source, padding, source[:, :1] * 0 + BOS).size(-1))
-    every = [line for length in range(longest) for line in product(words, repeat=length)]
-
     for row, [best] in enumerate(found):
-        score = {
-            line: teacher_forced(model, row, line).sum().item() / (len(line) + 1) ** penalty
-            for line in every
-        }
+        score = {}
+        for length in range(longest):
+            lines = list(product(words, repeat=length))
+            log_probs = teacher_forced(model, row, lines).sum(dim=1) / (length + 1) ** penalty
+            score |= dict(zip(lines, log_probs.tolist(), strict=True))
 
         assert max(score, key=score.__getitem__) == best.tokens
         assert max(score.values()) == pytest.approx(best.score)
@@ -80,7 +81,7 @@ def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
     simple = greedy(model, source, padding, length_limits(padding, config))
 
     for row, ([best], tokens) in enumerate(zip(found, simple, strict=True)):
-        assert best.score >= teacher_forced(model, row, tokens).mean().item() - 1e-9
+        assert best.score >= teacher_forced(model, row, [tokens]).mean().item() - 1e-9
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
@@ -89,7 +90,7 @@ def test_every_score_is_the_models_own(model, penalty):
     config = beam(size=4, best=4, length_penalty=penalty)
     for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
         for tokens, score, log_prob, token_log_probs in hypotheses:
-            expected = teacher_forced(model, row, tokens)
+            [expected] = teacher_forced(model, row, [tokens])
 
             assert expected.tolist() == pytest.approx(token_log_probs)
             assert expected.sum().item() == pytest.approx(log_prob)
@@ -181,6 +182,26 @@ def test_the_guard_lets_no_words_in_a_row_stand_twice(size):
 
         assert loop.tokens == (4,) * 19
         assert len(set(ngrams)) == len(ngrams) > 0
+
+
+@given(
+    st.integers(1, 4),
+    st.lists(st.lists(st.integers(4, 6), min_size=9, max_size=9), min_size=1, max_size=3),
+)
+def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
+    tokens = torch.tensor(lines)
+    allowed = no_repeat_ngrams(size)(tokens, torch.zeros(len(lines), 7)).isfinite()
+
+    for line, row in zip(lines, allowed[:, UNK + 1 :].tolist(), strict=True):
+        seen = [line[start : start + size] for start in range(len(line) - size + 1)]
+        expected = [[*line[len(line) - size + 1 :], word] not in seen for word in (4, 5, 6)]
+
+        assert expected == row
+
+
+def test_a_guard_needs_a_size():
+    with pytest.raises(ValueError, match="at least one token, got 0"):
+        no_repeat_ngrams(0)
 
 
 def test_the_unknown_word_is_written_only_where_allowed():
