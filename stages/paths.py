@@ -5,6 +5,7 @@ from pathlib import Path
 PARAMS = Path("params.yaml")
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
+CONF = Path("conf")
 
 DOWNLOADS = Path("downloads")
 """What was fetched, by content; no output of DVC, so that a broken transfer can be resumed."""
@@ -30,3 +31,6 @@ RUNS = Path("runs")
 
 SPLITS = ("train", "validation", "test")
 SIDES = ("source", "target")
+
+EXPERIMENT = "nmt"
+"""The experiment in MLflow that this project's runs belong to."""

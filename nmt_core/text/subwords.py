@@ -24,7 +24,6 @@ from nmt_core.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 class SubwordConfig(Config):
     """How subwords are learnt."""
 
-    kind: Literal["sentencepiece"] = "sentencepiece"
     algorithm: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
     pieces: int = Field(8000, ge=300)
@@ -83,7 +82,7 @@ class Subwords:
             reason = str(error).split("]")[-1].strip() or str(error)
             raise TokenizerError(
                 f"{config.pieces} pieces cannot be learnt from this text ({reason}); "
-                f"lower tokenize.tokenizer.pieces or give more text"
+                f"lower tokenize.subwords.pieces or give more text"
             ) from None
         return cls(model.getvalue())
 

@@ -30,8 +30,8 @@ class WarmDown(Config):
     kind: Literal["warm_down"] = "warm_down"
     peak: float = Field(1.5e-3, gt=0)
     """Highest learning rate, reached at the end of the warm-up."""
-    warmup_steps: int = Field(400, ge=1)
-    """Updates of linear warm-up."""
+    warmup: float = Field(0.05, gt=0, lt=1)
+    """Share of all updates spent in linear warm-up."""
     shape: Literal["cosine", "linear"] = "cosine"
     """How to go down."""
     floor: float = Field(0.0, ge=0, le=1)
@@ -40,9 +40,10 @@ class WarmDown(Config):
     def rate(self, step: int, total: int) -> float:
         """Return the learning rate of a step among ``total``."""
         step += 1
-        if step <= self.warmup_steps:
-            return self.peak * step / self.warmup_steps
-        done = min(1.0, (step - self.warmup_steps) / max(1, total - self.warmup_steps))
+        rising = self.warmup * total
+        if step <= rising:
+            return self.peak * step / rising
+        done = min(1.0, (step - rising) / max(1.0, total - rising))
         left = (1 + math.cos(math.pi * done)) / 2 if self.shape == "cosine" else 1 - done
         return self.peak * (self.floor + (1 - self.floor) * left)
 

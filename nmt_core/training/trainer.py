@@ -8,7 +8,7 @@ one that was never interrupted (on the same processor, with the same number of t
 
 import math
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
@@ -28,6 +28,7 @@ from nmt_core.training.checkpoint import (
     CheckpointStore,
     named_optimizer_state,
     restore_optimizer_state,
+    unshared,
 )
 from nmt_core.training.loss import Normalization, batch_loss
 from nmt_core.training.precision import Compute
@@ -274,7 +275,7 @@ class Trainer:
         with self._averaged():
             loss = self._validation_loss()
             bleu = self.translate_and_score(self.model)
-            weights = {name: v.clone() for name, v in _unshared(self.model.state_dict())}
+            weights = {name: v.clone() for name, v in unshared(self.model.state_dict())}
         point = Point(
             step=progress.step,
             epoch=progress.position.epoch,
@@ -342,7 +343,7 @@ class Trainer:
 
     def _save(self) -> None:
         self._settle(leave=0)
-        tensors = {f"model.{name}": value for name, value in _unshared(self.model.state_dict())}
+        tensors = {f"model.{name}": value for name, value in unshared(self.model.state_dict())}
         tensors |= {f"average.{n}": value for n, value in enumerate(self._average)}
         tensors |= dict(named_optimizer_state(self.optimizer.state_dict()))
         self.checkpoints.save(Checkpoint(tensors, self.progress.to_json()), step=self.progress.step)
@@ -368,15 +369,6 @@ class Trainer:
 
 
 MEASURES = ("loss", "perplexity", "bleu")
-
-
-def _unshared(state: Mapping[str, Tensor]) -> Iterable[tuple[str, Tensor]]:
-    """Yield each stored tensor once; tied weights are one tensor under several names."""
-    seen: set[int] = set()
-    for name, value in state.items():
-        if value.data_ptr() not in seen or value.numel() == 0:
-            seen.add(value.data_ptr())
-            yield name, value
 
 
 @contextmanager

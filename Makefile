@@ -1,0 +1,63 @@
+# The menu. `make` alone explains it.
+.DEFAULT_GOAL := help
+.PHONY: help setup repro test test-fast check fix flow mlflow bench clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+# Stages run as `python -m stages.NAME`: the virtual environment's python, and unbuffered.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PYTHONUNBUFFERED := 1
+export DO_NOT_TRACK := 1
+
+# DATA, MODEL and TRAIN choose groups of conf/; SET passes single settings, as in
+#   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
+CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(SET)
+
+help: ## Show this menu
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv with the pinned packages (the other targets do it by themselves)
+
+$(READY): constraints.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= SET=]
+	python -m stages.configure $(CHOICES)
+	dvc repro
+	@python -m stages.summary
+
+flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= SET=]
+	python -m stages.configure $(CHOICES)
+	python -m flows.train
+	@python -m stages.summary
+
+test: $(READY) ## All tests
+	pytest
+
+test-fast: $(READY) ## The tests that take seconds
+	pytest -m "not slow"
+
+check: $(READY) ## Format, lint, types, and who imports whom
+	ruff format --check
+	ruff check
+	mypy
+	lint-imports
+
+fix: $(READY) ## Format, and mend what the linter can mend
+	ruff format
+	ruff check --fix
+
+mlflow: $(READY) ## Look at all runs in a browser, http://127.0.0.1:5000
+	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri sqlite:///mlflow.db
+
+bench: $(READY) ## Measure the training speed against a plain loop, in one run
+	python -m benchmarks.training
+
+clean: ## Forget checkpoints and journals; DVC's cache stays
+	rm -rf checkpoints runs

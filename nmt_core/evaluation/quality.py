@@ -1,0 +1,90 @@
+"""What else there is to know of a test set's translations: failures, lengths, unknown words."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+
+from nmt_core.config import Config
+from nmt_core.data.batch import Batch
+from nmt_core.models import Seq2Seq
+from nmt_core.training.loss import batch_loss
+from nmt_core.vocabulary import Vocabulary
+
+LOOP_TOKENS = 4
+"""Longest run of words whose immediate repetition counts as going in circles."""
+
+LOOP_TIMES = 3
+"""Repetitions in a row that count."""
+
+
+class Failures(Config):
+    """Hypotheses that are no translations."""
+
+    empty: int
+    """Nothing, though the source is something."""
+    copied: int
+    """The source itself, though the reference is not."""
+    looping: int
+    """The same words three times in a row, where the reference has no such thing."""
+    too_long: int
+    """More than twice as many words as the reference, and at least ten more."""
+
+
+def failures(
+    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]
+) -> Failures:
+    """Count hypotheses that are no translations."""
+    lines = list(zip(sources, hypotheses, references, strict=True))
+    return Failures(
+        empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
+        copied=sum(h.strip() == s.strip() != r.strip() for s, h, r in lines),
+        looping=sum(loops(h.split()) and not loops(r.split()) for _, h, r in lines),
+        too_long=sum(
+            len(h.split()) > max(2 * len(r.split()), len(r.split()) + 10) for _, h, r in lines
+        ),
+    )
+
+
+def runs_on(words: int, reference_words: int) -> bool:
+    """Tell whether a hypothesis is far longer than its reference."""
+    return words > max(2 * reference_words, reference_words + 10)
+
+
+def loops(words: Sequence[str]) -> bool:
+    """Tell whether some run of words stands three times in a row."""
+    for size in range(1, LOOP_TOKENS + 1):
+        for first in range(len(words) - LOOP_TIMES * size + 1):
+            run = words[first : first + size]
+            if all(
+                words[first + time * size : first + (time + 1) * size] == run
+                for time in range(1, LOOP_TIMES)
+            ):
+                return True
+    return False
+
+
+def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """Return the words of all hypotheses per word of all references."""
+    words = sum(len(line.split()) for line in references)
+    return sum(len(line.split()) for line in hypotheses) / max(1, words)
+
+
+def unknown_rate(lines: Iterable[Sequence[str]], vocabulary: Vocabulary) -> float:
+    """Return the share of tokens that a vocabulary does not hold."""
+    unknown = total = 0
+    for tokens in lines:
+        unknown += sum(token not in vocabulary for token in tokens)
+        total += len(tokens)
+    return unknown / max(1, total)
+
+
+@torch.inference_mode()
+def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> float:
+    """Return the cross entropy per target token, ends of sentences included, in nats."""
+    total, tokens = 0.0, 0
+    for batch in batches:
+        _, plain = batch_loss(model, batch, label_smoothing=0.0, per="token")
+        total += plain.item()
+        tokens += batch.target_tokens
+    return total / max(1, tokens)

@@ -1,0 +1,92 @@
+"""What a person sees while a model trains: a moving bar, or plain lines where nobody watches."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from nmt_core.training.trainer import Point
+from nmt_core.training.trainer import Progress as TrainingProgress
+
+QUIET_SECONDS = 15.0
+"""Time between two lines where the output is no terminal."""
+
+
+class TrainingDisplay:
+    """Shows step, loss, tokens per second and time left; a context manager.
+
+    Args:
+        total: updates to be made.
+        console: where to write; by default, standard error.
+    """
+
+    def __init__(self, total: int, console: Console | None = None) -> None:
+        self.total = total
+        self.console = console or Console(stderr=True, highlight=False)
+        self._bar = Progress(
+            TextColumn("[bold]train"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}"),
+            TextColumn("{task.fields[speed]:,.0f} tokens/s"),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("train", total=total, loss=float("nan"), speed=0.0)
+        self._began = self._said = time.monotonic()
+        self._first: TrainingProgress | None = None
+        self._first_tokens = self._first_step = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def step(self, progress: TrainingProgress, *, loss: float, learning_rate: float) -> None:
+        """Show a point of the training curve."""
+        now = time.monotonic()
+        if self._first is None:  # what came before is not known to have been trained just now
+            self._first, self._began = progress, now
+            self._first_tokens, self._first_step = progress.target_tokens, progress.step
+        seconds = now - self._began
+        speed = (progress.target_tokens - self._first_tokens) / seconds if seconds else 0.0
+        self._bar.update(self._task, completed=progress.step, loss=loss, speed=speed)
+        if not self.console.is_terminal and now - self._said >= QUIET_SECONDS:
+            self._said = now
+            done = progress.step - self._first_step
+            left = seconds / done * (self.total - progress.step) if done else 0.0
+            self.console.print(
+                f"step {progress.step:,} of {self.total:,}, loss {loss:.3f}, rate "
+                f"{learning_rate:.2e}, {speed:,.0f} tokens/s, {_clock(left)} left"
+            )
+
+    def validation(self, point: Point, *, best: bool) -> None:
+        """Show what a validation saw."""
+        mark = "  [green]best so far[/green]" if best else ""
+        self.console.print(
+            f"step {point.step:>7,}  epoch {point.epoch:>3}  train loss {point.train_loss:.3f}  "
+            f"validation loss {point.validation_loss:.3f}  perplexity "
+            f"{point.validation_perplexity:.2f}  BLEU {point.validation_bleu:.1f}{mark}"
+        )
+
+    def note(self, sentence: str) -> None:
+        """Show something worth knowing."""
+        self.console.print(f"[yellow]{sentence}[/yellow]")
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"

@@ -1,0 +1,151 @@
+"""Compose params.yaml from the groups in conf/, check it, and write it with its comments.
+
+Usage: python -m stages.configure [GROUP=NAME ...] [SECTION.KEY=VALUE ...]
+Reads:  conf/, params.yaml, and the user's own text files, to pin what they hold
+Writes: params.yaml
+
+Without arguments params.yaml stays as it is, but for the pins of changed text files. The arguments
+are Hydra's, as for ``dvc exp run -S``:
+    python -m stages.configure data=europarl model=transformer_article_lite train.seed=2
+"""
+
+import io
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from nmt_core import files
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError
+from nmt_core.fetch.corpora import FilesCorpus
+from nmt_core.text.corpus import TextFiles
+from stages import paths
+from stages.entry import run_stage
+from stages.params import DownloadParams, build_all, check_all, read
+
+HEADING = """\
+Every setting of the project, a section per stage. Groups in conf/ compose this file:
+  make repro DATA=files MODEL=transformer     or     python -m stages.configure data=files
+Edit values by hand as you like; a wrong one is named before any work begins.
+"""
+
+WIDTH = 100
+
+
+def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+    """Return what the groups compose to.
+
+    Raises:
+        ConfigError: if a group or an override is unknown.
+    """
+    try:
+        with initialize_config_dir(str(conf.resolve()), version_base=None):
+            composition = compose("config", overrides=overrides)
+        values = OmegaConf.to_container(composition, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        groups = ", ".join(
+            f"{folder.name}={'|'.join(sorted(file.stem for file in folder.glob('*.yaml')))}"
+            for folder in sorted(conf.iterdir())
+            if folder.is_dir()
+        )
+        reason = " ".join(str(error).split("\n")[0].split())
+        raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
+    assert isinstance(values, dict)
+    return {str(name): value for name, value in values.items()}
+
+
+def pinned(sections: Mapping[str, Config]) -> dict[str, Config]:
+    """Return the sections with the digests of the user's own files, so that DVC sees a change."""
+    download = sections["download"]
+    assert isinstance(download, DownloadParams)
+    corpus = download.corpus
+    if not isinstance(corpus, FilesCorpus):
+        return dict(sections)
+    pins = {
+        split: pin(text) for split in paths.SPLITS if (text := getattr(corpus, split)) is not None
+    }
+    corpus = corpus.model_copy(update=pins)
+    return {**sections, "download": download.model_copy(update={"corpus": corpus})}
+
+
+def pin(text: TextFiles) -> TextFiles:
+    """Return the files with the digest of what they hold now.
+
+    Raises:
+        ConfigError: if a file cannot be read.
+    """
+    return text.model_copy(update={"sha256": text.digest()})
+
+
+def commented(settings: Config) -> CommentedMap:
+    """Return settings as YAML, each with its documentation above it."""
+    document = CommentedMap()
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        document[name] = commented(value) if isinstance(value, Config) else plain(value)
+    return document
+
+
+def plain(value: Any) -> Any:
+    """Return a value as YAML holds it."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def document(sections: Mapping[str, Config]) -> str:
+    """Return the text of params.yaml."""
+    whole = CommentedMap({name: commented(section) for name, section in sections.items()})
+    whole.yaml_set_start_comment(HEADING)
+    for number, (name, section) in enumerate(sections.items()):
+        lead = "\n" if number else ""
+        whole.yaml_set_comment_before_after_key(name, before=lead + summary(section))
+        annotate(whole[name], section, indent=2)
+    text = io.StringIO()
+    yaml = YAML()
+    yaml.width = 4096
+    yaml.representer.add_representer(
+        type(None),
+        lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null"),
+    )
+    yaml.dump(whole, text)
+    return text.getvalue()
+
+
+def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
+    """Put each setting's documentation on the lines above it."""
+    for name, field in type(settings).model_fields.items():
+        words = " ".join((field.description or "").split())
+        lines = textwrap.wrap(words, WIDTH - indent - 2)
+        mapping.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=indent)
+        value = getattr(settings, name)
+        if isinstance(value, Config):
+            annotate(mapping[name], value, indent=indent + 2)
+
+
+def summary(settings: Config) -> str:
+    """Return the first line of a section's own documentation."""
+    return (type(settings).__doc__ or "").strip().split("\n")[0]
+
+
+def main() -> None:
+    """Compose if asked to, check everything, and write params.yaml if it changes."""
+    overrides = sys.argv[1:]
+    sections = build_all(composed(overrides), source="conf/") if overrides else check_all()
+    fresh = pinned(sections)
+    dumped = {name: section.model_dump(mode="json") for name, section in fresh.items()}
+    if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):
+        files.write_text(paths.PARAMS, document(fresh))
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,208 @@
+"""Translate the test set and say how good that is, and how sure one can be.
+
+Usage: python -m stages.evaluate
+Reads:  models/trained/, data/corpus/test.{source,target}, data/tokenizer/, data/vocabulary/
+Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
+        reports/attention/*.png
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+
+from nmt_core import files
+from nmt_core.data.batch import collate
+from nmt_core.data.batching import batches_in_order
+from nmt_core.decoding.translator import Translation, Translator, TranslatorConfig
+from nmt_core.evaluation import quality
+from nmt_core.evaluation.pictures import draw_attention
+from nmt_core.evaluation.scores import bleu, chrf
+from nmt_core.models import Seq2Seq, build_model, read_model_config
+from nmt_core.random import generator
+from nmt_core.text import load_tokenizer
+from nmt_core.text.normalize import normalize
+from nmt_core.vocabulary import BOS, EOS, PAD, Vocabulary
+from stages import paths
+from stages.entry import run_stage
+from stages.params import EvaluateParams, load
+from stages.tracking import open_tracker
+
+PICTURE_TOKENS = 30
+"""Sentences longer than this make pictures that nobody can read."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the stages before left."""
+
+    trained: Path = paths.TRAINED
+    corpus: Path = paths.CORPUS
+    tokenizer: Path = paths.TOKENIZER
+    vocabulary: Path = paths.VOCABULARY
+
+
+def run(params: EvaluateParams, inputs: Inputs, *, reports: Path) -> dict[str, Any]:
+    """Score the model and write what a person would want to look at."""
+    translator = load_translator(params, inputs)
+    sources = list(files.read_lines(inputs.corpus / "test.source"))
+    references = list(files.read_lines(inputs.corpus / "test.target"))
+    found = [best for best, *_ in translator.search(sources, best=1)]
+    hypotheses = [translation.text for translation in found]
+    write_translations(reports / "translations.tsv", sources, references, found)
+    chosen = choose(len(sources), params.examples, params.seed)
+    examples = [
+        {"source": sources[n], "reference": references[n], "hypothesis": hypotheses[n]}
+        for n in chosen
+    ]
+    files.write_json(reports / "examples.json", examples)
+    draw_pictures(params, translator, sources, found, reports / "attention")
+    return {
+        **scores(hypotheses, references, params.resamples),
+        **measures(translator, sources, references, hypotheses),
+    }
+
+
+def load_translator(params: EvaluateParams, inputs: Inputs) -> Translator:
+    """Return the trained model with what turns text into its tokens and back."""
+    vocabularies = [Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES]
+    return Translator(
+        model=load_model(inputs.trained, *map(len, vocabularies)),
+        source_tokenizer=load_tokenizer(inputs.tokenizer / "source"),
+        target_tokenizer=load_tokenizer(inputs.tokenizer / "target"),
+        source_vocabulary=vocabularies[0],
+        target_vocabulary=vocabularies[1],
+        config=TranslatorConfig(beam=params.beam, max_tokens=params.max_tokens),
+    )
+
+
+def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any, Any]:
+    """Return the trained model on the device that is there, in float32 as it will be exported."""
+    config = read_model_config(files.read_json(trained / "model.json"))
+    model = build_model(config, source_size=source_size, target_size=target_size)
+    model.load_state_dict(load_file(trained / "model.safetensors"), strict=False)
+    return model.to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def scores(hypotheses: list[str], references: list[str], resamples: int) -> dict[str, Any]:
+    """Return BLEU and chrF with their 95 % intervals and signatures."""
+    found: dict[str, Any] = {}
+    for name, measure in (("bleu", bleu), ("chrf", chrf)):
+        score = measure(hypotheses, references, resamples=resamples)
+        found[name] = score.value
+        found[f"{name}_low"] = score.low
+        found[f"{name}_high"] = score.high
+        found[f"{name}_signature"] = score.signature
+        found[f"{name}_details"] = score.details
+    return found
+
+
+def measures(
+    translator: Translator, sources: list[str], references: list[str], hypotheses: list[str]
+) -> dict[str, Any]:
+    """Return what else there is to know: perplexity, unknown words, lengths, failures."""
+    tokens = [
+        [tokenizer.encode(normalize(line)) for line in lines]
+        for tokenizer, lines in (
+            (translator.source_tokenizer, sources),
+            (translator.target_tokenizer, references),
+        )
+    ]
+    vocabularies = (translator.source_vocabulary, translator.target_vocabulary)
+    pairs = [
+        tuple(v.encode(words) for v, words in zip(vocabularies, pair, strict=True))
+        for pair in zip(*tokens, strict=True)
+    ]
+    lengths = torch.tensor([[len(side) for side in pair] for pair in pairs]).numpy()
+    device = next(translator.model.parameters()).device
+    batches = (
+        collate([(pairs[n][0], pairs[n][1]) for n in numbers]).to(device)
+        for numbers in batches_in_order(lengths, max_tokens=2048)
+    )
+    loss = quality.mean_cross_entropy(translator.model, batches)
+    return {
+        "sentences": len(sources),
+        "cross_entropy": loss,
+        "perplexity": math.exp(min(loss, 100.0)),
+        "length_ratio": quality.length_ratio(hypotheses, references),
+        "source_unknown_rate": quality.unknown_rate(tokens[0], vocabularies[0]),
+        "reference_unknown_rate": quality.unknown_rate(tokens[1], vocabularies[1]),
+        "failures": quality.failures(sources, hypotheses, references).model_dump(),
+    }
+
+
+def choose(total: int, count: int, seed: int) -> list[int]:
+    """Draw different line numbers, in order."""
+    drawn = generator(seed, "examples").permutation(total)[:count]
+    return sorted(int(number) for number in drawn)
+
+
+def write_translations(
+    path: Path, sources: list[str], references: list[str], found: list[Translation]
+) -> None:
+    """Write every test sentence with its translation, so that all scores can be computed again."""
+    rows = zip(sources, references, found, strict=True)
+    lines = (
+        "\t".join([f"{t.score:.4f}", *(cell.replace("\t", " ") for cell in (s, r, t.text))])
+        for s, r, t in rows
+    )
+    files.write_lines(path, ["score\tsource\treference\thypothesis", *lines])
+
+
+def draw_pictures(
+    params: EvaluateParams,
+    translator: Translator,
+    sources: list[str],
+    found: list[Translation],
+    folder: Path,
+) -> None:
+    """Draw the attention of a few sentences short enough to be read."""
+    with files.whole_folder(folder) as part:
+        drawn = 0
+        for number in choose(len(sources), len(sources), params.seed):
+            words = translator.source_tokenizer.encode(normalize(sources[number]))
+            target = list(found[number].tokens)
+            if drawn == params.pictures or not (0 < max(len(words), len(target)) <= PICTURE_TOKENS):
+                continue
+            weights = attention(translator, words, found[number])
+            if weights is None:
+                return
+            drawn += 1
+            draw_attention(
+                part / f"{drawn}.png",
+                weights,
+                source=[*words, "</s>"],
+                target=[*target, "</s>"],
+                title=sources[number],
+            )
+
+
+@torch.inference_mode()
+def attention(translator: Translator, words: list[str], translation: Translation) -> Any:
+    """Return how much each token of a translation looks at each source token, or None."""
+    device = next(translator.model.parameters()).device
+    source = torch.tensor([[*translator.source_vocabulary.encode(words), EOS]], device=device)
+    target = torch.tensor([[BOS, *translation.ids]], device=device)
+    memory = translator.model.encode(source, source == PAD)
+    weights = translator.model.attention(target, memory)
+    return None if weights is None else weights[0].cpu().numpy()
+
+
+def main() -> None:
+    """Run the stage on the project's own paths."""
+    record = files.read_json(paths.TRAINED / "training.json")
+    with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
+        metrics = run(load(EvaluateParams, "evaluate"), Inputs(), reports=paths.REPORTS)
+        numbers = {f"test/{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
+        tracker.metrics(numbers, step=record["best_step"])
+        tracker.params({n: v for n, v in metrics.items() if n.endswith("_signature")})
+        for path in (paths.REPORTS / "attention", paths.REPORTS / "examples.json"):
+            tracker.artifact(path)
+    files.write_json(paths.METRICS / "evaluate.json", metrics)
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,84 @@
+"""Seal the trained model into one folder that translates raw text on its own.
+
+Usage: python -m stages.export
+Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/test.source, metrics/
+Writes: models/export/, metrics/export.json
+"""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from nmt_core import files
+from nmt_core.bundle import write_bundle
+from stages import paths
+from stages.card import model_card
+from stages.entry import run_stage
+from stages.evaluate import Inputs, choose, load_translator
+from stages.params import DownloadParams, EvaluateParams, ExportParams, load
+from stages.tracking import open_tracker
+
+
+def run(
+    params: ExportParams,
+    evaluation: EvaluateParams,
+    inputs: Inputs,
+    *,
+    card: str,
+    export: Path,
+) -> dict[str, Any]:
+    """Write the folder, load it again, and make sure it translates as the trained model does."""
+    sources = list(files.read_lines(inputs.corpus / "test.source"))
+    chosen = choose(len(sources), params.canaries, evaluation.seed)
+    write_bundle(
+        export,
+        translator=load_translator(evaluation, inputs),
+        model_config=files.read_json(inputs.trained / "model.json"),
+        card=card,
+        canaries=[sources[number] for number in chosen],
+    )
+    everything = [path for path in export.rglob("*") if path.is_file()]
+    return {
+        "files": len(everything),
+        "bytes": sum(path.stat().st_size for path in everything),
+        "canaries": len(chosen),
+    }
+
+
+def commit() -> str:
+    """Return the commit the model was made from, marked if the code differs from it."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{head}-dirty" if changed else head
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def main() -> None:
+    """Run the stage on the project's own paths."""
+    record = files.read_json(paths.TRAINED / "training.json")
+    measured = {
+        stage: files.read_json(paths.METRICS / f"{stage}.json")
+        for stage in ("download", "shard", "train", "evaluate")
+    }
+    card = model_card(load(DownloadParams, "download"), record, measured, commit=commit())
+    with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
+        metrics = run(
+            load(ExportParams, "export"),
+            load(EvaluateParams, "evaluate"),
+            Inputs(),
+            card=card,
+            export=paths.EXPORT,
+        )
+        tracker.model(paths.EXPORT)
+    files.write_json(paths.METRICS / "export.json", metrics)
+
+
+if __name__ == "__main__":
+    run_stage(main)

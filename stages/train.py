@@ -1,0 +1,191 @@
+"""Train the model, or continue where a training of the same fingerprint stopped.
+
+Usage: python -m stages.train
+Reads:  data/shards/, data/corpus/validation.*, data/tokenizer/, data/vocabulary/, data/embeddings/
+Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, as it goes,
+        checkpoints/<fingerprint>/, from which the same command continues after any interruption
+"""
+
+import csv
+import io
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+
+from nmt_core import files
+from nmt_core.data.batch import Batch, TrainingBatches, collate
+from nmt_core.data.batching import batches_in_order
+from nmt_core.data.shards import ShardDataset
+from nmt_core.evaluation.validation import ValidationBleu
+from nmt_core.models import Pretrained, Seq2Seq, build_model
+from nmt_core.random import seed_torch
+from nmt_core.text import load_tokenizer
+from nmt_core.tracking import Tracker
+from nmt_core.training.checkpoint import CheckpointStore, unshared
+from nmt_core.training.display import TrainingDisplay
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.precision import prepare
+from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
+from nmt_core.vocabulary import Vocabulary
+from stages import paths
+from stages.entry import run_stage
+from stages.fingerprint import fingerprint
+from stages.params import TrainParams, load
+from stages.tracking import open_tracker
+
+TERMINATED = 143
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the stages before left."""
+
+    shards: Path = paths.SHARDS
+    corpus: Path = paths.CORPUS
+    tokenizer: Path = paths.TOKENIZER
+    vocabulary: Path = paths.VOCABULARY
+    embeddings: Path = paths.EMBEDDINGS
+
+
+def run(
+    params: TrainParams, inputs: Inputs, *, checkpoints: Path, tracker: Tracker
+) -> tuple[Seq2Seq[Any, Any], Progress]:
+    """Train to the end; return the best model and how it came about."""
+    compute = prepare(params.compute)
+    source, target = (Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES)
+    seed_torch(params.seed, "weights")
+    model = build_model(
+        params.model,
+        source_size=len(source),
+        target_size=len(target),
+        pretrained=pretrained(inputs.embeddings),
+    ).to(compute.device)
+    training = ShardDataset(inputs.shards / "train")
+    validation = ShardDataset(inputs.shards / "validation")
+    tracker.params(flat(params.model_dump(mode="json")))
+    with TrainingDisplay(params.training.max_steps) as display:
+        trainer = Trainer(
+            model=model,
+            optimizer=build_optimizer(model, params.optimizer),
+            schedule=params.schedule,
+            batches=TrainingBatches(training, params.batching, params.seed),
+            validation=validation_batches(validation),
+            translate_and_score=ValidationBleu(
+                sources=[tokens.tolist() for tokens, _ in validation],
+                references=references(inputs.corpus, len(validation)),
+                tokenizer=load_tokenizer(inputs.tokenizer / "target"),
+                vocabulary=target,
+                compute=compute,
+            ).first(params.training.validation_sentences),
+            checkpoints=CheckpointStore(checkpoints),
+            tracker=tracker,
+            display=display,
+            compute=compute,
+            config=params.training,
+            seed=params.seed,
+        )
+        return model, trainer.fit()
+
+
+def pretrained(embeddings: Path) -> Pretrained | None:
+    """Return the vectors that the embeddings stage made, if it made any."""
+    entry = files.read_json(embeddings / "embeddings.json")
+    if entry["kind"] == "none":
+        return None
+    source, target = (
+        load_file(embeddings / f"{side}.safetensors")["weight"] for side in paths.SIDES
+    )
+    return Pretrained(source, target, frozen=entry["frozen"])
+
+
+def validation_batches(dataset: ShardDataset) -> list[Batch]:
+    """Return all validation pairs, side by side with others of their length."""
+    batches = batches_in_order(dataset.lengths, max_tokens=2048)
+    return [collate([dataset[int(pair)] for pair in batch]) for batch in batches]
+
+
+def references(corpus: Path, pairs: int) -> list[str]:
+    """Return the raw validation references, one per pair of the validation shards."""
+    lines = list(files.read_lines(corpus / "validation.target"))
+    assert len(lines) == pairs, "the shard stage leaves no validation pair out"
+    return lines
+
+
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, object]:
+    """Return nested settings under dotted names."""
+    found: dict[str, object] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value
+    return found
+
+
+def write_model(
+    folder: Path, model: Seq2Seq[Any, Any], params: TrainParams, progress: Progress, key: str
+) -> None:
+    """Write weights, shape and history."""
+    with files.whole_folder(folder) as part:
+        save_file(dict(unshared(model.state_dict())), part / "model.safetensors")
+        files.write_json(part / "model.json", params.model.model_dump(mode="json"))
+        record = {
+            "fingerprint": key,
+            "steps": progress.step,
+            "best_step": progress.best_step,
+            "epochs": progress.position.epoch,
+            "target_tokens": progress.target_tokens,
+            "parameters": sum(weight.numel() for weight in model.parameters()),
+            "params": params.model_dump(mode="json"),
+            "history": [point.model_dump() for point in progress.history],
+        }
+        files.write_json(part / "training.json", record)
+
+
+def learning_curve(history: list[Point]) -> str:
+    """Return the history as CSV, a line per validation."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(Point.model_fields), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(point.model_dump() for point in history)
+    return text.getvalue()
+
+
+def summary(progress: Progress) -> dict[str, float]:
+    """Return the numbers of the best validation."""
+    best = next(point for point in progress.history if point.step == progress.best_step)
+    return {
+        "steps": progress.step,
+        "epochs": progress.position.epoch,
+        "target_tokens": progress.target_tokens,
+        "best_step": best.step,
+        "validation_loss": best.validation_loss,
+        "validation_perplexity": best.validation_perplexity,
+        "validation_bleu": best.validation_bleu,
+    }
+
+
+def main() -> None:
+    """Run the stage on the project's own paths."""
+    params = load(TrainParams, "train")
+    key = fingerprint(params, "train")
+    try:
+        with open_tracker(key, experiment=paths.EXPERIMENT) as tracker:
+            model, progress = run(
+                params,
+                Inputs(),
+                checkpoints=paths.CHECKPOINTS / key,
+                tracker=tracker,
+            )
+    except Interrupted:
+        sys.exit(TERMINATED)
+    write_model(paths.TRAINED, model, params, progress, key)
+    files.write_text(paths.REPORTS / "learning_curve.csv", learning_curve(progress.history))
+    files.write_json(paths.METRICS / "train.json", summary(progress))
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,79 @@
+"""Decide which tokens the model knows, per language.
+
+Usage: python -m stages.vocabulary
+Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/
+Writes: data/vocabulary/{source,target}.txt, metrics/vocabulary.json
+"""
+
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+
+from nmt_core import files
+from nmt_core.errors import ConfigError
+from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.vocabulary import Vocabulary
+from stages import paths
+from stages.entry import run_stage
+from stages.params import VocabularyParams, load
+
+
+def run(
+    params: VocabularyParams, *, tokenizer: Path, tokenized: Path, vectors: Path, vocabulary: Path
+) -> dict[str, float]:
+    """Write one vocabulary per side; a tokenizer that brings its own decides alone."""
+    metrics: dict[str, float] = {}
+    with files.whole_folder(vocabulary) as part:
+        for side in paths.SIDES:
+            counts = count_tokens(tokenized / f"train.{side}")
+            own = load_tokenizer(tokenizer / side)
+            if isinstance(own, Subwords):
+                tokens = own.vocabulary
+            elif params.words == "vectors":
+                tokens = Vocabulary.most_frequent(
+                    rank_in_vectors(vectors / f"{side}.vec"), max_size=params.max_size
+                )
+            else:
+                tokens = Vocabulary.most_frequent(
+                    counts, max_size=params.max_size, min_count=params.min_count
+                )
+            tokens.save(part / f"{side}.txt")
+            unknown = sum(count for token, count in counts.items() if token not in tokens)
+            metrics[f"{side}_size"] = len(tokens)
+            metrics[f"{side}_unknown_rate"] = unknown / max(1, counts.total())
+    return metrics
+
+
+def count_tokens(path: Path) -> Counter[str]:
+    """Count the tokens of a tokenized file."""
+    counts: Counter[str] = Counter()
+    for line in files.read_lines(path):
+        counts.update(line.split())
+    return counts
+
+
+def rank_in_vectors(path: Path) -> dict[str, int]:
+    """Return the words of a .vec file with numbers that fall in its order, frequent ones first."""
+    if not path.exists():
+        raise ConfigError(
+            f"{path} does not exist but vocabulary.words is 'vectors'; set download.vectors to "
+            f"'download' or 'file', or vocabulary.words to 'corpus'"
+        )
+    words = [line.split(" ", 1)[0] for line in islice(files.read_lines(path), 1, None)]
+    return {word: len(words) - rank for rank, word in enumerate(words)}
+
+
+def main() -> None:
+    """Run the stage on the project's own paths."""
+    metrics = run(
+        load(VocabularyParams, "vocabulary"),
+        tokenizer=paths.TOKENIZER,
+        tokenized=paths.TOKENIZED,
+        vectors=paths.VECTORS,
+        vocabulary=paths.VOCABULARY,
+    )
+    files.write_json(paths.METRICS / "vocabulary.json", metrics)
+
+
+if __name__ == "__main__":
+    run_stage(main)
