@@ -158,24 +158,27 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     Raises:
         BundleError: if there is no manifest, or one of another format.
     """
+    altered = BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
     try:
         manifest = files.read_json(folder / MANIFEST)
-        written, sealed = manifest["format"], manifest["files"]
     except (FileNotFoundError, NotADirectoryError):
         raise BundleError(
             f"{folder} is not an exported model, for it holds no {MANIFEST}; "
             f"name the folder that the export stage wrote"
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except ValueError:
+        raise altered from None
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise altered
+    if manifest["format"] != FORMAT:
         raise BundleError(
-            f"{folder / MANIFEST} was altered; fetch or export the model again"
-        ) from None
-    if written != FORMAT:
-        raise BundleError(
-            f"{folder} has format {written!r}, but this program reads format {FORMAT}; "
+            f"{folder} has format {manifest['format']!r}, but this program reads format {FORMAT}; "
             f"export the model again, or install the version of nmt that wrote it"
         )
-    return dict(sealed)
+    sealed = manifest.get("files")
+    if not isinstance(sealed, dict):
+        raise altered
+    return sealed
 
 
 def contents(folder: Path) -> dict[str, Any]:

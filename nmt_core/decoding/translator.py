@@ -119,7 +119,7 @@ class Translator:
         if len(kept) < len(tokens):
             _log.warning(
                 "a line has %d tokens, of which the first %d are translated; cut it into sentences "
-                "or raise max_source_tokens: %.60s...",
+                "or raise max_source_tokens: %.60s",
                 len(tokens),
                 len(kept),
                 normalize(line),

@@ -29,6 +29,7 @@ class Toy(Seq2Seq[ToyMemory, ToyState]):
     def __init__(self, seed=0, *, target_size=7, spread=6.0, end=0.0):
         super().__init__()
         self.seed, self.spread, self.end = seed, spread, end
+        self.place = nn.Parameter(torch.zeros(()))  # a model is where its parameters are
         self.words = nn.Buffer(torch.arange(1, target_size + 1))
 
     def encode(self, source, source_padding):

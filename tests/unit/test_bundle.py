@@ -1,0 +1,205 @@
+import shutil
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from nmt_core import files
+from nmt_core.bundle import MANIFEST, contents, load_translator, run_canaries, verify, write_bundle
+from nmt_core.errors import BundleError, ConfigError
+from nmt_core.random import seed_torch
+from tests.unit.tiny import LINES, MODEL, tiny_translator
+
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+EVERY_FILE = [
+    "README.md",
+    "canaries.json",
+    "decoding.json",
+    "model.json",
+    "model.safetensors",
+    "tokenizer/source/sentencepiece.model",
+    "tokenizer/source/tokenizer.json",
+    "tokenizer/target/sentencepiece.model",
+    "tokenizer/target/tokenizer.json",
+    "vocabulary/source.txt",
+    "vocabulary/target.txt",
+]
+
+
+def export(folder, *, translator=None, model=MODEL):
+    write_bundle(
+        folder,
+        translator=translator or tiny_translator(),
+        model_config=model.model_dump(mode="json"),
+        card="# A tiny model\n",
+        canaries=LINES,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
+
+
+@pytest.fixture
+def bundle(exported, tmp_path):
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(exported, tmp_path / "export"))
+
+
+def test_a_loaded_model_translates_as_the_one_that_was_saved(bundle):
+    original, loaded = tiny_translator(), load_translator(bundle)
+
+    assert original.search(LINES, best=3) == loaded.search(LINES, best=3)
+
+
+def test_settings_come_back(tmp_path):
+    original = tiny_translator(max_source_tokens=9, max_tokens=50)
+
+    assert original.config == load_translator(export(tmp_path / "a", translator=original)).config
+
+
+def test_equal_models_give_equal_bytes(tmp_path):
+    seed_torch(1)
+    one = export(tmp_path / "one")
+    seed_torch(2)
+    two = export(tmp_path / "two")
+
+    assert contents(one) == contents(two)
+    assert (one / MANIFEST).read_bytes() == (two / MANIFEST).read_bytes()
+
+
+def test_a_bundle_holds_these_files(bundle):
+    assert sorted(contents(bundle)) == EVERY_FILE
+
+
+def test_tied_weights_are_stored_once(bundle):
+    model = load_translator(bundle).model
+    with safe_open(bundle / "model.safetensors", "pt") as file:
+        names = set(file.keys())
+
+    assert set(dict(model.named_parameters())) <= names
+    assert model.output.weight is model.source_embedding.table.weight
+    assert not {"output.weight", "target_embedding.table.weight"} & names
+
+
+@pytest.mark.parametrize("name", EVERY_FILE)
+def test_an_altered_file_is_refused_by_name(bundle, name):
+    content = bytearray((bundle / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (bundle / name).write_bytes(content)
+
+    with pytest.raises(BundleError, match=f": {name} was altered; fetch or export it again"):
+        load_translator(bundle)
+
+
+@pytest.mark.parametrize("name", EVERY_FILE)
+def test_a_missing_file_is_refused_by_name(bundle, name):
+    (bundle / name).unlink()
+
+    with pytest.raises(BundleError, match=f": {name} is missing; fetch"):
+        load_translator(bundle)
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "tokenizer/source/extra.json", ".hidden"])
+def test_an_additional_file_is_refused_by_name(bundle, name):
+    (bundle / name).write_text("{}")
+
+    with pytest.raises(BundleError, match=f": {name} was added; fetch"):
+        load_translator(bundle)
+
+
+def test_every_problem_is_named_at_once(bundle):
+    (bundle / "README.md").write_text("# A better model\n")
+    (bundle / "model.json").unlink()
+    (bundle / "notes.txt").touch()
+
+    with pytest.raises(
+        BundleError, match=r"model.json is missing, notes.txt was added, README.md was altered"
+    ):
+        verify(bundle)
+
+
+def test_a_folder_without_a_manifest_is_no_model(tmp_path):
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(
+            BundleError, match=r"is not an exported model, for it holds no manifest"
+        ):
+            load_translator(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "files": 3}'])
+def test_a_damaged_manifest_is_refused(bundle, text):
+    (bundle / MANIFEST).write_text(text)
+
+    with pytest.raises(BundleError, match=r"manifest.json was altered"):
+        load_translator(bundle)
+
+
+def test_another_format_says_what_to_do(bundle):
+    files.write_json(bundle / MANIFEST, {"format": 2})
+
+    with pytest.raises(BundleError, match=r"has format 2, but this program reads format 1; export"):
+        load_translator(bundle)
+
+
+def test_weights_that_do_not_fit_are_refused(bundle):
+    config = files.read_json(bundle / "model.json") | {"decoder_layers": 2}
+    files.write_json(bundle / "model.json", config)
+    files.write_json(bundle / MANIFEST, {"format": 1, "files": contents(bundle)})
+
+    with pytest.raises(BundleError, match=r"do not fit its model.json"):
+        load_translator(bundle)
+
+
+def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
+    """The weights fit, but the model is another; the folder that was there stays as it was."""
+    before = contents(bundle)
+    other = MODEL.model_copy(update={"scale_embeddings": False})
+
+    with pytest.raises(BundleError, match="model_config is not what it was built from"):
+        export(bundle, model=other)
+    assert before == contents(bundle)
+    assert [bundle] == list(bundle.parent.iterdir())
+
+
+def test_canaries_tell_another_model(bundle):
+    translator = load_translator(bundle)
+
+    assert run_canaries(translator, bundle) == []
+
+    with torch.no_grad():
+        translator.model.output.weight.mul_(-1)
+    mismatches = run_canaries(translator, bundle)
+
+    assert {mismatch.source for mismatch in mismatches} == {line for line in LINES if line}
+    assert all(mismatch.expected != mismatch.got for mismatch in mismatches)
+
+
+def test_a_device_that_is_not_there_is_named(bundle):
+    for name in ("toaster", "cuda:77"):
+        with pytest.raises(ConfigError, match=f"there is no device '{name}' here; use auto or cpu"):
+            load_translator(bundle, device=name)
+
+
+def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    files_and_folders = [bundle, *bundle.rglob("*")]
+    for path in files_and_folders:
+        path.chmod(path.stat().st_mode & ~WRITABLE)
+    before = contents(bundle)
+    try:
+        assert len(load_translator(bundle).translate(LINES)) == len(LINES)
+        assert contents(bundle) == before
+    finally:
+        for path in files_and_folders:
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)

@@ -1,0 +1,229 @@
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from nmt_core import cli
+from nmt_core.bundle import load_translator, write_bundle
+from tests.unit.tiny import LINES, MODEL, tiny_translator
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "export"
+    write_bundle(
+        folder,
+        translator=tiny_translator(),
+        model_config=MODEL.model_dump(mode="json"),
+        card="# A tiny model\n",
+        canaries=LINES,
+    )
+    return folder
+
+
+def run(*arguments, lines=b""):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
+
+
+def translate(bundle, *options, lines=LINES):
+    text = "".join(f"{line}\n" for line in lines)
+    result = run("translate", "--model", bundle, *options, lines=text.encode())
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+def test_one_line_gives_one_line_in_order(bundle):
+    expected = load_translator(bundle).translate(LINES)
+
+    assert "".join(f"{text}\n" for text in expected) == translate(bundle)
+
+
+def test_more_lines_than_a_chunk_keep_their_order(bundle, monkeypatch):
+    monkeypatch.setattr(cli, "FIRST_LINES", 1)
+    monkeypatch.setattr(cli, "MOST_LINES", 3)
+
+    assert translate(bundle).splitlines() * 3 == translate(bundle, lines=LINES * 3).splitlines()
+
+
+def test_chunks_grow_to_a_limit():
+    lines = (str(number) for number in range(7000))
+
+    assert [len(chunk) for chunk in cli.chunks(lines)] == [
+        16,
+        32,
+        64,
+        128,
+        256,
+        512,
+        1024,
+        2048,
+        2048,
+        872,
+    ]
+
+
+def test_only_newlines_end_a_line(bundle):
+    text = "Hund\u2028Garten\x0bHaus\rBrot\r\n\x85\nBrot"  # the last has no end
+    result = run("translate", "--model", bundle, lines=text.encode())
+
+    assert result.stdout.count("\n") == 3
+    assert result.stdout.splitlines() == load_translator(bundle).translate(
+        ["Hund Garten Haus Brot", "", "Brot"]
+    )
+
+
+def test_no_input_gives_no_output(bundle):
+    assert translate(bundle, lines=[]) == ""
+
+
+def test_bytes_that_are_not_text_are_named_by_line(bundle):
+    result = run("translate", "--model", bundle, lines=b"Haus\nBr\xf6t\n")
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        "nmt: line 2 of the input is not UTF-8 (byte 3 is 0xf6); convert the input, for example "
+        "with iconv\n"
+    )
+
+
+def test_scores_follow_their_translation(bundle):
+    translator = load_translator(bundle)
+    written = translate(bundle, "--scores").splitlines()
+
+    assert len(LINES) == len(written)
+    for [best], line in zip(translator.search(LINES, best=1), written, strict=True):
+        text, probabilities, score = line.split("\t")
+
+        assert best.text == text
+        assert re.fullmatch(r"\[(\d\.\d{3}( (?!\]))?)*\]", probabilities)
+        assert len(best.token_probabilities) == len(probabilities.strip("[]").split())
+        assert f"Score: {best.score:.4f}" == score
+
+
+def test_n_best_numbers_lines_and_ranks(bundle):
+    found = load_translator(bundle).search(LINES, best=2)
+    expected = [
+        [str(number), str(rank), f"{best.score:.4f}", best.text]
+        for number, every in enumerate(found, start=1)
+        for rank, best in enumerate(every, start=1)
+    ]
+
+    assert expected == [line.split("\t") for line in translate(bundle, "--n-best", 2).splitlines()]
+    assert expected == [
+        line.split("\t")[:4] for line in translate(bundle, "--n-best", 2, "--scores").splitlines()
+    ]
+
+
+def test_n_best_widens_the_models_beam(bundle):
+    assert len(translate(bundle, "--n-best", 6, lines=["Hund"]).splitlines()) == 6
+
+
+def test_n_best_beyond_an_explicit_beam_is_refused(bundle):
+    result = run("translate", "--model", bundle, "--n-best", 3, "--beam", 2)
+
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "nmt: --n-best 3 needs a beam at least as wide; use --beam 3\n",
+    )
+
+
+def test_batches_and_threads_change_nothing(bundle, monkeypatch):
+    monkeypatch.setattr("torch.set_num_threads", lambda _: None)
+
+    assert translate(bundle) == translate(bundle, "--max-tokens", 5, "--threads", 1)
+
+
+def test_a_conversation_shows_how_sure_the_model_is(bundle):
+    result = run(
+        "translate", "--model", bundle, "--interactive", "--n-best", 2, lines="Hund\nHaus\n"
+    )
+
+    assert result.exit_code == 0
+    assert len(re.findall(r"Score: -\d+\.\d{4}", result.stdout)) == 4
+    assert len(re.findall(r"</s> [01]\.\d{3}", result.stdout)) == 4
+    assert len(re.findall(r"\d+ ms", result.stdout)) == 2
+
+
+def test_colours_tell_probabilities():
+    best = SimpleNamespace(
+        text="a b", score=-1.0, tokens=("a", "b"), token_probabilities=(0.1, 0.5, 0.9)
+    )
+    styles = [span.style for span in cli.portrait(best).spans]
+
+    assert [style.split()[-1] for style in styles if "dim" not in style][:3] == [
+        "red",
+        "yellow",
+        "green",
+    ]
+
+
+def test_progress_is_shown_beside_a_redirected_output(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=print))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+    with cli.progress() as advance:
+        advance(3)
+
+
+def test_verify_lists_files_and_asks_the_canaries(bundle):
+    result = run("verify", "--model", bundle)
+
+    assert result.exit_code == 0
+    assert "model.safetensors" in result.stdout
+    assert "Every canary is translated as when the model was exported." in result.stdout
+
+
+def test_verify_shows_what_has_changed(bundle, monkeypatch):
+    changed = tiny_translator(seed=5)
+    monkeypatch.setattr("nmt_core.bundle.load_translator", lambda *_, **__: changed)
+    result = run("verify", "--model", bundle)
+
+    assert result.exit_code == 1
+    assert "Changed" in result.stdout
+    assert "translates 3 of its canaries otherwise than when it was exported" in result.stderr
+
+
+def test_an_error_is_one_line(tmp_path):
+    result = run("verify", "--model", tmp_path / "[red]none")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"nmt: {tmp_path}/[red]none is not an exported model, for it holds no manifest.json; "
+        f"name the folder that the export stage wrote\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["translate", "--help"], ["verify", "--help"]])
+def test_help_teaches_by_example(arguments):
+    result = run(*arguments)
+
+    assert result.exit_code == 0
+    assert "Translate" in result.stdout or "nmt verify --model models/export" in result.stdout
+
+
+def test_the_version_is_told():
+    assert re.fullmatch(r"nmt(,| \d).*\n", run("--version").stdout)
+
+
+def test_help_waits_for_no_torch():
+    code = "import sys, nmt_core.cli; sys.exit('torch' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_broken_pipe_is_quiet(bundle):
+    """As in `nmt translate | head -1`."""
+    command = [sys.executable, "-m", "nmt_core.cli", "translate", "--model", str(bundle)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        process.stdin.write(b"Hund\n" * 40)
+        process.stdin.close()
+
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

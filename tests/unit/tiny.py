@@ -1,0 +1,42 @@
+"""A whole translator in a tenth of a second: real subwords, a Transformer that has learnt nothing.
+
+Its pieces include every byte, so it writes whatever can be written, line ends too.
+"""
+
+import functools
+
+from nmt_core.decoding.beam import BeamConfig
+from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.models import TransformerConfig, build_model
+from nmt_core.random import seed_torch
+from nmt_core.text import Subwords
+from nmt_core.text.subwords import SubwordConfig
+
+MODEL = TransformerConfig(
+    width=16, heads=2, encoder_layers=1, decoder_layers=1, feed_forward_width=32
+)
+LINES = ["Der Hund schläft im Garten.", "Wo ist das rote Haus?", "", "Wir essen heute Brot."]
+
+
+@functools.cache
+def subwords():
+    nouns = ("Hund", "Garten", "Haus", "Brot", "house", "garden", "dog", "bread")
+    verbs = ("sieht", "kauft", "malt", "finds", "paints", "buys")
+    text = [f"{noun} {verb} {other}." for noun in nouns for verb in verbs for other in nouns]
+    return Subwords.train(text, SubwordConfig(pieces=320))
+
+
+def tiny_translator(seed=0, **settings):
+    seed_torch(seed)
+    tokenizer = subwords()
+    vocabulary = tokenizer.vocabulary
+    model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))
+    search = BeamConfig(size=3, max_length_factor=0, max_length_offset=12)
+    return Translator(
+        model=model,
+        source_tokenizer=tokenizer,
+        target_tokenizer=tokenizer,
+        source_vocabulary=vocabulary,
+        target_vocabulary=vocabulary,
+        config=TranslatorConfig(**{"beam": search, **settings}),
+    )
