@@ -1,0 +1,125 @@
+"""Show what the pipeline made: scores, some translations, where the model lies, what to type next.
+
+Usage: python -m stages.summary
+Reads:  metrics/, reports/, models/export/
+"""
+
+import shlex
+from typing import Any
+
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from nmt_core import files
+from nmt_core.errors import NmtError
+from stages import paths
+from stages.entry import run_stage
+from stages.params import DownloadParams, load
+
+
+def score_table(scores: dict[str, Any]) -> Table:
+    """Return BLEU and chrF with their intervals and signatures."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric")
+    table.add_column("score", justify="right")
+    table.add_column("95 % confidence", justify="center")
+    table.add_column("signature", style="dim", overflow="fold")
+    for name, label in (("bleu", "BLEU"), ("chrf", "chrF")):
+        table.add_row(
+            label,
+            f"[bold green]{scores[name]:.1f}[/]",
+            f"{scores[f'{name}_low']:.1f} – {scores[f'{name}_high']:.1f}",
+            scores[f"{name}_signature"],
+        )
+    return table
+
+
+def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
+    """Return what else was measured, in two lines."""
+    lines = [
+        (
+            f"{scores['sentences']:,} test sentences, perplexity {scores['perplexity']:.2f}, length "
+            f"ratio {scores['length_ratio']:.3f}, unknown source words "
+            f"{scores['source_unknown_rate']:.2%}"
+        ),
+        (
+            f"{training['steps']:,} updates, {training['epochs']} epochs, "
+            f"{training['target_tokens']:,} target tokens; best at update {training['best_step']:,}"
+        ),
+    ]
+    failed = {kind: count for kind, count in scores["failures"].items() if count}
+    if failed:
+        named = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
+        lines.append(f"translations that are none: {named}")
+    return Text("\n".join(lines), style="dim")
+
+
+def example_table(examples: list[dict[str, str]]) -> Table:
+    """Return translations beside their references."""
+    table = Table(show_lines=True, header_style="bold", expand=True)
+    for side, style in (("source", ""), ("translation", "green"), ("reference", "dim")):
+        table.add_column(side, ratio=1, style=style)
+    for example in examples:
+        table.add_row(*(Text(example[name]) for name in ("source", "hypothesis", "reference")))
+    return table
+
+
+def next_steps(download: DownloadParams, example: str) -> Text:
+    """Return commands that a person may want to type now."""
+    steps = [
+        (
+            f"echo {shlex.quote(example)} | .venv/bin/nmt translate --model {paths.EXPORT}",
+            "translate",
+        ),
+        (f".venv/bin/nmt translate --model {paths.EXPORT} --interactive", "talk to it"),
+        ("make mlflow", "compare runs in a browser"),
+        (f"ls {paths.REPORTS}/attention", "see what it looks at"),
+    ]
+    if download.corpus.kind == "demo":
+        steps.append(("make repro DATA=files", "your own text; conf/data/files.yaml says how"))
+    width = max(len(command) for command, _ in steps)
+    text = Text()
+    for command, purpose in steps:
+        text.append(f"  {command:<{width}}", style="bold cyan")
+        text.append(f"  {purpose}\n", style="dim")
+    return text
+
+
+def main() -> None:
+    """Print the summary of the newest run."""
+    try:
+        scores = files.read_json(paths.METRICS / "evaluate.json")
+        training = files.read_json(paths.METRICS / "train.json")
+        examples = files.read_json(paths.REPORTS / "examples.json")
+    except FileNotFoundError as error:
+        raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
+    download = load(DownloadParams, "download")
+    languages = f"{download.languages.source} → {download.languages.target}"
+    example = examples[0]["source"] if examples else "..."
+    size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
+    Console().print(
+        Panel(
+            Group(
+                score_table(scores),
+                Text(),
+                facts(scores, training),
+                Text(),
+                example_table(examples),
+                Text(),
+                Text.assemble(
+                    "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
+                ),
+                Rule(style="dim"),
+                next_steps(download, example),
+            ),
+            title=f"[bold]{languages}  {download.corpus.kind}[/]",
+            padding=(1, 2),
+        )
+    )
+
+
+if __name__ == "__main__":
+    run_stage(main)

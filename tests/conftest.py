@@ -1,0 +1,54 @@
+"""Tiny models of every preset, alive enough for laws: weights are large, so nothing hides."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from nmt_core.models import build_model, read_model_config
+
+CONF = Path(__file__).parents[1] / "conf"
+SOURCE_SIZE, TARGET_SIZE = 9, 9
+SHRUNK = {
+    "width": 16,
+    "heads": 2,
+    "head_width": 5,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "feed_forward_width": 24,
+    "max_positions": 32,
+}
+
+
+def preset(name):
+    """The model settings of a group in conf/model."""
+    return yaml.safe_load((CONF / "model" / f"{name}.yaml").read_text())["train"]["model"]
+
+
+PRESETS = {path.stem: preset(path.stem) for path in sorted((CONF / "model").glob("*.yaml"))}
+VARIANTS = {
+    "transformer_post_learned": PRESETS["transformer"] | {"norm": "post", "positions": "learned"},
+}
+
+
+def tiny_config(name):
+    """A preset made small; what makes it that preset stays."""
+    values = (PRESETS | VARIANTS)[name]
+    return read_model_config(values | {key: SHRUNK[key] for key in SHRUNK if key in values})
+
+
+def tiny_model(name, *, seed=0):
+    """A freshly initialised tiny model."""
+    torch.manual_seed(seed)
+    return build_model(tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+
+
+@pytest.fixture(params=[*PRESETS, *VARIANTS])
+def model(request):
+    """A tiny model of every preset, in float64 and evaluation mode, with lively weights."""
+    model = tiny_model(request.param).double().eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.randn_like(weight))
+    return model

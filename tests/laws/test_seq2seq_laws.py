@@ -1,0 +1,144 @@
+"""Laws that every preset of every architecture obeys."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt_core.training.loss import batch_loss
+from nmt_core.data.batch import collate
+from nmt_core.vocabulary import BOS, PAD
+
+source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
+padding = source == PAD
+target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3], [BOS, 5, 5, 4]])
+PAIRS = [([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [7])]
+
+
+def stepwise(model, memory, tokens, beams=1):
+    state = model.start(memory, beams)
+    steps = []
+    for token in tokens.unbind(dim=1):
+        hidden, state = model.decode(token[:, None], memory, state)
+        steps.append(model.project(hidden[:, 0]))
+    return torch.stack(steps, dim=1), state
+
+
+def test_stepping_equals_teacher_forcing(model):
+    """One token at a time gives the logits of the whole sequence at once."""
+    found, _ = stepwise(model, model.encode(source, padding), target)
+
+    assert_close(found, model(source, padding, target))
+
+
+def test_any_cut_of_the_target_gives_the_same(model):
+    """Two tokens, then two: what a state carries does not depend on how it came about."""
+    memory = model.encode(source, padding)
+    first, state = model.decode(target[:, :2], memory, model.start(memory))
+    second, _ = model.decode(target[:, 2:], memory, state)
+
+    assert_close(model.project(torch.cat([first, second], 1)), model(source, padding, target))
+
+
+def test_padding_is_invisible(model):
+    """Longer padding changes nothing."""
+    wider = torch.nn.functional.pad(source, (0, 3), value=PAD)
+
+    assert_close(model(wider, wider == PAD, target), model(source, padding, target))
+
+
+def test_padding_is_invisible_to_gradients(model):
+    """A batch and its pairs one by one give the same gradient of the summed loss."""
+    together = batch_loss(model, collate(PAIRS), label_smoothing=0.1, per="sentence")[0]
+    alone = [
+        batch_loss(model, collate([pair]), label_smoothing=0.1, per="sentence")[0] for pair in PAIRS
+    ]
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+
+    for one, other in zip(
+        torch.autograd.grad(together * len(PAIRS), weights, allow_unused=True),
+        torch.autograd.grad(sum(alone), weights, allow_unused=True),
+        strict=True,
+    ):
+        assert_close(one, other)
+
+
+def test_the_future_is_invisible(model):
+    """A token changes no logits before its own position, and does change those at it."""
+    changed = target.clone()
+    changed[:, 2] = 3
+    before, after = model(source, padding, target), model(source, padding, changed)
+
+    assert_close(after[:, :2], before[:, :2])
+    assert not torch.allclose(after[:, 2], before[:, 2])
+
+
+def test_rows_are_independent(model):
+    """A sentence scores alike alone and beside others."""
+    together = model(source, padding, target)
+    for row in range(len(source)):
+        alone = model(source[row : row + 1], padding[row : row + 1], target[row : row + 1])
+
+        assert_close(alone[0], together[row])
+
+
+def test_every_source_token_matters(model):
+    """No real source token is masked away."""
+    before = model(source, padding, target)
+    for place in range(4):
+        changed = source.clone()
+        changed[0, place] = 3
+
+        assert not torch.allclose(model(changed, padding, target)[0], before[0])
+
+
+def test_selecting_commutes_with_stepping(model):
+    """Choosing rows then stepping equals stepping then choosing rows."""
+    rows = torch.tensor([2, 0, 0])
+    memory = model.encode(source, padding)
+    _, state = model.decode(target[:, :1], memory, model.start(memory))
+    after, _ = model.decode(target[:, 1:2], memory, state)
+    before, _ = model.decode(target[rows, 1:2], memory.select(rows), state.select(rows))
+
+    assert_close(before, after[rows])
+
+
+def test_hypotheses_share_their_sentence(model):
+    """Three rows per sentence on one memory score as on three copies of it."""
+    rows = torch.arange(3).repeat_interleave(3)
+    tokens = torch.tensor([[BOS, 4 + n % 4, 5, 3 + n % 3] for n in range(9)])
+    shared, _ = stepwise(model, model.encode(source, padding), tokens, beams=3)
+    copied, _ = stepwise(model, model.encode(source[rows], padding[rows]), tokens)
+
+    assert_close(shared, copied)
+
+
+def test_attention_is_a_distribution_over_the_source(model):
+    """Weights sum to one at every target position, and none falls on padding."""
+    weights = model.attention(target, model.encode(source, padding))
+
+    assert (3, 4, 5) == tuple(weights.shape)
+    assert_close(weights.sum(dim=-1), torch.ones(3, 4, dtype=weights.dtype))
+    assert 0 == weights.masked_select(padding[:, None].expand_as(weights)).abs().max()
+
+
+def test_a_source_of_padding_alone_gives_numbers(model):
+    """A fully masked row is finite, forwards and backwards."""
+    empty = torch.full_like(source, PAD)
+    logits = model(empty, empty == PAD, target)
+    logits.sum().backward()
+
+    assert logits.isfinite().all()
+    assert all(w.grad.isfinite().all() for w in model.parameters() if w.grad is not None)
+
+
+@pytest.mark.parametrize("length", [300, 40])
+def test_any_length_is_read(model, length):
+    """Sentences longer than any table of positions are read, and stepping still agrees."""
+    long = torch.full((1, length), 5)
+    memory = model.encode(long, long == PAD)
+    tokens = torch.full((1, length), 4)
+    whole, _ = model.decode(tokens, memory, model.start(memory))
+    first, state = model.decode(tokens[:, :-1], memory, model.start(memory))
+    last, _ = model.decode(tokens[:, -1:], memory, state)
+
+    assert_close(torch.cat([first, last], dim=1), whole)
