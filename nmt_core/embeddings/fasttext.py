@@ -1,0 +1,233 @@
+"""Vectors trained by fastText, and vectors that it composes from subwords.
+
+Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". This is the only module
+that knows the fasttext package, and it runs as a program of its own, see :func:`train_vectors`.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal, Self
+
+import numpy as np
+from jaxtyping import Float32, UInt8
+from pydantic import Field, model_validator
+from safetensors.numpy import load_file, save_file
+
+from nmt_core.config import Config
+from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
+from nmt_core.errors import CorpusError, TrainingError
+from nmt_core.vocabulary import SPECIALS, Vocabulary
+
+ZEROED_MEMORY = {"MALLOC_PERTURB_": "255", "MALLOC_MMAP_THRESHOLD_": "65536"}
+"""Makes glibc hand out memory filled with zeros (the complement of 255).
+
+With one thread fastText gives random values to the first tenth of its matrix only and trains the
+rest from whatever the memory held (facebookresearch/fastText#1061), so that vectors differ from run
+to run and now and then are not numbers. With ten threads it would fill all, but race.
+"""
+
+LARGEST = 1e4
+"""No training gets there; memory that nobody filled does."""
+
+
+class TrainedVectors(Config):
+    """Vectors that fastText learns from the training text, per language."""
+
+    kind: Literal["train"] = "train"
+    """The tag of this choice."""
+
+    objective: Literal["skipgram", "cbow"] = "skipgram"
+    """Predict the words around a word, or the word from those around; skipgram as published."""
+
+    dimensions: int = Field(300, ge=1, le=10_000)
+    """Numbers per vector; 300 as in the published vectors."""
+
+    epochs: int = Field(10, ge=1)
+    """Passes over the text; fewer than 10 on a small text make all vectors alike."""
+
+    min_count: int = Field(5, ge=1)
+    """Occurrences below which a word gets no vector of its own but one composed of subwords."""
+
+    learning_rate: float = Field(0.05, gt=0)
+    """At the start; falls to 0 in a straight line. 0.05 is fastText's own."""
+
+    min_n: int = Field(3, ge=0)
+    """Letters in the shortest subwords."""
+
+    max_n: int = Field(6, ge=0)
+    """Letters in the longest subwords; 0 for none, then rare words have no vector."""
+
+    buckets: int = Field(200_000, ge=1)
+    """Vectors that all subwords share; fastText's own 2,000,000 take 2.4 GB at 300 dimensions."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.max_n and not 1 <= self.min_n <= self.max_n:
+            raise ValueError(
+                f"min_n must be from 1 to max_n ({self.max_n}), got {self.min_n}; "
+                f"set max_n to 0 for no subwords"
+            )
+        return self
+
+
+class Task(Config):
+    """What the program of this module is asked to do, as JSON in its only argument."""
+
+    text: Path
+    """Tokenized text, one line a sentence."""
+
+    vocabulary: Path
+    """Words to write vectors of."""
+
+    result: Path
+    """Where to write "weight" and "origin", as safetensors."""
+
+    vectors: TrainedVectors
+    """How to train."""
+
+
+def train_vectors(text: Path, vocabulary: Path, config: TrainedVectors) -> WordVectors:
+    """Train on ``text``, the same to the last bit each time; compose the words that are too rare.
+
+    Training runs on one core in a process of its own, since glibc reads :data:`ZEROED_MEMORY` only
+    when a process starts. No model is kept: it can take gigabytes.
+
+    Args:
+        text: tokens parted by single spaces, one sentence a line.
+        vocabulary: file of the tokens to return vectors of.
+        config: how to train.
+
+    Raises:
+        TrainingError: if fastText fails, or its numbers are not finite.
+    """
+    with tempfile.TemporaryDirectory(prefix="fasttext-") as folder:
+        result = Path(folder) / "vectors.safetensors"
+        task = Task(text=text, vocabulary=vocabulary, result=result, vectors=config)
+        _run(task)
+        tensors = load_file(result)
+    return WordVectors(tensors["weight"], tensors["origin"])
+
+
+def compose_missing(vectors: WordVectors, vocabulary: Vocabulary, model: Path) -> WordVectors:
+    """Return the vectors with those that a fastText model composes for words without.
+
+    Raises:
+        CorpusError: if the file is no fastText model, or one of another length of vectors.
+    """
+    if not vectors.counts()["missing"]:
+        return vectors
+    loaded = _load(model)
+    if loaded.get_dimension() != vectors.dimensions:
+        raise CorpusError(
+            f"{model} has vectors of {loaded.get_dimension()} numbers, but the .vec file beside it "
+            f"{vectors.dimensions}; give two files of one training"
+        )
+    weight, origin = vectors.weight.copy(), vectors.origin.copy()
+    _look_up(loaded, vocabulary, weight, origin, known_as=COMPOSED)
+    return WordVectors(weight, origin, vectors.left_out)
+
+
+def main() -> None:
+    """Train as the task says, and write the vectors."""
+    Thread(target=_end_with_parent, daemon=True).start()
+    task = Task.model_validate_json(sys.argv[1])
+    try:
+        model = _train(task.text, task.vectors)
+    except (RuntimeError, ValueError) as error:
+        sys.exit(f"fastText: {error}")
+    vocabulary = Vocabulary.load(task.vocabulary)
+    weight = np.zeros((len(vocabulary), task.vectors.dimensions), dtype=np.float32)
+    origin = np.zeros(len(vocabulary), dtype=np.uint8)
+    _look_up(model, vocabulary, weight, origin, known_as=FOUND)
+    if not (np.abs(weight) < LARGEST).all():
+        sys.exit("fastText: the vectors hold numbers that are not finite or beyond all measure")
+    save_file({"weight": weight, "origin": origin}, task.result)
+
+
+def _run(task: Task) -> None:
+    command = [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()]
+    with subprocess.Popen(
+        command,
+        env=os.environ | ZEROED_MEMORY | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.PIPE,  # open for as long as this process lives
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+    ) as process:
+        assert process.stderr is not None
+        messages = process.stderr.read().strip().splitlines()
+        status = process.wait()
+    if status:
+        reason = messages[-1] if messages else f"it ended with status {status}"
+        settings = task.vectors.model_dump(
+            include={"learning_rate", "min_count", "dimensions", "buckets"}
+        )
+        raise TrainingError(
+            f"no word vectors could be trained on {task.text}: {reason}; in embeddings.vectors, "
+            f"lower one of {', '.join(f'{name} ({value})' for name, value in settings.items())}"
+        )
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # standard input: returns when the parent has closed its end, however it died
+    os._exit(1)
+
+
+def _train(text: Path, config: TrainedVectors) -> Any:
+    import fasttext  # noqa: PLC0415  heavy, and needed by few
+
+    return fasttext.train_unsupervised(
+        str(text),
+        model=config.objective,
+        dim=config.dimensions,
+        epoch=config.epochs,
+        minCount=config.min_count,
+        lr=config.learning_rate,
+        minn=config.min_n if config.max_n else 0,
+        maxn=config.max_n,
+        bucket=config.buckets,
+        thread=1,
+        label=" ",  # no word begins with it; the default would hide words like __label__
+        verbose=0,
+    )
+
+
+def _load(model: Path) -> Any:
+    import fasttext  # noqa: PLC0415  heavy, and needed by few
+
+    try:
+        return fasttext.load_model(str(model))
+    except (RuntimeError, ValueError) as error:
+        raise CorpusError(
+            f"{model} cannot be read as a fastText model ({error}); fetch it again"
+        ) from None
+
+
+def _look_up(
+    model: Any,
+    vocabulary: Vocabulary,
+    weight: Float32[np.ndarray, "V D"],
+    origin: UInt8[np.ndarray, " V"],
+    *,
+    known_as: int,
+) -> None:
+    """Fill the rows of missing words; the reserved tokens are no words.
+
+    A word whose subwords all are unknown would get zeros, and stays missing.
+    """
+    for row in range(len(SPECIALS), len(vocabulary)):
+        if origin[row] != MISSING:
+            continue
+        word = vocabulary.tokens[row]
+        vector = model.get_word_vector(word)
+        if vector.any():
+            weight[row] = vector
+            origin[row] = known_as if model.get_word_id(word) >= 0 else COMPOSED
+
+
+if __name__ == "__main__":
+    main()

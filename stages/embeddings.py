@@ -1,0 +1,108 @@
+"""Give every token of the vocabularies a vector to start from, where vectors are wanted.
+
+Usage: python -m stages.embeddings
+Reads:  data/vocabulary/, and data/tokenized/train.* or data/vectors/, as embeddings.vectors says
+Writes: data/embeddings/embeddings.json, data/embeddings/{source,target}.safetensors,
+        metrics/embeddings.json
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from safetensors.numpy import save_file
+
+from nmt_core import files
+from nmt_core.embeddings.fasttext import TrainedVectors, compose_missing, train_vectors
+from nmt_core.embeddings.matrix import embedding_matrix
+from nmt_core.embeddings.vectors import (
+    GivenVectors,
+    LearnedEmbeddings,
+    WordVectors,
+    read_vectors,
+)
+from nmt_core.errors import CorpusError
+from nmt_core.random import generator
+from nmt_core.vocabulary import Vocabulary
+from stages import paths
+from stages.entry import run_stage
+from stages.params import EmbeddingsParams, load
+
+
+def run(
+    params: EmbeddingsParams, *, vocabulary: Path, tokenized: Path, vectors: Path, embeddings: Path
+) -> dict[str, int]:
+    """Write the matrix of both sides, if any, and what it is made of; return the counts."""
+    config = params.vectors
+    made: dict[str, WordVectors] = {}
+    match config:
+        case LearnedEmbeddings():
+            pass
+        case TrainedVectors():
+            made = _both_sides(
+                lambda side: train_vectors(
+                    tokenized / f"train.{side}", vocabulary / f"{side}.txt", config
+                )
+            )
+        case GivenVectors():
+            made = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
+            if config.equal_dimensions:
+                _check_dimensions(made, vectors)
+    with files.whole_folder(embeddings) as part:
+        for side, of_words in made.items():
+            random = generator(params.seed, "embeddings", side)
+            weight = embedding_matrix(of_words, random, name=side)
+            save_file({"weight": weight}, part / f"{side}.safetensors")
+        files.write_json(
+            part / "embeddings.json",
+            {
+                "kind": config.kind,
+                "frozen": params.frozen and bool(made),
+                "dimensions": {side: of_words.dimensions for side, of_words in made.items()},
+            }
+            | {side: of_words.counts() for side, of_words in made.items()},
+        )
+    return {
+        f"{side}_{name}": count
+        for side, of_words in made.items()
+        for name, count in (*of_words.counts().items(), *of_words.left_out.items())
+    }
+
+
+def _both_sides(make: Callable[[str], WordVectors]) -> dict[str, WordVectors]:
+    """Make both sides at a time: each waits for a process on one core."""
+    with ThreadPoolExecutor(len(paths.SIDES)) as pool:
+        return dict(zip(paths.SIDES, pool.map(make, paths.SIDES), strict=True))
+
+
+def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:
+    tokens = Vocabulary.load(vocabulary / f"{side}.txt")
+    found = read_vectors(vectors / f"{side}.vec", tokens)
+    model = vectors / f"{side}.bin"
+    return compose_missing(found, tokens, model) if model.exists() else found
+
+
+def _check_dimensions(made: dict[str, WordVectors], vectors: Path) -> None:
+    source, target = (made[side].dimensions for side in paths.SIDES)
+    if source != target:
+        raise CorpusError(
+            f"{vectors} holds source vectors of {source} numbers and target vectors of {target}; "
+            f"take two of one length, or set embeddings.vectors.equal_dimensions to false"
+        )
+
+
+def main() -> None:
+    """Run the stage on the project's own paths."""
+    metrics: dict[str, Any] = run(
+        load(EmbeddingsParams, "embeddings"),
+        vocabulary=paths.VOCABULARY,
+        tokenized=paths.TOKENIZED,
+        vectors=paths.VECTORS,
+        embeddings=paths.EMBEDDINGS,
+    )
+    files.write_json(paths.METRICS / "embeddings.json", metrics)
+
+
+if __name__ == "__main__":
+    run_stage(main)

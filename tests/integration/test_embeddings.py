@@ -1,0 +1,246 @@
+"""The embeddings stage on small texts and small vectors, with the real fastText."""
+
+import json
+import random
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from nmt_core import config
+from nmt_core.embeddings.fasttext import (
+    ZEROED_MEMORY,
+    Task,
+    TrainedVectors,
+    compose_missing,
+    train_vectors,
+)
+from nmt_core.embeddings.vectors import COMPOSED, FOUND, WordVectors
+from nmt_core.errors import ConfigError, CorpusError, TrainingError
+from nmt_core.vocabulary import SPECIALS, Vocabulary
+from stages import embeddings as stage
+from stages.params import EmbeddingsParams
+
+ROOMS = ["küche", "flur", "keller", "garten"]
+ANIMALS = ["hund", "katze", "pferd", "igel"]
+RARE = "kellerhund"
+SMALL = {"kind": "train", "dimensions": 8, "epochs": 3, "min_count": 2, "buckets": 50}
+
+
+def params(**values):
+    return config.build(EmbeddingsParams, values, at="embeddings")
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A vocabulary and a tokenized text, the same on both sides."""
+    draw = random.Random(1)
+    lines = [f"{draw.choice(ANIMALS)} im {draw.choice(ROOMS)} , __label__x" for _ in range(200)] + [
+        f"ein {RARE} </s> <s>"
+    ]
+    words = Vocabulary.most_frequent(Counter(" ".join([*lines, "ъъ"]).split()))
+    for folder in ("vocabulary", "tokenized", "vectors"):
+        (tmp_path / folder).mkdir()
+    for side in ("source", "target"):
+        words.save(tmp_path / "vocabulary" / f"{side}.txt")
+        (tmp_path / "tokenized" / f"train.{side}").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def run(project, settings):
+    return stage.run(
+        settings,
+        vocabulary=project / "vocabulary",
+        tokenized=project / "tokenized",
+        vectors=project / "vectors",
+        embeddings=project / "embeddings",
+    )
+
+
+def description(project):
+    return json.loads((project / "embeddings" / "embeddings.json").read_text())
+
+
+def words_of(project):
+    return Vocabulary.load(project / "vocabulary" / "source.txt")
+
+
+def write_vectors(project, side, rows):
+    dimensions = len(next(iter(rows.values())))
+    lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in rows.items()]
+    path = project / "vectors" / f"{side}.vec"
+    path.write_text(f"{len(rows)} {dimensions}\n{''.join(lines)}")
+
+
+def train_model(text, path, dimensions=4):
+    """Keep a model of fastText, as the download stage may bring one."""
+    program = (
+        "import fasttext, sys; text, path, dimensions = sys.argv[1:]; fasttext.train_unsupervised("
+        "text, dim=int(dimensions), minCount=1, bucket=1000, thread=1, verbose=0).save_model(path)"
+    )
+    command = [sys.executable, "-c", program, text, path, str(dimensions)]
+    subprocess.run(command, env=ZEROED_MEMORY, check=True)
+
+
+def test_no_vectors_are_the_default(project):
+    assert not run(project, params())
+
+    assert description(project) == {"kind": "none", "frozen": False, "dimensions": {}}
+    assert [path.name for path in (project / "embeddings").iterdir()] == ["embeddings.json"]
+
+
+def test_training_gives_every_row_a_vector(project):
+    metrics = run(project, params(vectors=SMALL))
+
+    words = words_of(project)
+    weight = load_file(project / "embeddings" / "source.safetensors")["weight"]
+    assert weight.shape == (len(words), 8)
+    assert weight.dtype == np.float32
+    assert np.isfinite(weight).all()
+    counts = {"vocabulary": len(words), "found": 11, "composed": 3, "missing": 0}
+    assert counts == description(project)["source"] == description(project)["target"]
+    assert description(project)["frozen"]
+    assert metrics["source_composed"] == 3
+    assert len(words) == len(SPECIALS) + 14
+
+
+def test_training_twice_gives_the_same_bytes(project):
+    """Matrices of a few kilobytes are the hard case: the heap hands out memory used before."""
+    contents = set()
+    for _ in range(3):
+        run(project, params(vectors=SMALL))
+        contents.add((project / "embeddings" / "source.safetensors").read_bytes())
+
+    assert len(contents) == 1
+
+
+def test_rare_words_without_subwords_stay_missing(project):
+    run(project, params(vectors=SMALL | {"max_n": 0, "objective": "cbow"}, frozen=False))
+
+    counts = description(project)["source"]
+    assert counts["composed"] == 0
+    assert counts["missing"] >= 3
+    assert counts["found"] + counts["missing"] + len(SPECIALS) == counts["vocabulary"]
+    assert not description(project)["frozen"]
+
+
+def test_a_text_with_rare_words_only_is_refused(project):
+    with pytest.raises(TrainingError, match=r"Empty vocabulary.*lower one of.*min_count \(1000\)"):
+        run(project, params(vectors=SMALL | {"min_count": 1000}))
+    assert not (project / "embeddings").exists()
+
+
+def test_numbers_that_run_away_are_refused(project):
+    settings = TrainedVectors(**SMALL | {"learning_rate": 1e30})
+
+    with pytest.raises(TrainingError, match=r"(?i)nan|finite"):
+        train_vectors(
+            project / "tokenized" / "train.source", project / "vocabulary" / "source.txt", settings
+        )
+
+
+def test_training_ends_with_the_process_that_waits_for_it(project):
+    task = Task(
+        text=project / "tokenized" / "train.source",
+        vocabulary=project / "vocabulary" / "source.txt",
+        result=project / "result",
+        vectors=TrainedVectors(**SMALL | {"epochs": 1_000_000}),
+    )
+    command = [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE)
+
+    process.stdin.close()
+
+    assert process.wait(timeout=60) == 1
+    assert not (project / "result").exists()
+
+
+def test_given_vectors_become_rows(project):
+    rows = {"hund": [1.0, 2.0], "</s>": [7.0, 7.0], "katze": [3.0, 6.0], "boot": [9.0, 9.0]}
+    write_vectors(project, "source", rows)
+    write_vectors(project, "target", rows | {"hund": [5.0, 5.0]})
+
+    run(project, params(vectors={"kind": "vectors"}))
+
+    words = words_of(project)
+    weight = load_file(project / "embeddings" / "source.safetensors")["weight"]
+    dog, cat, room, unknown = (
+        weight[words.encode([word])[0]].tolist() for word in ("hund", "katze", "keller", "<unk>")
+    )
+    assert [dog, cat, room, unknown] == [[1, 2], [3, 6], [2, 4], [2, 4]]
+    assert description(project)["dimensions"] == {"source": 2, "target": 2}
+    assert description(project)["source"]["found"] == 2
+    assert 7.0 not in weight
+
+
+def test_a_model_composes_source_words(project):
+    given = {"hund": [1.0] * 4}
+    write_vectors(project, "source", given)
+    write_vectors(project, "target", given)
+    train_model(project / "tokenized" / "train.target", project / "vectors" / "source.bin")
+
+    run(project, params(vectors={"kind": "vectors"}))
+
+    words = words_of(project)
+    weight = load_file(project / "embeddings" / "source.safetensors")["weight"]
+    counts = description(project)
+    assert weight[words.encode(["hund"])[0]].tolist() == [1.0] * 4
+    assert not np.array_equal(weight[words.encode([RARE])[0]], weight[words.encode(["igel"])[0]])
+    assert (counts["source"]["found"], counts["source"]["missing"]) == (1, 1)  # the comma
+    assert (counts["target"]["found"], counts["target"]["composed"]) == (1, 0)
+
+
+def test_composing_keeps_what_is_known(project):
+    words = Vocabulary([*SPECIALS, "hund", "hündchen"])
+    train_model(project / "tokenized" / "train.source", project / "model.bin")
+    weight = np.ones((6, 4), dtype=np.float32)
+    vectors = WordVectors(weight, np.array([0, 0, 0, 0, FOUND, 0], dtype=np.uint8))
+
+    composed = compose_missing(vectors, words, project / "model.bin")
+
+    assert composed.origin.tolist() == [0, 0, 0, 0, FOUND, COMPOSED]
+    assert (composed.weight[:5] == 1).all()
+    assert (weight == 1).all()
+
+
+def test_a_model_of_other_dimensions_is_refused(project):
+    write_vectors(project, "source", {"hund": [1.0] * 3})
+    train_model(project / "tokenized" / "train.source", project / "vectors" / "source.bin")
+
+    with pytest.raises(CorpusError, match=r"source\.bin has vectors of 4 numbers.* 3;"):
+        run(project, params(vectors={"kind": "vectors"}))
+
+
+def test_a_file_that_is_no_model_is_refused(project):
+    write_vectors(project, "source", {"hund": [1.0] * 3})
+    (project / "vectors" / "source.bin").write_bytes(b"no model")
+
+    with pytest.raises(CorpusError, match="cannot be read as a fastText model"):
+        run(project, params(vectors={"kind": "vectors"}))
+
+
+def test_sides_of_two_lengths_are_refused_unless_allowed(project):
+    write_vectors(project, "source", {"hund": [1.0] * 3})
+    write_vectors(project, "target", {"hund": [1.0] * 2})
+
+    with pytest.raises(CorpusError, match="source vectors of 3 numbers and target vectors of 2"):
+        run(project, params(vectors={"kind": "vectors"}))
+
+    run(project, params(vectors={"kind": "vectors", "equal_dimensions": False}))
+    assert description(project)["dimensions"] == {"source": 3, "target": 2}
+
+
+def test_vectors_of_another_language_are_refused(project):
+    for side in ("source", "target"):
+        write_vectors(project, side, {"perro": [1.0] * 3})
+
+    with pytest.raises(CorpusError, match="none of the 18 source tokens has a vector"):
+        run(project, params(vectors={"kind": "vectors"}))
+
+
+def test_subwords_longer_than_the_longest_are_refused():
+    with pytest.raises(ConfigError, match=r"min_n must be from 1 to max_n \(2\), got 3"):
+        params(vectors={"kind": "train", "max_n": 2})
