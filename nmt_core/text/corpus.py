@@ -6,6 +6,7 @@ the caller allows to drop it. Only one line per file is held in memory.
 """
 
 import gzip
+import hashlib
 import re
 import zlib
 from collections import Counter
@@ -53,6 +54,10 @@ class TextFiles(Config):
     target: Path | None = None
     """Line N translates line N of ``source``; left out if ``source`` is a .tsv."""
 
+    sha256: str = ""
+    """Digest of what the files held when params.yaml was written, by which a change is noticed;
+    empty trusts them. ``make repro`` fills it in."""
+
     @model_validator(mode="after")
     def _check(self) -> "TextFiles":
         if self.is_tsv and self.target is not None:
@@ -70,6 +75,34 @@ class TextFiles(Config):
     def paths(self) -> tuple[Path, ...]:
         """The files, source first."""
         return (self.source,) if self.target is None else (self.source, self.target)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files' own digests, source first.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+        """
+        try:
+            digests = [files.sha256(path) for path in self.paths]
+        except OSError as error:
+            raise CorpusError(
+                f"{error.filename} cannot be read ({error.strerror}); name your text in "
+                f"download.corpus, as conf/data/files.yaml shows"
+            ) from None
+        return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+    def check(self) -> None:
+        """Make sure that the files hold what they held when they were pinned.
+
+        Raises:
+            CorpusError: if they do not.
+        """
+        if self.sha256 and self.digest() != self.sha256:
+            names = " and ".join(map(str, self.paths))
+            raise CorpusError(
+                f"{names} changed since params.yaml was written; run 'make repro' or 'python -m "
+                f"stages.configure' to take the change in"
+            )
 
 
 @dataclass
@@ -101,12 +134,17 @@ def raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[b
                 while line and not line.endswith(b"\n"):
                     line = file.readline(max_line_bytes)
                 yield None
-    except FileNotFoundError:
-        raise CorpusError(f"{path} does not exist; check the name and the folder") from None
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
     except OSError as error:
-        raise CorpusError(f"{path} cannot be read: {error.strerror}") from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> CorpusError:
+    """Return what to tell a user whose file cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return CorpusError(f"{path} does not exist; check the name and the folder")
+    return CorpusError(f"{path} cannot be read: {error.strerror}")
 
 
 def read_pairs(
