@@ -7,6 +7,7 @@ and still has that digest is not fetched again.
 """
 
 import ipaddress
+import logging
 import os
 import re
 import sys
@@ -16,11 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
 import tenacity
-from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, NonNegativeInt, PositiveFloat, PositiveInt
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -37,6 +38,31 @@ from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 
 SCHEMES = ("http", "https")
+
+logging.getLogger("httpx").setLevel(
+    logging.WARNING
+)  # it logs addresses with what is secret in them
+
+
+def _web_address(url: str) -> str:
+    if not re.fullmatch(r"https?://\S+", url):
+        raise ValueError(
+            f"must begin with http:// or https:// and hold no space, got {shown(url)!r}"
+        )
+    return url
+
+
+def _checksum(digest: str) -> str:
+    if not re.fullmatch(r"[0-9a-fA-F]{64}|", digest):
+        raise ValueError(f"must be 64 hexadecimal digits or empty, got {digest!r}")
+    return digest.lower()
+
+
+Address = Annotated[str, AfterValidator(_web_address)]
+"""Where a file is on the web; may hold ``{placeholders}``."""
+
+Checksum = Annotated[str, AfterValidator(_checksum)]
+"""A SHA-256 digest, or empty for any."""
 
 
 class HttpConfig(Config):

@@ -18,8 +18,8 @@ from pydantic import Field, PositiveInt
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.fetch.http import Fetched, HttpConfig, fetch
-from nmt_core.text.corpus import raw_lines
+from nmt_core.fetch.http import Address, Fetched, HttpConfig, fetch
+from nmt_core.text.corpus import raw_lines, unreadable
 
 MAX_DIMENSIONS = 10_000
 MODEL_MAGIC = (793712314).to_bytes(4, "little")
@@ -41,9 +41,7 @@ class DownloadedVectors(Config):
     kind: Literal["download"]
     """The tag of this choice."""
 
-    url: Annotated[str, Field(pattern=r"^https?://\S+$")] = (
-        "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
-    )
+    url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
     """Address of a plain .vec file; ``{language}`` stands for each language's code."""
 
     rows: PositiveInt = 100_000
@@ -135,8 +133,8 @@ def copy_model(model: Path, path: Path) -> None:
             content.seek(0)
             with files.whole_file(path) as part, part.open("wb") as file:
                 shutil.copyfileobj(content, file)
-    except FileNotFoundError:
-        raise CorpusError(f"{model} does not exist; check the name and the folder") from None
+    except FileNotFoundError as error:
+        raise unreadable(model, error) from None
 
 
 def _header(vectors: Path, line: bytes | None) -> tuple[int, int]:

@@ -170,7 +170,7 @@ def prepare(
     Args:
         texts: pairs of "train" and, where the corpus brings them, of "validation" and "test"; what
             is not there is split off train, each pair of it once.
-        folder: where to write.
+        folder: where to write; the caller makes it appear whole.
         scratch: folder for all pairs while their digests are collected.
         filters: applied to train alone.
         split: how to split train.
@@ -243,7 +243,9 @@ class _Staged:
 
     def write(self, folder: Path, keep: Mask) -> None:
         for path in self._paths:
-            files.write_lines(folder / path.name, compress(files.read_lines(path), keep))
+            kept = compress(files.read_lines(path), keep)
+            with (folder / path.name).open("w", encoding="utf-8", newline="") as file:
+                file.writelines(f"{line}\n" for line in kept)
             path.unlink()
 
 

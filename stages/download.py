@@ -1,0 +1,161 @@
+"""Bring parallel text and word vectors onto the disk: clean, split, and free of leaks.
+
+Usage: python -m stages.download
+Reads:  the network, or the files that params.yaml names
+Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/corpus.json,
+        data/vectors/{source,target}.vec, data/vectors/source.bin, metrics/download.json
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from nmt_core import files
+from nmt_core.fetch.corpora import Languages, Obtained, obtain
+from nmt_core.fetch.http import HttpConfig
+from nmt_core.fetch.vectors import (
+    DownloadedVectors,
+    NoVectors,
+    VectorFiles,
+    VectorsConfig,
+    copy_model,
+    fetch_vectors,
+    write_vectors,
+)
+from nmt_core.text.cleaning import Outcome, prepare
+from stages import paths
+from stages.entry import run_stage
+from stages.params import DownloadParams, load
+
+
+def run(
+    params: DownloadParams, *, corpus: Path, vectors: Path, downloads: Path
+) -> dict[str, dict[str, Any]]:
+    """Write corpus and vectors, each folder whole; return what was kept and removed, and why."""
+    with files.whole_folder(corpus) as folder:
+        measured = _write_corpus(params, folder, downloads)
+    with files.whole_folder(vectors) as folder:
+        measured["vectors"] = _write_vectors(
+            params.vectors, params.languages, folder, downloads, params.http
+        )
+    return measured
+
+
+def main() -> None:
+    """Run on the project's files."""
+    metrics = run(
+        load(DownloadParams, "download"),
+        corpus=paths.CORPUS,
+        vectors=paths.VECTORS,
+        downloads=paths.DOWNLOADS,
+    )
+    files.write_json(paths.METRICS / "download.json", metrics)
+    console = Console()
+    console.print(_pairs_table(metrics))
+    console.print(_vectors_table(metrics))
+
+
+def _write_corpus(
+    params: DownloadParams, folder: Path, downloads: Path
+) -> dict[str, dict[str, Any]]:
+    with _scratch(downloads / "scratch") as scratch:
+        obtained = obtain(
+            params.corpus, params.languages, downloads=downloads, scratch=scratch, http=params.http
+        )
+        outcome = prepare(
+            {name: text.pairs for name, text in obtained.texts.items()},
+            folder,
+            scratch=scratch,
+            filters=params.filter,
+            split=params.split,
+        )
+    measured = _measured(obtained, outcome)
+    described = {
+        "languages": params.languages.model_dump(),
+        "pairs": measured["pairs"],
+        "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
+    }
+    files.write_json(folder / "corpus.json", described)
+    return measured
+
+
+def _write_vectors(
+    config: VectorsConfig, languages: Languages, folder: Path, downloads: Path, http: HttpConfig
+) -> dict[str, Any]:
+    measured: dict[str, Any] = {}
+    for side in paths.SIDES:
+        match config:
+            case NoVectors():
+                continue
+            case DownloadedVectors():
+                fetched = fetch_vectors(config, getattr(languages, side), downloads, http)
+                origin = {"url": fetched.url, "sha256": fetched.sha256}
+                given = fetched.path
+            case VectorFiles():
+                given = getattr(config, side)
+                origin = {"path": str(given)}
+        measured[side] = origin | write_vectors(given, folder / f"{side}.vec", rows=config.rows)
+    if isinstance(config, VectorFiles) and config.source_model is not None:
+        copy_model(config.source_model, folder / "source.bin")
+    return measured
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder, also where a killed run has left its own, and remove it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def _measured(obtained: Obtained, outcome: Outcome) -> dict[str, dict[str, Any]]:
+    removed = {name: dict(sorted(outcome.removed[name].items())) for name in paths.SPLITS}
+    repaired: dict[str, int] = {}
+    for name, text in obtained.texts.items():
+        removed[name] |= dict(sorted(text.reading.dropped.items()))
+        for what, count in sorted(text.reading.repaired.items()):
+            repaired[what] = repaired.get(what, 0) + count
+    return {
+        "pairs": {name: outcome.kept[name] for name in paths.SPLITS},
+        "removed": removed,
+        "repaired": repaired,
+        "origins": {str(number): origin for number, origin in enumerate(obtained.origins)},
+    }
+
+
+def _pairs_table(metrics: dict[str, dict[str, Any]]) -> Table:
+    table = Table(title="Pairs")
+    table.add_column("")
+    for name in paths.SPLITS:
+        table.add_column(name, justify="right")
+    table.add_row("kept", *(f"{metrics['pairs'][name]:,}" for name in paths.SPLITS))
+    reasons = {why: None for name in paths.SPLITS for why in metrics["removed"][name]}
+    for why in reasons:
+        counts = (metrics["removed"][name].get(why, 0) for name in paths.SPLITS)
+        table.add_row(f"removed: {why}", *(f"{count:,}" for count in counts))
+    return table
+
+
+def _vectors_table(metrics: dict[str, dict[str, Any]]) -> Table:
+    table = Table("", "rows", "dimensions", "removed", title="Word vectors")
+    for side, found in metrics["vectors"].items():
+        removed = {
+            why: count
+            for why, count in found.items()
+            if why not in ("url", "path", "sha256", "rows", "dimensions")
+        }
+        words = ", ".join(f"{why} {count:,}" for why, count in removed.items())
+        table.add_row(side, f"{found['rows']:,}", str(found["dimensions"]), words or "none")
+    return table
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,336 @@
+import gzip
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from nmt_core.config import build
+from nmt_core.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.fetch.vectors import MODEL_MAGIC
+from stages import download
+from stages.params import DownloadParams
+from tests.server import serving, status, whole
+
+TOP = Path(__file__).resolve().parents[2]
+THIRDS = {"validation_per_10000": 3000, "test_per_10000": 3000}
+LANGUAGES = {"source": "de", "target": "en"}
+
+
+@pytest.fixture(scope="module")
+def site():
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(corpus, **sections):
+        sections = {"languages": LANGUAGES, "http": {"attempts": 1}, **sections}
+        params = build(DownloadParams, {"corpus": corpus, **sections}, at="download")
+        folders = {name: tmp_path / "out" / name for name in ("corpus", "vectors", "downloads")}
+        metrics = download.run(params, **folders)
+        texts = {path.name: path.read_bytes() for path in folders["corpus"].iterdir()}
+        assert not (folders["downloads"] / "scratch").exists()
+        return metrics, texts
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return str(path)
+
+    return write
+
+
+def sides(texts, name):
+    lines = [texts[f"{name}.{side}"].decode().split("\n")[:-1] for side in ("source", "target")]
+    return list(zip(*lines, strict=True))
+
+
+def all_pairs(texts):
+    return sorted(pair for name in ("train", "validation", "test") for pair in sides(texts, name))
+
+
+def europarl(site, code, pairs):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as tar:
+        for language, lines in zip((code, "en"), zip(*pairs, strict=True), strict=True):
+            text = "".join(f"{line}\n" for line in lines).encode()
+            info = tarfile.TarInfo(f"europarl-v7.{code}-en.{language}")
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text))
+    site.put(f"/v7/{code}-en.tgz", whole(content.getvalue()))
+    return {
+        "kind": "europarl",
+        "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz",
+        "sha256": hashlib.sha256(content.getvalue()).hexdigest(),
+    }
+
+
+GERMAN = [(f"Satz {number}", f"Sentence {number}") for number in range(40)]
+
+
+def test_the_demo_corpus_is_the_same_everywhere(run):
+    corpus = {
+        "kind": "demo",
+        "grammar": {"train_pairs": 2000, "validation_pairs": 20, "test_pairs": 30, "seed": 1},
+    }
+    metrics, texts = run(corpus)
+
+    assert metrics["pairs"]["test"] == 30 == len(sides(texts, "test"))
+    swapped = run(corpus, languages={"source": "en", "target": "de"})[1]
+    assert [pair[::-1] for pair in sides(texts, "test")] == sides(swapped, "test")
+
+
+def test_europarl_is_unpacked_split_and_described(run, site):
+    corpus = europarl(site, "de", [*GERMAN, ("", "Nothing"), ("sch\0n", "nice"), GERMAN[0]])
+    metrics, texts = run(corpus, split=THIRDS)
+
+    assert sorted(GERMAN) == all_pairs(texts)
+    removed = [reasons for reasons in metrics["removed"].values() if "duplicate" in reasons]
+    assert removed[0]["duplicate"] == 1
+    assert metrics["removed"]["train"]["empty_side"] == 1
+    assert metrics["removed"]["train"]["nul_character"] == 1
+    assert metrics["origins"]["0"]["sha256"] == corpus["sha256"]
+    described = json.loads(texts["corpus.json"])
+    assert described["languages"] == LANGUAGES
+    assert described["pairs"] == metrics["pairs"]
+    assert described["sha256"]["test.target"] == hashlib.sha256(texts["test.target"]).hexdigest()
+
+
+def test_europarl_is_read_in_the_other_direction(run, site):
+    languages = {"source": "en", "target": "de"}
+    texts = run(europarl(site, "de", GERMAN), split=THIRDS, languages=languages)[1]
+
+    assert sorted((target, source) for source, target in GERMAN) == all_pairs(texts)
+
+
+def test_a_pair_without_english_is_joined_over_english(run, site):
+    french = [(f"Phrase {number}", f"Sentence {number}") for number in range(60, 5, -1)]
+    corpus = europarl(site, "fr", french)
+    corpus["pivot_sha256"] = corpus.pop("sha256")
+    corpus |= {"sha256": europarl(site, "de", GERMAN)["sha256"]}
+    metrics, texts = run(corpus, split=THIRDS, languages={"source": "de", "target": "fr"})
+
+    expected = [(f"Satz {number}", f"Phrase {number}") for number in range(6, 40)]
+    assert sorted(expected) == all_pairs(texts)
+    assert [corpus["sha256"], corpus["pivot_sha256"]] == [
+        origin["sha256"] for origin in metrics["origins"].values()
+    ]
+
+
+def test_a_damaged_archive_is_moved_aside_and_fetched_again(run, site):
+    site.put("/v7/de-en.tgz", whole(b"<html>maintenance</html>"))
+    corpus = {"kind": "europarl", "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz"}
+
+    with pytest.raises(
+        DownloadError, match=r"is damaged or no .tgz archive .*\.rejected: run again"
+    ):
+        run(corpus, split=THIRDS)
+    europarl(site, "de", GERMAN)
+    assert sorted(GERMAN) == all_pairs(run(corpus, split=THIRDS)[1])
+
+
+def test_a_failure_leaves_no_corpus(run, site, tmp_path):
+    site.put("/v7/de-en.tgz", status(404))
+    corpus = {"kind": "europarl", "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz"}
+
+    with pytest.raises(DownloadError, match="404 Not Found; set download"):
+        run(corpus)
+    assert [tmp_path / "out" / "downloads"] == list((tmp_path / "out").iterdir())
+
+
+def text(write, name, pairs):
+    columns = zip(*pairs, strict=True)
+    return {
+        side: write(f"{name}.{side}", "".join(f"{line}\n" for line in lines).encode())
+        for side, lines in zip(("source", "target"), columns, strict=True)
+    }
+
+
+def test_files_keep_their_splits_and_lose_their_leaks(run, write):
+    validation, test = [("Gute Nacht.", "Night!")], [("  Guten Tag. ", "Hello –")]
+    corpus = {
+        "kind": "files",
+        "train": text(write, "train", [("GUTEN TAG", "Hi"), ("x", "hello"), ("ja", "yes")]),
+        "validation": text(write, "validation", [*validation, ("Tag", "Hello.")]),
+        "test": text(write, "test", test),
+    }
+    metrics, texts = run(corpus)
+
+    assert sides(texts, "train") == [("ja", "yes")]
+    assert validation == sides(texts, "validation")
+    assert test == sides(texts, "test")
+    expected = {"train": {"also_in_test": 2}, "validation": {"also_in_test": 1}, "test": {}}
+    assert expected == metrics["removed"]
+    assert len(metrics["origins"]) == 6
+
+
+def test_files_without_test_set_are_split(run, write):
+    content = "".join(f"{source}\t{target}\r\n" for source, target in GERMAN).encode()
+    corpus = {"kind": "files", "train": {"source": write("a.tsv.gz", gzip.compress(content))}}
+    metrics, texts = run(corpus, split=THIRDS)
+
+    assert sorted(GERMAN) == all_pairs(texts)
+    assert metrics["repaired"] == {"crlf": 40}
+
+
+@pytest.mark.parametrize(
+    ("train", "validation", "expected"),
+    [
+        (b"a\xff\tb\n", b"c\td\n", "train.tsv line 1 is not UTF-8 (byte 0xff at position 2)"),
+        (b"a\tb\n", b"\td\n", "validation.tsv line 1 column 1 is empty"),
+    ],
+)
+def test_bad_lines_of_files_stop_unless_they_may_be_dropped(
+    run, write, train, validation, expected
+):
+    good = b"e\tf\n"
+    corpus = {
+        "kind": "files",
+        "train": {
+            "source": write("train.tsv", good + train if b"\xff" not in train else train + good)
+        },
+        "validation": {"source": write("validation.tsv", validation + b"g\th\n")},
+        "test": {"source": write("test.tsv", b"i\tj\n")},
+    }
+    with pytest.raises(CorpusError) as caught:
+        run(corpus)
+    assert expected in str(caught.value)
+    metrics = run(corpus | {"on_bad_line": "drop"})[0]
+    assert sum(sum(reasons.values()) for reasons in metrics["removed"].values()) == 1
+
+
+def test_an_empty_line_of_train_is_only_counted(run, write):
+    corpus = {
+        "kind": "files",
+        "train": {"source": write("train.tsv", b"a\tb\n\tc\n" + b"x" * 1_000_000 + b"\ty\n")},
+        "validation": {"source": write("validation.tsv", b"c\td\n")},
+        "test": {"source": write("test.tsv", b"i\tj\n")},
+    }
+    assert run(corpus)[0]["removed"]["train"] == {"empty_side": 1, "line_too_long": 1}
+
+
+FILES = {"kind": "files", "train": {"source": "a.tsv"}}
+
+
+def test_vectors_are_downloaded_up_to_the_last_row(run, site, tmp_path, write):
+    for code in ("de", "en"):
+        rows = "".join(f"{code}{number} 0.5 -1 \n" for number in range(1000))
+        site.put(f"/wiki.{code}.vec", whole(f"1000 2\n{rows}".encode()))
+    corpus = FILES | {"train": text(write, "train", GERMAN)}
+    url = f"http://127.0.0.1:{site.port}/wiki.{{language}}.vec"
+    vectors = {"kind": "download", "url": url, "rows": 3}
+    metrics = run(corpus, split=THIRDS, vectors=vectors)[0]
+
+    content = (tmp_path / "out" / "vectors" / "source.vec").read_text()
+    assert content == "3 2\nde0 0.5 -1\nde1 0.5 -1\nde2 0.5 -1\n"
+    assert metrics["vectors"]["target"]["rows"] == 3
+
+
+def test_vectors_come_from_files(run, write, tmp_path):
+    corpus = FILES | {"train": text(write, "train", GERMAN)}
+    vectors = {
+        "kind": "file",
+        "source": write("a.vec", b"2 1\nja 1\nnein 2\n"),
+        "target": write("b.vec", b"2 1\nyes 1\nyes 2\n"),
+        "source_model": write("a.bin", MODEL_MAGIC + b"model"),
+    }
+    metrics = run(corpus, split=THIRDS, vectors=vectors)[0]
+
+    names = ["source.bin", "source.vec", "target.vec"]
+    assert names == sorted(path.name for path in (tmp_path / "out" / "vectors").iterdir())
+    assert metrics["vectors"]["target"]["duplicate_word"] == 1
+
+
+@pytest.mark.parametrize(
+    ("corpus", "languages", "expected"),
+    [
+        (
+            {"kind": "demo", "grammar": {}},
+            ("de", "fr"),
+            "download: the demo corpus has German (de) and English (en), got de and fr",
+        ),
+        (
+            {"kind": "europarl"},
+            ("de", "no"),
+            (
+                "download: EuroParl has any two of bg cs da de el en es et fi fr hu it lt lv nl pl "
+                "pt ro sk sl sv; got de and no"
+            ),
+        ),
+        (
+            {"kind": "europarl", "url": "file:///etc/passwd"},
+            ("de", "en"),
+            (
+                "download.corpus.url: must begin with http:// or https:// and hold no space, "
+                "got 'file:///etc/passwd'"
+            ),
+        ),
+        (
+            {"kind": "europarl", "sha256": "abc"},
+            ("de", "en"),
+            "download.corpus.sha256: must be 64 hexadecimal digits or empty, got 'abc'",
+        ),
+        (
+            FILES,
+            ("de/../..", "en"),
+            (
+                "download.languages.source: must be a language code such as de or pt-BR, "
+                "got 'de/../..'"
+            ),
+        ),
+        (
+            {"kind": "tmx"},
+            ("de", "en"),
+            "download.corpus.kind must be one of 'demo', 'europarl', 'files', got 'tmx'",
+        ),
+    ],
+)
+def test_wrong_settings_are_named(corpus, languages, expected):
+    values = {"corpus": corpus, "languages": dict(zip(LANGUAGES, languages, strict=True))}
+    with pytest.raises(ConfigError) as caught:
+        build(DownloadParams, values, at="download")
+    assert expected == str(caught.value)
+
+
+@pytest.fixture
+def project(tmp_path):
+    def project(params):
+        (tmp_path / "params.yaml").write_text(json.dumps({"download": params}))
+        return subprocess.run(
+            [sys.executable, "-m", "stages.download"],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(TOP), "COLUMNS": "100"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return project
+
+
+def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
+    corpus = FILES | {"train": text(write, "train", [*GERMAN, ("", "x")])}
+    done = project({"corpus": corpus, "languages": LANGUAGES, "split": THIRDS})
+
+    assert (done.returncode, done.stderr) == (0, "")
+    metrics = json.loads((tmp_path / "metrics" / "download.json").read_text())
+    assert sum(metrics["pairs"].values()) == len(GERMAN)
+    assert "removed: empty_side" in done.stdout
+
+
+def test_the_stage_says_what_is_wrong_in_one_line(project):
+    done = project({"corpus": FILES, "languages": LANGUAGES})
+
+    expected = "a.tsv does not exist; check the name and the folder\n"
+    assert (1, expected, "") == (done.returncode, done.stderr, done.stdout)

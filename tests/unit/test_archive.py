@@ -1,0 +1,167 @@
+import gzip
+import io
+import tarfile
+
+import pytest
+
+from nmt_core.errors import DownloadError
+from nmt_core.fetch.archive import extract
+
+NAMES = ["europarl-v7.de-en.de", "europarl-v7.de-en.en"]
+
+
+def member(name, content=b"Guten Tag.\n", **changes):
+    info = tarfile.TarInfo(name)
+    info.size = len(content)
+    for key, value in changes.items():
+        setattr(info, key, value)
+    return info, content
+
+
+def link(name, to, kind=tarfile.SYMTYPE):
+    return member(name, b"", type=kind, linkname=to)
+
+
+@pytest.fixture
+def pack(tmp_path):
+    def pack(*members):
+        path = tmp_path / "de-en.tgz"
+        with tarfile.open(path, "w:gz") as tar:
+            for info, content in members:
+                tar.addfile(info, io.BytesIO(content))
+        return path
+
+    return pack
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "out" / "deep"
+    path.mkdir(parents=True)
+    return path
+
+
+def refusal(archive, folder, **limits):
+    with pytest.raises(DownloadError) as caught:
+        extract(archive, NAMES, folder, **limits)
+    return str(caught.value).removeprefix(f"{archive} ")
+
+
+def test_wanted_files_come_out(pack, folder):
+    archive = pack(member(NAMES[0], b"ja\n"), member("README"), member(f"./{NAMES[1]}", b"yes\n"))
+
+    found = extract(archive, NAMES, folder)
+    assert [found[name].read_bytes() for name in NAMES] == [b"ja\n", b"yes\n"]
+    assert sorted(NAMES) == sorted(path.name for path in folder.iterdir())
+
+
+def test_modes_and_owners_stay_in_the_archive(pack, folder):
+    found = extract(pack(*(member(name, mode=0o6777, uid=0) for name in NAMES)), NAMES, folder)
+
+    assert found[NAMES[0]].stat().st_mode & 0o7777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("hostile", "expected"),
+    [
+        (member("../evil"), "holds '../evil', which leads out of the archive"),
+        (member("a/../../evil"), "holds 'a/../../evil', which leads out of the archive"),
+        (member("/etc/evil"), "holds '/etc/evil', which leads out of the archive"),
+        (link(NAMES[0], "/etc/passwd"), f"holds '{NAMES[0]}', which is no ordinary file"),
+        (link("x", "..", tarfile.LNKTYPE), "holds 'x', which is no ordinary file"),
+        (link("x", "a" * 5000), "holds 'x', which is no ordinary file"),
+        (member("null", b"", type=tarfile.CHRTYPE), "holds 'null', which is no ordinary file"),
+        (member("pipe", b"", type=tarfile.FIFOTYPE), "holds 'pipe', which is no ordinary file"),
+    ],
+)
+def test_a_hostile_member_stops_everything(pack, folder, tmp_path, hostile, expected):
+    archive = pack(hostile, *(member(name) for name in NAMES))
+
+    assert f"{expected}; it was not unpacked" == refusal(archive, folder)
+    assert not list(folder.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["de-en.tgz", "out"]
+
+
+def test_a_doubled_member_is_refused(pack, folder):
+    archive = pack(member(NAMES[0]), member(NAMES[1]), member(NAMES[0], b"other\n"))
+
+    assert f"holds {NAMES[0]} twice; it was not unpacked" == refusal(archive, folder)
+
+
+def test_a_name_of_other_case_is_another_name(pack, folder):
+    archive = pack(member(NAMES[0]), member(NAMES[1].upper()))
+
+    assert f"does not hold {NAMES[1]}" == refusal(archive, folder)
+
+
+def test_a_folder_of_the_right_name_is_no_file(pack, folder):
+    archive = pack(member(NAMES[0]), member(NAMES[1], b"", type=tarfile.DIRTYPE))
+
+    assert f"does not hold {NAMES[1]}" == refusal(archive, folder)
+
+
+def test_a_large_archive_is_refused_before_it_is_unpacked(pack, folder):
+    archive = pack(member("zeros", bytes(5000)), *(member(name) for name in NAMES))
+
+    expected = "unpacks to more than 1000 members or 4000 bytes; it was not unpacked"
+    assert expected == refusal(archive, folder, max_bytes=4000)
+
+
+def test_many_members_are_refused(pack, folder):
+    archive = pack(*(member(f"{number}", b"") for number in range(20)))
+
+    expected = "unpacks to more than 10 members or 4294967296 bytes; it was not unpacked"
+    assert expected == refusal(archive, folder, max_members=10)
+
+
+def test_a_bomb_in_a_header_is_refused(folder, tmp_path):
+    """tarfile would read a header of any size into memory."""
+    archive = tmp_path / "bomb.tgz"
+    header = tarfile.TarInfo("././@PaxHeader")
+    header.type = tarfile.XHDTYPE
+    header.size = 1 << 32
+    with gzip.open(archive, "wb", compresslevel=1) as file:
+        file.write(header.tobuf(tarfile.USTAR_FORMAT))
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+
+    assert refusal(archive, folder) == "unpacks to more than it says; it was not unpacked"
+
+
+def test_a_bomb_after_the_end_is_refused(pack, folder):
+    archive = pack(*(member(name) for name in NAMES))
+    with archive.open("ab") as file:
+        file.write(gzip.compress(bytes(1 << 24)))
+
+    assert refusal(archive, folder) == "unpacks to more than it says; it was not unpacked"
+
+
+def test_a_truncated_archive_is_refused(pack, folder):
+    archive = pack(*(member(name, name.encode() * 5000) for name in NAMES))
+    archive.write_bytes(archive.read_bytes()[:-30])
+
+    assert refusal(archive, folder).startswith("is damaged or no .tgz archive (")
+
+
+def test_a_flipped_byte_is_noticed(pack, folder):
+    archive = pack(*(member(name, bytes(range(256)) * 50) for name in NAMES))
+    content = bytearray(archive.read_bytes())
+    content[-6] ^= 1  # the checksum of gzip
+    archive.write_bytes(content)
+
+    assert refusal(archive, folder).startswith("is damaged or no .tgz archive (CRC check failed")
+
+
+def test_an_error_page_is_no_archive(tmp_path, folder):
+    archive = tmp_path / "page.tgz"
+    archive.write_text("<html>Not here</html>")
+
+    expected = "is damaged or no .tgz archive (Not a gzipped file (b'<h'))"
+    assert expected == refusal(archive, folder)
+
+
+def test_no_tar_is_no_archive(tmp_path, folder):
+    archive = tmp_path / "text.tgz"
+    archive.write_bytes(gzip.compress(b"Guten Tag.\n" * 100))
+
+    assert refusal(archive, folder) == "is damaged or no .tgz archive (invalid header)"

@@ -1,0 +1,252 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core import files
+from nmt_core.config import build
+from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.text.cleaning import (
+    FilterConfig,
+    SplitConfig,
+    comparison_key,
+    fault,
+    prepare,
+    split_of,
+)
+from nmt_core.text.corpus import Pair
+
+HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
+LOOSE = FilterConfig(max_length_ratio=1000.0)
+SPLITS = ("train", "validation", "test")
+
+lines = st.one_of(
+    st.sampled_from(["Ja.", "ja", "JA !", "Nein", "nein.", "...", "Ko\u0308ln", "Köln"]),
+    st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=6),
+).filter(str.strip)
+corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    def clean(texts, *, filters=LOOSE, split=HALVES):
+        folder, scratch = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("scratch")
+        outcome = prepare(texts, folder, scratch=scratch, filters=filters, split=split)
+        assert not list(scratch.iterdir())
+        assert {f"{name}.{side}" for name in SPLITS for side in ("source", "target")} == {
+            path.name for path in folder.iterdir()
+        }
+        return outcome, {name: read(folder, name) for name in SPLITS}
+
+    return clean
+
+
+def read(folder, name):
+    sides = [files.read_lines(folder / f"{name}.{side}") for side in ("source", "target")]
+    return [Pair(*pair) for pair in zip(*sides, strict=True)]
+
+
+def keys(pairs, side):
+    return {comparison_key(getattr(pair, side)) for pair in pairs}
+
+
+def clean_or_nothing(clean, texts, **options):
+    try:
+        return clean(texts, **options)
+    except CorpusError:
+        return None
+
+
+@given(
+    train=corpora, validation=corpora, test=corpora, split_off=st.sets(st.sampled_from(SPLITS[1:]))
+)
+def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off):
+    """Neither side of test is left in validation or train, nor one of validation in train."""
+    texts = {"train": train, "validation": validation, "test": test}
+    done = clean_or_nothing(clean, {k: v for k, v in texts.items() if k not in split_off})
+    if done is None:
+        return
+    outcome, kept = done
+    for side in ("source", "target"):
+        assert not keys(kept["test"], side) & keys(kept["validation"], side)
+        assert not keys(kept["test"], side) & keys(kept["train"], side)
+        assert not keys(kept["validation"], side) & keys(kept["train"], side)
+    read_pairs = sum(len(pairs) for name, pairs in texts.items() if name not in split_off)
+    removed = sum(sum(reasons.values()) for reasons in outcome.removed.values())
+    assert read_pairs == sum(outcome.kept.values()) + removed
+    assert {name: len(pairs) for name, pairs in kept.items()} == outcome.kept
+
+
+@given(corpus=corpora, more=corpora)
+def test_a_pair_keeps_its_split_when_others_come(clean, corpus, more):
+    """It may leave train or validation because a new test sentence equals it; it never moves."""
+    before = clean_or_nothing(clean, {"train": corpus})
+    after = clean_or_nothing(clean, {"train": corpus + more})
+    if before is None or after is None:
+        return
+    assert set(before[1]["test"]) <= set(after[1]["test"])
+    for name in SPLITS:
+        for other in set(SPLITS) - {name}:
+            assert not set(before[1][name]) & set(after[1][other])
+
+
+@given(corpus=corpora, test=corpora)
+def test_a_given_test_set_stays_as_it_is(clean, corpus, test):
+    done = clean_or_nothing(clean, {"train": corpus, "test": test})
+    if done is not None:
+        assert test == done[1]["test"]
+
+
+@given(source=lines, rate=st.floats(1, 4000), other=st.floats(1, 4000))
+def test_the_size_of_one_split_does_not_touch_the_other(source, rate, other):
+    small = SplitConfig(validation_per_10000=rate, test_per_10000=min(rate, other))
+    large = SplitConfig(validation_per_10000=rate, test_per_10000=max(rate, other))
+
+    if split_of(source, small) != "train":
+        assert split_of(source, small) == split_of(source, large)
+
+
+def test_splits_have_the_size_that_was_asked_for():
+    counts = Counter(split_of(f"Satz {number}", HALVES) for number in range(20_000))
+
+    assert counts["test"] == pytest.approx(5000, rel=0.05)
+    assert counts["validation"] == pytest.approx(5000, rel=0.05)
+
+
+def test_splits_never_change_between_versions():
+    """These values are a promise: another hash would move sentences from test into train."""
+    sentences = ["Guten Tag.", "Der Hund schläft.", "Wo ist das Buch?", "Danke!", "Ein Haus."]
+
+    assert [split_of(sentence, HALVES) for sentence in sentences] == [
+        "validation",
+        "test",
+        "test",
+        "test",
+        "train",
+    ]
+
+
+def test_another_salt_draws_another_test_set():
+    other = HALVES.model_copy(update={"salt": "other"})
+    differing = sum(split_of(f"{n}", HALVES) != split_of(f"{n}", other) for n in range(1000))
+    assert differing > 400
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        "Guten Tag!",
+        "guten tag",
+        "GUTEN TAG",
+        " „Guten  Tag“ ",
+        "Guten\u00a0Tag…",
+        "Guten\u200bTag.",
+    ],
+)
+def test_variants_of_a_sentence_leak(clean, variant):
+    train = [Pair(variant, "Hi"), Pair("Gute Nacht", "Good night")]
+    texts = {"train": train, "validation": [Pair("c", "d")], "test": [Pair("Guten Tag.", "Hello.")]}
+
+    outcome, kept = clean(texts)
+    assert [train[1]] == kept["train"]
+    assert outcome.removed["train"] == {"also_in_test": 1}
+
+
+def test_composition_is_no_difference():
+    assert comparison_key("Köln") == comparison_key("Ko\u0308ln") != comparison_key("Koln")
+
+
+@pytest.mark.parametrize(("one", "other"), [("17 Uhr", "18 Uhr"), ("...", "?"), ("का", "की")])
+def test_different_sentences_stay_different(one, other):
+    assert comparison_key(one) != comparison_key(other)
+
+
+def test_leaks_are_counted_by_where_they_leak_from(clean):
+    texts = {
+        "train": [Pair("a", "x"), Pair("y", "b"), Pair("c", "z"), Pair("q", "r"), Pair("a", "x")],
+        "validation": [Pair("c", "d"), Pair("a", "e")],
+        "test": [Pair("a", "b")],
+    }
+    outcome, kept = clean(texts)
+
+    assert outcome.removed["train"] == {"also_in_test": 3, "also_in_validation": 1}
+    assert outcome.removed["validation"] == {"also_in_test": 1}
+    assert kept == {"train": [("q", "r")], "validation": [("c", "d")], "test": [("a", "b")]}
+
+
+def test_the_first_of_equal_pairs_stays(clean):
+    train = [Pair("Ja.", "Yes."), Pair("ja", "yes!"), Pair("Ja.", "Yeah.")]
+    texts = {"train": train, "validation": [Pair("c", "d")], "test": [Pair("e", "f")]}
+
+    outcome, kept = clean(texts)
+    assert [train[0], train[2]] == kept["train"]
+    assert outcome.removed["train"] == {"duplicate": 1}
+    assert train == clean(texts, filters=FilterConfig(remove_duplicates=False))[1]["train"]
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        (Pair("Guten Tag.", "Hello."), None),
+        (Pair("Ja.", "Yes, of course I will."), None),
+        (Pair("word " * 150, "Wort " * 150), None),
+        (Pair("word " * 151, "Wort " * 150), "too_many_words"),
+        (Pair("x" * 500, "y" * 1001), "too_many_characters"),
+        (Pair("ja", "y" * 60), None),
+        (Pair("ja", "y" * 61), "length_ratio"),
+        (Pair("y" * 121, "x" * 40), "length_ratio"),
+        (Pair("2014", "2014"), None),
+        (Pair("Das steht auf Deutsch da.", "das steht auf Deutsch da"), "untranslated"),
+    ],
+)
+def test_unfit_pairs_are_told_why(pair, expected):
+    assert expected == fault(pair, FilterConfig())
+
+
+def test_too_few_words_are_a_fault():
+    assert fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
+
+
+def test_validation_and_test_are_never_filtered(clean):
+    odd = Pair("ja " * 500, "y")
+    kept = clean({"train": [Pair("a", "b")], "validation": [Pair("c", "d")], "test": [odd]})[1]
+    assert [odd] == kept["test"]
+
+
+def test_an_empty_split_is_refused(clean):
+    with pytest.raises(CorpusError) as caught:
+        clean({"train": [Pair("a", "b")]}, split=SplitConfig())
+    expected = (
+        "no pair of 1 fell into test at 10 in 10,000; "
+        "raise split.test_per_10000 or give a test text"
+    )
+    assert expected == str(caught.value)
+
+
+def test_nothing_left_to_train_on_is_refused(clean):
+    texts = {"train": [Pair("a", "x")], "validation": [Pair("c", "d")], "test": [Pair("a", "b")]}
+    with pytest.raises(CorpusError) as caught:
+        clean(texts)
+    expected = (
+        "no pair is left for train (removed: also_in_test 1); give more text or loosen the filter"
+    )
+    assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        (FilterConfig, {"min_words": 9, "max_words": 8}, "at: min_words 9 is above max_words 8"),
+        (
+            SplitConfig,
+            {"validation_per_10000": 5000, "test_per_10000": 5000},
+            "at: validation_per_10000 and test_per_10000 leave nothing to train on",
+        ),
+        (SplitConfig, {"salt": "ä" * 33}, "at: salt is longer than 64 bytes"),
+    ],
+)
+def test_settings_that_contradict_are_refused(kind, values, expected):
+    with pytest.raises(ConfigError) as caught:
+        build(kind, values, at="at")
+    assert expected == str(caught.value)

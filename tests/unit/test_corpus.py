@@ -1,0 +1,297 @@
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.config import build
+from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.text import pivot
+from nmt_core.text.corpus import (
+    UNREADABLE,
+    UNUSABLE,
+    Pair,
+    Reading,
+    TextFiles,
+    raw_lines,
+    read_pairs,
+    write_pairs,
+)
+
+ALL = (*UNREADABLE, *UNUSABLE)
+
+
+@pytest.fixture
+def text(tmp_path):
+    def text(source, target=None, *, name="a"):
+        paths = [tmp_path / f"{name}.tsv"]
+        if target is not None:
+            paths = [tmp_path / f"{name}.de", tmp_path / f"{name}.en"]
+            paths[1].write_bytes(target)
+        paths[0].write_bytes(source)
+        return TextFiles(source=paths[0], target=None if target is None else paths[1])
+
+    return text
+
+
+def refusal(given, **options):
+    with pytest.raises(CorpusError) as caught:
+        list(read_pairs(given, **options))
+    return str(caught.value).replace(f"{given.source.parent}/", "")
+
+
+sentences = st.text(
+    st.characters(
+        exclude_categories=["Cs"], exclude_characters="\n\0\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+    ),
+    max_size=20,
+).map(lambda line: f"x{line}")
+
+
+@given(pairs=st.lists(st.builds(Pair, sentences, sentences)))
+def test_what_is_written_is_read(tmp_path_factory, pairs):
+    folder = tmp_path_factory.mktemp("pairs")
+    written = TextFiles(source=folder / "a.de", target=folder / "a.en")
+
+    assert len(pairs) == write_pairs(pairs, *written.paths)
+    assert pairs == list(read_pairs(written))
+
+
+def test_a_line_end_inside_a_line_is_never_written(tmp_path):
+    with pytest.raises(ValueError, match="pair 1 holds a line end"):
+        write_pairs([Pair("a\nb", "c")], tmp_path / "a.de", tmp_path / "a.en")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_line_breaks_never_shift_the_alignment(text):
+    breaks = "\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
+    source = "".join(f"eins{character}eins\nzwei\n" for character in breaks).encode()
+    target = b"one one\ntwo\n" * len(breaks)
+    reading = Reading()
+
+    pairs = list(read_pairs(text(source, target), reading=reading))
+    assert [("eins eins", "one one"), ("zwei", "two")] * len(breaks) == pairs
+    assert {"inner_line_break": len(breaks)} == reading.repaired
+
+
+def test_windows_line_ends_and_byte_order_marks_are_taken_off(text):
+    reading = Reading()
+    pairs = read_pairs(text(b"\xef\xbb\xbfja\r\nnein\r\n", b"yes\nno"), reading=reading)
+
+    assert list(pairs) == [("ja", "yes"), ("nein", "no")]
+    assert reading.repaired == {"byte_order_mark": 1, "crlf": 2}
+
+
+def test_spaces_and_composition_stay_as_they_are(text):
+    line = "  Ko\u0308ln \u00a0 "
+    assert [(line, "Cologne")] == list(read_pairs(text(f"{line}\n".encode(), b"Cologne\n")))
+
+
+@pytest.mark.parametrize(("source", "target"), [(3, 1), (1, 3), (2, 0)])
+def test_misaligned_files_are_refused(text, source, target):
+    expected = (
+        f"a.de has {source} lines but a.en has {target}; line N of one must translate line N "
+        f"of the other"
+    )
+    assert expected == refusal(text(b"ja\n" * source, b"yes\n" * target), drop=ALL)
+
+
+BAD = {
+    "invalid_utf8": (
+        b"sch\xf6n",
+        (
+            "a.de line 2 is not UTF-8 (byte 0xf6 at position 4); "
+            "convert the file to UTF-8, or set on_bad_line to drop"
+        ),
+    ),
+    "nul_character": (
+        b"sch\0n",
+        (
+            "a.de line 2 holds a NUL character, which text never does; "
+            "repair the file, or set on_bad_line to drop"
+        ),
+    ),
+    "empty_side": (
+        b" \t\xe2\x80\x8b",
+        "a.de line 2 is empty; fill or remove the pair, or set on_bad_line to drop",
+    ),
+    "line_too_long": (
+        b"x" * 1_000_000,
+        "a.de line 2 is too long for a sentence; split it, or set on_bad_line to drop",
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", BAD)
+def test_a_bad_line_is_named(text, problem):
+    line, expected = BAD[problem]
+    given = text(b"ja\n" + line + b"\nnein\n", b"yes\nwell\nno\n")
+
+    assert expected == refusal(given, drop=[other for other in BAD if other != problem])
+
+
+@pytest.mark.parametrize("problem", BAD)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_bad_line_is_dropped_with_its_translation(text, problem, swapped):
+    sides = [b"ja\n" + BAD[problem][0] + b"\nnein\n", b"yes\nwell\nno\n"]
+    reading = Reading()
+
+    pairs = read_pairs(text(*(sides[::-1] if swapped else sides)), drop=[problem], reading=reading)
+    expected = [("ja", "yes"), ("nein", "no")]
+    assert [pair[::-1] for pair in expected] == list(pairs) if swapped else expected == list(pairs)
+    assert {problem: 1} == reading.dropped
+
+
+def test_utf_16_is_no_utf_8(text):
+    given = text("ja\n".encode("utf-16"), b"yes\n\n")
+    assert refusal(given).startswith("a.de line 1 is not UTF-8 (byte 0xff at position 1)")
+
+
+@given(
+    lines=st.lists(st.binary(max_size=12).filter(lambda line: b"\n" not in line)),
+    limit=st.integers(1, 8),
+)
+def test_lines_are_split_at_line_feeds_alone(tmp_path_factory, lines, limit):
+    path = tmp_path_factory.mktemp("lines") / "a"
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+
+    expected = [line if len(line) <= limit else None for line in lines]
+    assert expected == list(raw_lines(path, max_line_bytes=limit))
+
+
+def test_a_last_line_without_its_end_counts(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"ja\nnein")
+    assert list(raw_lines(path)) == [b"ja", b"nein"]
+
+
+def test_tsv_holds_both_sides(text):
+    assert list(read_pairs(text(b"ja\tyes\r\n"))) == [("ja", "yes")]
+
+
+@pytest.mark.parametrize(("line", "columns"), [(b"zwei", 1), (b"zwei\ttwo\t0.9", 3)])
+def test_a_wrong_number_of_columns_is_named(text, line, columns):
+    given = text(b"ja\tyes\n" + line + b"\n")
+
+    expected = (
+        f"a.tsv line 2 has {columns} columns, needs 2: source, tab, target; "
+        f"repair it or set on_bad_line to drop"
+    )
+    assert expected == refusal(given)
+    assert list(read_pairs(given, drop=["wrong_columns"])) == [("ja", "yes")]
+
+
+def test_an_empty_column_is_named(text):
+    assert refusal(text(b"ja\t\n")).startswith("a.tsv line 1 column 2 is empty;")
+
+
+@pytest.mark.parametrize("name", ["a.tsv.gz", "a.TSV.gz"])
+def test_compressed_files_are_read(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"ja\tyes\n"))
+
+    assert list(read_pairs(TextFiles(source=path))) == [("ja", "yes")]
+
+
+def test_a_truncated_file_is_damaged(tmp_path):
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(gzip.compress(b"ja\tyes\n" * 1000)[:-10])
+
+    expected = (
+        "a.tsv.gz is damaged (Compressed file ended before the end-of-stream marker was reached); "
+        "fetch or compress it again"
+    )
+    assert expected == refusal(TextFiles(source=path))
+
+
+def test_an_uncompressed_file_is_no_gzip(tmp_path):
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(b"ja\tyes\n")
+
+    expected = "a.tsv.gz is damaged (Not a gzipped file (b'ja')); fetch or compress it again"
+    assert expected == refusal(TextFiles(source=path))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    expected = "a.tsv does not exist; check the name and the folder"
+    assert expected == refusal(TextFiles(source=tmp_path / "a.tsv"))
+
+
+def test_a_folder_is_no_file(tmp_path):
+    (tmp_path / "a.tsv").mkdir()
+    assert refusal(TextFiles(source=tmp_path / "a.tsv")) == "a.tsv cannot be read: Is a directory"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            {"source": "a.de"},
+            "train: target is missing; only a .tsv holds both sides, not a.de",
+        ),
+        ({"source": "a.tsv", "target": "b"}, "train: a.tsv holds both sides; leave target out"),
+    ],
+)
+def test_one_side_alone_is_no_text(values, expected):
+    with pytest.raises(ConfigError) as caught:
+        build(TextFiles, values, at="train")
+    assert expected == str(caught.value)
+
+
+@pytest.fixture
+def side(tmp_path):
+    def side(name, pairs):
+        paths = tmp_path / f"{name}.text", tmp_path / f"{name}.en"
+        for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+            path.write_bytes(b"".join(f"{line}\n".encode() for line in lines))
+        return pivot.Side(*paths)
+
+    return side
+
+
+english = st.text("ab", max_size=3)
+
+
+@given(
+    german=st.lists(st.tuples(st.text("xyz\r", max_size=3), english), min_size=1),
+    french=st.lists(st.tuples(st.text("uvw", max_size=3), english), min_size=1),
+)
+def test_a_pivot_joins_what_is_unique_on_both_sides(tmp_path_factory, german, french):
+    folder = tmp_path_factory.mktemp("pivot")
+    sides = []
+    for name, pairs in (("de", german), ("fr", french)):
+        paths = folder / f"{name}-en.{name}", folder / f"{name}-en.en"
+        for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+            path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+        sides.append(pivot.Side(*paths))
+
+    def single(pairs):
+        shared = [line for _, line in pairs]
+        return {line: text for text, line in pairs if line and shared.count(line) == 1}
+
+    others = single(french)
+    joined = [(text, others[line]) for line, text in single(german).items() if line in others]
+    assert len(joined) == pivot.join(*sides, folder / "out.de", folder / "out.fr")
+    lines = [
+        (folder / f"out.{code}").read_bytes().decode().split("\n")[:-1] for code in ("de", "fr")
+    ]
+    assert joined == list(zip(*lines, strict=True))
+
+
+def test_a_pivot_of_misaligned_files_is_refused(side, tmp_path):
+    good, bad = side("a", [("ja", "yes")]), side("b", [("oui", "yes"), ("non", "no")])
+    bad.shared.write_text("yes\n")
+
+    with pytest.raises(CorpusError) as caught:
+        pivot.join(good, bad, tmp_path / "out.de", tmp_path / "out.fr")
+    expected = (
+        f"{bad.text} has 2 lines but {bad.shared} has 1; "
+        f"line N of one must translate line N of the other"
+    )
+    assert expected == str(caught.value)
+
+
+def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
+    sides = side("a", [("ja", "yes"), ("n" * 200_000, "no")]), side("b", [("non", "no")])
+
+    assert pivot.join(*sides, tmp_path / "out.de", tmp_path / "out.fr") == 0

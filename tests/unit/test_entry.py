@@ -1,0 +1,72 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROGRAM = """
+import os, sys, time
+from nmt_core.errors import CorpusError
+from stages.entry import run_stage
+
+def main():
+    {body}
+
+run_stage(main)
+"""
+
+LONG = f"[b]a.de[/b] is empty {'x' * 100}"
+
+
+def start(body):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(body=body)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "error"),
+    [
+        ("print('done')", 0, ""),
+        (f"raise CorpusError({LONG!r})", 1, f"{LONG}\n"),
+        ("raise KeyboardInterrupt", 130, ""),
+        ("os.kill(os.getpid(), 15)", 143, ""),
+    ],
+)
+def test_a_stage_ends_in_words(body, code, error):
+    process = start(body)
+
+    assert (error, code) == (process.communicate()[1], process.returncode)
+
+
+def test_a_mistake_of_ours_keeps_its_traceback():
+    process = start("raise ValueError('ours')")
+    assert "Traceback" in process.communicate()[1]
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
+def test_a_stage_ends_with_its_parent(tmp_path):
+    flag = tmp_path / "ended"
+    body = (
+        "\n"
+        "    try: print(os.getpid(), flush=True); time.sleep(60)\n"
+        f"    finally: open({str(flag)!r}, 'w').close()"
+    )
+    program = [sys.executable, "-c", PROGRAM.format(body=body)]
+    child = f"import subprocess; subprocess.run({program!r})"
+    with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert int(parent.stdout.readline()) > 0
+        os.kill(parent.pid, signal.SIGKILL)
+        for _ in range(100):
+            if flag.exists():
+                break
+            time.sleep(0.05)
+
+    assert flag.exists()

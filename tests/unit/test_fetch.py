@@ -1,0 +1,360 @@
+import hashlib
+import json
+import logging
+import re
+
+import httpx
+import pytest
+
+from nmt_core.errors import DownloadError
+from nmt_core.fetch import http
+from nmt_core.fetch.http import HttpConfig, fetch, quarantine, shown
+from tests.server import (
+    claiming,
+    dribbling,
+    redirect,
+    serving,
+    silent,
+    status,
+    whole,
+    without_ranges,
+)
+
+CONTENT = bytes(range(256)) * 400
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+QUICK = HttpConfig(attempts=3, backoff_seconds=0.01, timeout_seconds=2.0)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def site(server):
+    server.requests.clear()
+    return server
+
+
+@pytest.fixture
+def get(tmp_path):
+    def get(url, config=QUICK, **options):
+        return fetch(url, tmp_path, config, setting="download.corpus.url", **options)
+
+    return get
+
+
+def message(get, url, *args, **options):
+    with pytest.raises(DownloadError) as caught:
+        get(url, *args, **options)
+    return str(caught.value)
+
+
+def finals(folder):
+    suffixes = (".part", ".json", ".rejected")
+    return [path.name for path in folder.iterdir() if path.suffix not in suffixes]
+
+
+def test_a_file_arrives_whole(site, get, tmp_path):
+    fetched = get(site.put("/a/de-en.tgz", whole(CONTENT)), sha256=DIGEST.upper())
+
+    assert fetched.path.read_bytes() == CONTENT
+    assert (len(CONTENT), DIGEST) == (fetched.size_bytes, fetched.sha256)
+    assert fetched.path.name.endswith("-de-en.tgz")
+    record = json.loads((tmp_path / f"{fetched.path.name}.json").read_text())
+    assert {"size_bytes": len(CONTENT), "sha256": DIGEST} == record
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_what_is_there_is_not_fetched_again(site, get):
+    url = site.put("/a", whole(CONTENT))
+    assert get(url) == get(url)
+    assert len(site.requests) == 1
+
+
+def test_a_file_that_rotted_is_fetched_again(site, get):
+    url = site.put("/a", whole(CONTENT))
+    get(url).path.write_bytes(b"rot")
+
+    assert get(url).path.read_bytes() == CONTENT
+
+
+def test_a_quarantined_file_is_fetched_again(site, get):
+    url = site.put("/a", whole(CONTENT))
+    path = get(url).path
+
+    assert quarantine(path).name == f"{path.name}.rejected"
+    assert get(url).path.read_bytes() == CONTENT
+    assert len(site.requests) == 2
+
+
+def test_a_broken_transfer_goes_on_where_it_broke(site, get):
+    half = len(CONTENT) // 2
+    fetched = get(site.put("/a", whole(CONTENT, send=half), whole(CONTENT)))
+
+    assert fetched.path.read_bytes() == CONTENT
+    assert site.requests[1][1]["Range"] == f"bytes={half}-"
+    assert site.requests[1][1]["If-Range"] == '"v1"'
+
+
+def test_a_later_run_goes_on_where_an_earlier_broke(site, get):
+    url = site.put("/a", whole(CONTENT, send=1000), status(404))
+    assert "404" in message(get, url)
+    site.put("/a", whole(CONTENT))
+
+    assert get(url).path.read_bytes() == CONTENT
+    assert site.requests[-1][1]["Range"] == "bytes=1000-"
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(site, get):
+    other = CONTENT[::-1]
+    fetched = get(site.put("/a", whole(CONTENT, send=1000), whole(other, tag='"v2"')))
+
+    assert fetched.path.read_bytes() == other
+
+
+def test_a_part_of_another_version_is_never_joined(site, get):
+    """A server that ignores If-Range gives itself away by its ETag."""
+    other = CONTENT[::-1]
+
+    def careless(handler):
+        rest = other[1000:]
+        range_ = f"bytes 1000-{len(other) - 1}/{len(other)}"
+        handler.answer(206, Content_Length=len(rest), Content_Range=range_, ETag='"v2"')
+        handler.wfile.write(rest)
+
+    fetched = get(site.put("/a", whole(CONTENT, send=1000), careless, whole(other, tag='"v2"')))
+    assert fetched.path.read_bytes() == other
+
+
+def test_a_server_without_ranges_begins_again(site, get):
+    url = site.put("/a", without_ranges(CONTENT, send=1000), without_ranges(CONTENT))
+
+    assert get(url).path.read_bytes() == CONTENT
+    assert "Range" not in site.requests[1][1]
+
+
+@pytest.mark.parametrize(
+    "confused",
+    [
+        lambda handler: handler.answer(
+            206, Content_Length=5, Content_Range="bytes 5-9/10", ETag='"v1"'
+        ),
+        status(416),
+    ],
+)
+def test_a_confused_range_begins_again(site, get, confused):
+    url = site.put("/a", whole(CONTENT, send=1000), confused, whole(CONTENT))
+
+    assert get(url).path.read_bytes() == CONTENT
+    assert "Range" not in site.requests[2][1]
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_a_busy_server_is_asked_again(site, get, code):
+    assert get(site.put("/a", status(code), status(code), whole(CONTENT))).sha256 == DIGEST
+
+
+def test_a_server_that_stays_busy_is_given_up(site, get, tmp_path):
+    url = site.put("/a", status(503))
+
+    expected = (
+        f"{url} could not be fetched in 3 attempts: the server answered 503 Service Unavailable; "
+        f"check the network, or set download.corpus.url to a mirror"
+    )
+    assert expected == message(get, url)
+    assert len(site.requests) == 3
+    assert not finals(tmp_path)
+
+
+def test_retry_after_is_heeded_up_to_the_longest_wait(site, get, capsys):
+    config = QUICK.model_copy(update={"max_backoff_seconds": 0.05})
+    get(site.put("/a", status(429, Retry_After=3600), whole(CONTENT)), config)
+
+    assert "429 Too Many Requests; trying again in 0 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("code", "words"), [(404, "Not Found"), (403, "Forbidden")])
+def test_a_refusal_is_not_asked_again(site, get, tmp_path, code, words):
+    url = site.put("/a", status(code))
+
+    expected = f"{url} answered {code} {words}; set download.corpus.url to a mirror that has it"
+    assert expected == message(get, url)
+    assert len(site.requests) == 1
+    assert not finals(tmp_path)
+
+
+def test_a_transfer_shorter_than_its_length_is_refused(site, get, tmp_path):
+    url = site.put("/a", claiming(5000, CONTENT[:3000]))
+
+    assert re.fullmatch(
+        re.escape(url)
+        + r" could not be fetched in 3 attempts: the connection failed \(peer closed "
+        r"connection without sending complete message body \(received 3000 bytes, expected 5000\)"
+        r"\); check the network, or set download.corpus.url to a mirror",
+        message(get, url),
+    )
+    assert not finals(tmp_path)
+
+
+def test_a_silent_server_is_given_up(site, get):
+    url = site.put("/a", silent(1.0))
+    config = QUICK.model_copy(update={"attempts": 2, "timeout_seconds": 0.1})
+
+    expected = (
+        f"{url} could not be fetched in 2 attempts: the server was silent for too long "
+        f"(ReadTimeout); check the network, or set download.corpus.url to a mirror"
+    )
+    assert expected == message(get, url, config)
+
+
+def test_a_dribbling_server_is_given_up(site, get):
+    url = site.put("/a", dribbling(CONTENT[:100], seconds=0.05))
+    config = QUICK.model_copy(update={"attempts": 2, "timeout_seconds": 0.3})
+
+    assert re.search(
+        r"in 2 attempts: only \d bytes came in 0 s, fewer than 1000 a second; check the network",
+        message(get, url, config),
+    )
+
+
+def test_nobody_listening_is_said(get):
+    with serving() as site:
+        url = site.put("/gone", whole(CONTENT))
+
+    assert "the connection failed ([Errno 111] Connection refused)" in message(get, url)
+
+
+def test_progress_earns_new_attempts(site, get):
+    """Many breaks are fine as long as each attempt brings something."""
+    config = QUICK.model_copy(update={"attempts": 2, "min_bytes_per_second": 0})
+
+    assert get(site.put("/a", whole(CONTENT, send=20_000)), config).sha256 == DIGEST
+    assert len(site.requests) == 6
+
+
+def test_a_wrong_digest_is_refused_and_kept_aside(site, get, tmp_path):
+    url = site.put("/de-en.tgz", whole(CONTENT))
+    wanted = "0" * 64
+
+    told = message(get, url, sha256=wanted)
+    [rejected] = tmp_path.iterdir()
+    expected = (
+        f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as {rejected}: "
+        f"if the publisher changed the file, change the checksum beside download.corpus.url"
+    )
+    assert expected == told
+    assert rejected.name.endswith("-de-en.tgz.rejected")
+    assert rejected.read_bytes() == CONTENT
+
+
+def test_redirects_are_followed(site, get):
+    site.put("/b", whole(CONTENT))
+    assert get(site.put("/a", redirect("/b"))).sha256 == DIGEST
+
+
+def test_a_redirect_loop_ends(site, get):
+    url = site.put("/a", redirect("/a"))
+
+    expected = f"{url} redirects more than 5 times; set download.corpus.url to the final address"
+    assert expected == message(get, url)
+    assert len(site.requests) == 6
+
+
+def test_a_redirect_out_of_the_web_is_refused(site, get):
+    url = site.put("/a", redirect("file:///etc/passwd"))
+
+    expected = f"{url} redirects to file:, which is not the web; this was refused"
+    assert expected == message(get, url)
+
+
+@pytest.mark.parametrize(
+    ("goal", "reason"),
+    [
+        ("http://example.org/a", "to an address without encryption"),
+        ("https://169.254.169.254/a", "into a private network (169.254.169.254)"),
+        ("https://localhost/a", "into a private network (localhost)"),
+        ("https://10.0.0.1/a", "into a private network (10.0.0.1)"),
+        ("https://[::1]/a", "into a private network (::1)"),
+        ("ftp://example.org/a", "to ftp:, which is not the web"),
+    ],
+)
+def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
+    with pytest.raises(DownloadError) as caught:
+        http._check_redirect(httpx.URL("https://example.com/x"), httpx.URL(goal))
+    expected = f"https://example.com/x redirects {reason}; this was refused"
+    assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/a", "de-en.tgz"])
+def test_only_the_web_is_fetched(get, url):
+    assert message(get, url).endswith(
+        "cannot be fetched; download.corpus.url must begin with http:// or https://"
+    )
+
+
+def test_no_address_is_said(get):
+    assert message(get, "http://a:b").startswith("download.corpus.url holds no address:")
+
+
+def test_secrets_are_sent_but_never_shown(site, get, tmp_path, capsys, caplog):
+    caplog.set_level(logging.INFO)
+    site.put("/a", status(503), status(404))
+    url = f"http://anna:canary@127.0.0.1:{site.port}/a?token=canary"
+
+    told = message(get, url)
+    assert f"http://127.0.0.1:{site.port}/a?... answered 404" in told
+    assert site.requests[0][1]["Authorization"].startswith("Basic ")
+    site.put("/a", whole(CONTENT))
+    fetched = get(url)
+    shown_places = [told, caplog.text, *capsys.readouterr(), fetched.url, fetched.path.name]
+    shown_places += [path.read_text("latin-1") for path in tmp_path.iterdir()]
+    assert not [place for place in shown_places if "canary" in place]
+
+
+def test_only_the_first_lines_are_fetched(site, get):
+    lines = b"".join(b"word%d 1 2\n" % number for number in range(10_000))
+    url = site.put("/wiki.de.vec", whole(lines))
+
+    fetched = get(url, lines=100)
+    assert b"".join(lines.splitlines(keepends=True)[:100]) == fetched.path.read_bytes()
+    assert fetched.path.name.startswith("100-lines-")
+
+
+def test_the_first_lines_are_resumed(site, get):
+    lines = b"".join(b"word%d 1 2\n" % number for number in range(10_000))
+    url = site.put("/wiki.de.vec", whole(lines, send=5005), whole(lines))
+
+    assert (
+        b"".join(lines.splitlines(keepends=True)[:1000]) == get(url, lines=1000).path.read_bytes()
+    )
+    assert site.requests[1][1]["Range"] == "bytes=5005-"
+
+
+def test_a_file_of_fewer_lines_comes_whole(site, get):
+    assert get(site.put("/a", whole(b"a\nb")), lines=10).path.read_bytes() == b"a\nb"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://h/" + "x" * 300, "http://h/a%0Ab", "http://h/..%2f..%2fetc", "http://h/;rm -rf $(x)"],
+)
+def test_names_are_safe(url):
+    name = http._name(url)
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name)
+    assert name != http._name(url + "/")
+
+
+def test_an_unreadable_address_is_not_shown():
+    assert shown("http://a:b@c:d") == "an address that cannot be read"
+
+
+def test_a_full_disk_is_said(site, get, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(http.os, "fsync", full)
+    assert message(get, site.put("/a", whole(CONTENT))).endswith(
+        "a.part cannot be written: No space left on device"
+    )
