@@ -1,24 +1,25 @@
 """The real MLflow, in a SQLite file, and servers that are dead, silent or come back."""
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-import types
 from collections.abc import Callable
 from pathlib import Path
 
-import mlflow
 import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 from typer.testing import CliRunner
 
-from stages import tracking
+from nmt_core.bundle import write_bundle
+from stages import mlflow_run, tracking
 from stages.journal import Journal
 from stages.tracking import open_tracker
+from tests.unit.tiny import LINES, MODEL, tiny_translator
 
 pytestmark = pytest.mark.slow
 
@@ -243,32 +244,63 @@ def test_the_next_stage_makes_up_for_an_outage(database, monkeypatch):
     assert journaled("train/loss") == points(database, "train/loss")
 
 
-def test_an_exported_model_can_be_loaded_from_the_registry(database, project, monkeypatch):
-    """Its width of search follows the parameter ``beam``, and it is a version only once."""
+SERVED = """
+import json, sys
+from mlflow.pyfunc import load_model
+lines = json.loads(sys.argv[1])
+model = load_model("models:/nmt/1")
+print(json.dumps([model.predict(lines), model.predict(lines, params={"beam": 1})]))
+"""
+
+
+def test_a_registered_model_translates_where_there_is_no_project(database, project, monkeypatch):
+    """It brings the library along, and searches as wide as it is asked to."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
-    monkeypatch.setitem(sys.modules, "nmt_core.bundle", fake_bundle())
+    translator = tiny_translator(seed=1)
+    write_bundle(
+        project / "export",
+        translator=translator,
+        model_config=MODEL.model_dump(mode="json"),
+        card="# A tiny model\n",
+        canaries=LINES,
+    )
+    with open_tracker("f", experiment="e") as tracker:
+        tracker.model(project / "export")
+    served = subprocess.run(
+        [sys.executable, "-c", SERVED, json.dumps(LINES)],
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    expected = [translator.translate(LINES), translator.translate(LINES, beam=1)]
+    assert expected[0] != expected[1]
+    assert expected == json.loads(served.stdout)
+    [version] = database.search_model_versions("name = 'nmt'")
+    assert version.run_id == only_run(database).info.run_id
+
+
+ECHO = """
+from mlflow.models import set_model
+from mlflow.pyfunc.model import PythonModel
+class Echo(PythonModel):
+    def predict(self, model_input: list[str], params=None) -> list[str]:
+        return model_input
+set_model(Echo())
+"""
+
+
+def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
+    monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
+    (project / "code.py").write_text(ECHO)
     export = project / "export"
     export.mkdir()
-    (export / "word.txt").write_text("Haus")
-    for _ in range(2):
+    for weights in ("first", "first", "second"):
+        (export / "weights.txt").write_text(weights)
         with open_tracker("f", experiment="e") as tracker:
             tracker.model(export)
 
-    [version] = database.search_model_versions("name = 'nmt'")
-    assert version.run_id == only_run(database).info.run_id
-    model = mlflow.pyfunc.load_model("models:/nmt/1")
-    assert model.predict(["ein", "zwei"]) == ["Haus ein None", "Haus zwei None"]
-    assert model.predict(["drei"], params={"beam": 4}) == ["Haus drei 4"]
-
-
-def fake_bundle() -> types.ModuleType:
-    class Translator:
-        def __init__(self, folder: Path) -> None:
-            self.word = (folder / "word.txt").read_text()
-
-        def translate(self, lines: list[str], *, beam: int | None = None) -> list[str]:
-            return [f"{self.word} {line} {beam}" for line in lines]
-
-    module = types.ModuleType("nmt_core.bundle")
-    module.load_translator = Translator
-    return module
+    assert len(database.search_model_versions("name = 'nmt'")) == 2
