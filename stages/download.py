@@ -57,7 +57,8 @@ def main() -> None:
     files.write_json(paths.METRICS / "download.json", metrics)
     console = Console()
     console.print(_pairs_table(metrics))
-    console.print(_vectors_table(metrics))
+    if metrics["vectors"]:
+        console.print(_vectors_table(metrics))
 
 
 def _write_corpus(

@@ -198,6 +198,48 @@ def test_a_transfer_shorter_than_its_length_is_refused(site, get, tmp_path):
     assert not finals(tmp_path)
 
 
+def test_a_rest_that_does_not_complete_the_file_is_refused(site, get, tmp_path):
+    """The length of an answer may be right for the answer and wrong for the file."""
+
+    def short(handler):
+        start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+        range_ = f"bytes {start}-{start + 9}/{len(CONTENT)}"
+        handler.answer(206, Content_Length=10, Content_Range=range_, ETag='"v1"')
+        handler.wfile.write(CONTENT[start : start + 10])
+
+    told = message(get, site.put("/a", whole(CONTENT, send=1000), short))
+    assert f"in 3 attempts: the transfer ended after 1020 of {len(CONTENT)} bytes; check" in told
+    assert not finals(tmp_path)
+
+
+@pytest.mark.parametrize("size", ["5-9/*", "1000-102399/*"])
+def test_a_range_of_a_file_of_unknown_size_is_joined_if_it_fits(site, get, size):
+    def vague(handler):
+        handler.answer(206, Content_Length=len(CONTENT) - 1000, Content_Range=f"bytes {size}")
+        handler.wfile.write(CONTENT[1000:])
+
+    url = site.put("/a", whole(CONTENT, send=1000), vague, whole(CONTENT))
+    assert get(url).path.read_bytes() == CONTENT
+
+
+def test_a_weak_tag_names_no_bytes(site, get):
+    """RFC 9110: it names what means the same, so the bytes may differ."""
+    weak = whole(CONTENT, tag='W/"v1"', send=1000), whole(CONTENT, tag='W/"v1"')
+
+    assert get(site.put("/a", *weak)).path.read_bytes() == CONTENT
+    assert "Range" not in site.requests[1][1]
+
+
+def test_what_is_complete_but_not_named_needs_no_request(site, get):
+    """A run may be killed between the last byte and the name."""
+    url = site.put("/a", whole(b"a\nb\nc\n"))
+    path = get(url, lines=2).path
+    path.rename(f"{path}.part")
+
+    assert get(url, lines=2).path.read_bytes() == b"a\nb\n"
+    assert len(site.requests) == 1
+
+
 def test_a_silent_server_is_given_up(site, get):
     url = site.put("/a", silent(1.0))
     config = QUICK.model_copy(update={"attempts": 2, "timeout_seconds": 0.1})
