@@ -42,6 +42,18 @@ if stage == "export":
     Path("metrics/evaluate.json").write_text(json.dumps({"bleu": {"score": 12.5}}))
 """
 
+FLOW = """\
+import sys
+from types import SimpleNamespace
+
+sys.modules["stages.params"] = SimpleNamespace(check_all=dict)  # a toy has no parameters
+
+import typer
+from flows.train import main
+
+typer.run(main)
+"""
+
 
 @dataclass
 class Toy:
@@ -66,6 +78,7 @@ class Toy:
         self.write("params.yaml", "{}\n")
         self.write("prepare.txt", "A line of our own.\n")
         self.write("stage.py", STAGE)
+        self.write("flow.py", FLOW)
         subprocess.run(["git", "init", "-q"], cwd=self.folder, check=True)
         self.run("dvc", "init", "-q").check_returncode()
 
@@ -132,7 +145,7 @@ def wait_for(claim: Callable[[], bool], *, seconds: float) -> bool:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     toy = Toy(tmp_path_factory.mktemp("finished") / "project", tmp_path_factory.mktemp("prefect"))
-    return toy, toy.run("flows.train")
+    return toy, toy.run("flow")
 
 
 def test_every_stage_is_a_task_that_completes(finished):
@@ -165,14 +178,14 @@ def test_a_second_run_runs_no_stage(finished):
     toy, _ = finished
     before = toy.ran()
 
-    assert toy.run("flows.train").returncode == 0
+    assert toy.run("flow").returncode == 0
     assert before == toy.ran()
 
 
 def test_a_failing_stage_fails_the_flow_in_one_sentence(finished, tmp_path):
     toy = Toy(tmp_path / "project", finished[0].prefect_home)
     toy.write("prepare.txt", "fail")
-    flow = toy.run("flows.train")
+    flow = toy.run("flow")
 
     sentence = "stage 'prepare' exited with 3; repeat it with: dvc repro --single-item prepare"
     assert flow.returncode == 1
@@ -181,9 +194,19 @@ def test_a_failing_stage_fails_the_flow_in_one_sentence(finished, tmp_path):
     assert toy.ran() == ["prepare"]
 
 
-def test_a_wrong_word_costs_no_server(tmp_path, finished):
+def test_a_wrong_parameter_costs_no_server(tmp_path):
     toy = Toy(tmp_path / "project", tmp_path / "prefect")
-    flow = toy.run("flows.train", "--until", "exprot")
+    toy.write("params.yaml", "trian: {}\n")
+    flow = toy.run("flows.train")
+
+    assert flow.returncode == 1
+    assert "error: params.yaml: trian is not a section" in flow.stderr
+    assert not (toy.prefect_home / "prefect.db").exists()
+
+
+def test_a_wrong_stage_costs_no_server(tmp_path):
+    toy = Toy(tmp_path / "project", tmp_path / "prefect")
+    flow = toy.run("flow", "--until", "exprot")
 
     assert flow.stderr == "error: 'exprot' is not a stage of dvc.yaml: prepare, train, export\n"
     assert not (toy.prefect_home / "prefect.db").exists()
@@ -206,10 +229,10 @@ def sleeping(tmp_path_factory, finished):
         shutil.copytree(finished[0].prefect_home, folder / "prefect")
         toys[ending] = Toy(folder / "project", folder / "prefect")
         toys[ending].write("sleep.txt", "")
-    flows = {ending: toy.start("flows.train") for ending, toy in toys.items()}
+    flows = {ending: toy.start("flow") for ending, toy in toys.items()}
     try:
         for toy in toys.values():
-            assert wait_for(lambda toy=toy: "train" in toy.ran(), seconds=90)
+            assert wait_for(lambda toy=toy: "train" in toy.ran(), seconds=180)
         yield {ending: (toys[ending], flows[ending]) for ending in ENDINGS}
     finally:
         for toy in toys.values():
