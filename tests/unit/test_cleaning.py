@@ -204,6 +204,16 @@ def test_unfit_pairs_are_told_why(pair, expected):
     assert expected == fault(pair, FilterConfig())
 
 
+def test_unfit_pairs_leave_train_and_are_counted(clean):
+    train = [Pair("a", "b"), Pair("2014 " * 20, "2014 " * 20), Pair("x", "y " * 200)]
+    outcome, kept = clean(
+        {"train": train, "validation": [Pair("c", "d")], "test": [Pair("e", "f")]}
+    )
+
+    assert train[:1] == kept["train"]
+    assert outcome.removed["train"] == {"untranslated": 1, "too_many_words": 1}
+
+
 def test_too_few_words_are_a_fault():
     assert fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
 

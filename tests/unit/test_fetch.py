@@ -261,6 +261,14 @@ def test_a_dribbling_server_is_given_up(site, get):
     )
 
 
+def test_a_slow_server_is_borne_if_it_may_be_slow(site, get):
+    url = site.put("/a", dribbling(b"slow but steady", seconds=0.02))
+    config = QUICK.model_copy(update={"timeout_seconds": 0.1, "min_bytes_per_second": 1})
+
+    assert get(url, config).path.read_bytes() == b"slow but steady"
+    assert len(site.requests) == 1
+
+
 def test_nobody_listening_is_said(get):
     with serving() as site:
         url = site.put("/gone", whole(CONTENT))
