@@ -25,7 +25,8 @@ from nmt_core.config import Config
 from nmt_core.errors import CorpusError
 from nmt_core.grammar.composer import Composer
 from nmt_core.grammar.phrases import Combination
-from nmt_core.grammar.sentences import Sentence, sentence
+from nmt_core.grammar.sentence import Sentence
+from nmt_core.grammar.sentences import sentence
 from nmt_core.random import generator
 
 Split = Literal["train", "validation", "test"]
