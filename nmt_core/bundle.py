@@ -67,6 +67,7 @@ def write_bundle(
     """
     with files.whole_folder(folder) as part:
         save_file(own_tensors(translator.model), part / "model.safetensors")
+        (part / "model.safetensors").chmod(0o644)  # safetensors lets nobody else read it
         files.write_json(part / "model.json", dict(model_config))
         translator.source_tokenizer.save(part / "tokenizer" / "source")
         translator.target_tokenizer.save(part / "tokenizer" / "target")

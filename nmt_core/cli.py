@@ -1,6 +1,7 @@
 """The program for people: ``nmt translate`` and ``nmt verify``."""
 
 import io
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -191,6 +192,9 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
 
 def load(model: Path, device: str, threads: int | None, max_tokens: int | None) -> "Translator":
     """Load an exported model with what the command line changes about it."""
+    # Threads that wait in a busy loop are hundreds of times slower where others compute, too; this
+    # is read when torch is imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     import torch  # noqa: PLC0415 - as above
 
     from nmt_core import bundle  # noqa: PLC0415 - as above

@@ -77,6 +77,12 @@ def test_a_bundle_holds_these_files(bundle):
     assert sorted(contents(bundle)) == EVERY_FILE
 
 
+def test_everyone_may_read_a_bundle(bundle):
+    """It may be served by another user than the one who trained it."""
+    for path in [bundle, *bundle.rglob("*")]:
+        assert path.stat().st_mode & stat.S_IROTH
+
+
 def test_tied_weights_are_stored_once(bundle):
     model = load_translator(bundle).model
     with safe_open(bundle / "model.safetensors", "pt") as file:
