@@ -1,3 +1,4 @@
+import io
 import re
 import subprocess
 import sys
@@ -161,11 +162,20 @@ def test_colours_tell_probabilities():
     ]
 
 
-def test_progress_is_shown_beside_a_redirected_output(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda: True, write=print))
-    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+@pytest.mark.parametrize(("redirected", "shown"), [(True, True), (False, False)])
+def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirected, shown):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", io.StringIO() if redirected else Terminal())
     with cli.progress() as advance:
         advance(3)
+
+    assert ("3 lines" in terminal.getvalue()) == shown
 
 
 def test_verify_lists_files_and_asks_the_canaries(bundle):
