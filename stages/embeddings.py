@@ -6,8 +6,6 @@ Writes: data/embeddings/embeddings.json, data/embeddings/{source,target}.safeten
         metrics/embeddings.json
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +38,10 @@ def run(
         case LearnedEmbeddings():
             pass
         case TrainedVectors():
-            made = _both_sides(
-                lambda side: train_vectors(
-                    tokenized / f"train.{side}", vocabulary / f"{side}.txt", config
-                )
-            )
+            texts = [tokenized / f"train.{side}" for side in paths.SIDES]
+            words = [vocabulary / f"{side}.txt" for side in paths.SIDES]
+            trained = train_vectors(texts, words, config)
+            made = dict(zip(paths.SIDES, trained, strict=True))
         case GivenVectors():
             made = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
             if config.equal_dimensions:
@@ -68,12 +65,6 @@ def run(
         for side, of_words in made.items()
         for name, count in (*of_words.counts().items(), *of_words.left_out.items())
     }
-
-
-def _both_sides(make: Callable[[str], WordVectors]) -> dict[str, WordVectors]:
-    """Make both sides at a time: each waits for a process on one core."""
-    with ThreadPoolExecutor(len(paths.SIDES)) as pool:
-        return dict(zip(paths.SIDES, pool.map(make, paths.SIDES), strict=True))
 
 
 def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:

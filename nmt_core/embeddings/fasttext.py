@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal, Self
@@ -90,26 +92,30 @@ class Task(Config):
     """How to train."""
 
 
-def train_vectors(text: Path, vocabulary: Path, config: TrainedVectors) -> WordVectors:
-    """Train on ``text``, the same to the last bit each time; compose the words that are too rare.
+def train_vectors(
+    texts: Sequence[Path], vocabularies: Sequence[Path], config: TrainedVectors
+) -> list[WordVectors]:
+    """Train on each text, the same to the last bit each time; compose words that are too rare.
 
-    Training runs on one core in a process of its own, since glibc reads :data:`ZEROED_MEMORY` only
-    when a process starts. No model is kept: it can take gigabytes.
+    All are trained at once, each on one core in a process of its own, since glibc reads
+    :data:`ZEROED_MEMORY` only when a process starts. Whatever ends this process, or the wait here,
+    ends them too. No model is kept: it can take gigabytes.
 
     Args:
-        text: tokens parted by single spaces, one sentence a line.
-        vocabulary: file of the tokens to return vectors of.
+        texts: files of tokens parted by single spaces, one sentence a line.
+        vocabularies: per text, the file of the tokens to return vectors of.
         config: how to train.
 
     Raises:
         TrainingError: if fastText fails, or its numbers are not finite.
     """
-    with tempfile.TemporaryDirectory(prefix="fasttext-") as folder:
-        result = Path(folder) / "vectors.safetensors"
-        task = Task(text=text, vocabulary=vocabulary, result=result, vectors=config)
-        _run(task)
-        tensors = load_file(result)
-    return WordVectors(tensors["weight"], tensors["origin"])
+    with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
+        tasks = [
+            Task(text=text, vocabulary=vocabulary, result=Path(folder, str(number)), vectors=config)
+            for number, (text, vocabulary) in enumerate(zip(texts, vocabularies, strict=True))
+        ]
+        processes = [stack.enter_context(_start(task)) for task in tasks]
+        return [_result(task, process) for task, process in zip(tasks, processes, strict=True)]
 
 
 def compose_missing(vectors: WordVectors, vocabulary: Vocabulary, model: Path) -> WordVectors:
@@ -148,19 +154,21 @@ def main() -> None:
     save_file({"weight": weight, "origin": origin}, task.result)
 
 
-def _run(task: Task) -> None:
-    command = [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()]
-    with subprocess.Popen(
-        command,
+def _start(task: Task) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()],
         env=os.environ | ZEROED_MEMORY | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=subprocess.PIPE,  # open for as long as this process lives
+        stdin=subprocess.PIPE,  # open as long as somebody waits for the result
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-    ) as process:
-        assert process.stderr is not None
-        messages = process.stderr.read().strip().splitlines()
-        status = process.wait()
+    )
+
+
+def _result(task: Task, process: subprocess.Popen[str]) -> WordVectors:
+    assert process.stderr is not None
+    messages = process.stderr.read().strip().splitlines()
+    status = process.wait()
     if status:
         reason = messages[-1] if messages else f"it ended with status {status}"
         settings = task.vectors.model_dump(
@@ -170,10 +178,12 @@ def _run(task: Task) -> None:
             f"no word vectors could be trained on {task.text}: {reason}; in embeddings.vectors, "
             f"lower one of {', '.join(f'{name} ({value})' for name, value in settings.items())}"
         )
+    tensors = load_file(task.result)
+    return WordVectors(tensors["weight"], tensors["origin"])
 
 
 def _end_with_parent() -> None:
-    os.read(0, 1)  # standard input: returns when the parent has closed its end, however it died
+    os.read(0, 1)  # standard input: returns when the other end is closed, whoever did it
     os._exit(1)
 
 

@@ -138,8 +138,19 @@ def test_numbers_that_run_away_are_refused(project):
 
     with pytest.raises(TrainingError, match=r"(?i)nan|finite"):
         train_vectors(
-            project / "tokenized" / "train.source", project / "vocabulary" / "source.txt", settings
+            [project / "tokenized" / "train.source"],
+            [project / "vocabulary" / "source.txt"],
+            settings,
         )
+
+
+def test_one_failure_ends_the_other_training(project):
+    texts = [project / "missing", project / "tokenized" / "train.source"]
+    words = [project / "vocabulary" / "source.txt"] * 2
+    forever = TrainedVectors(**SMALL | {"epochs": 1_000_000})
+
+    with pytest.raises(TrainingError, match="missing cannot be opened for training"):
+        train_vectors(texts, words, forever)
 
 
 def test_training_ends_with_the_process_that_waits_for_it(project):
