@@ -1,16 +1,177 @@
 """The sections of params.yaml as types, one per stage, each composed of the library's own."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
+from pydantic import Field, model_validator
 
 from nmt_core import config
 from nmt_core.config import Config
+from nmt_core.data.batching import BatchingConfig
+from nmt_core.decoding.beam import BeamConfig
+from nmt_core.embeddings.fasttext import TrainedVectors
+from nmt_core.embeddings.vectors import GivenVectors, LearnedEmbeddings
 from nmt_core.errors import ConfigError
+from nmt_core.fetch.corpora import CorpusConfig, Languages, check_languages
+from nmt_core.fetch.http import HttpConfig
+from nmt_core.fetch.vectors import NoVectors, VectorsConfig
+from nmt_core.models import ModelConfig
+from nmt_core.text.cleaning import FilterConfig, SplitConfig
+from nmt_core.text.subwords import SubwordConfig
+from nmt_core.training.optimizer import OptimizerConfig
+from nmt_core.training.precision import ComputeConfig
+from nmt_core.training.schedule import ScheduleConfig
+from nmt_core.training.trainer import TrainingConfig
 from stages import paths
 
-SECTIONS: dict[str, type[Config]] = {}
+
+class DownloadParams(Config):
+    """Which text and which word vectors, and what of them is good enough."""
+
+    languages: Languages
+    """From which language into which."""
+
+    corpus: CorpusConfig
+    """Where parallel text comes from."""
+
+    filter: FilterConfig = FilterConfig()
+    """Which pairs are good enough to train on."""
+
+    split: SplitConfig = SplitConfig()
+    """How validation and test are set aside where the corpus does not bring them."""
+
+    vectors: VectorsConfig = NoVectors(kind="none")
+    """Where pre-trained word vectors come from."""
+
+    http: HttpConfig = HttpConfig()
+    """How patient to be with servers."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "DownloadParams":
+        check_languages(self.corpus, self.languages)
+        return self
+
+
+class TokenizeParams(Config):
+    """How lines are cut into tokens."""
+
+    kind: Literal["sentencepiece", "spacy"] = "sentencepiece"
+    """Subwords by SentencePiece, or the articles' words by spaCy: letters, full stops and commas
+    in lower case."""
+
+    subwords: SubwordConfig = SubwordConfig()
+    """How SentencePiece learns; of no effect with spaCy."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share one vocabulary."""
+        return self.kind == "sentencepiece" and self.subwords.joint
+
+
+class VocabularyParams(Config):
+    """Which words a word-level model knows; subwords bring their own vocabulary."""
+
+    words: Literal["corpus", "vectors"] = "corpus"
+    """The most frequent words of the training text, or of the downloaded vectors."""
+
+    max_size: int = Field(100_000, ge=1)
+    """Words per language, reserved tokens not counted."""
+
+    min_count: int = Field(1, ge=1)
+    """Occurrences in the training text below which a word is unknown."""
+
+
+class EmbeddingsParams(Config):
+    """Which vectors the model's embeddings start from."""
+
+    vectors: Annotated[
+        LearnedEmbeddings | TrainedVectors | GivenVectors, Field(discriminator="kind")
+    ] = LearnedEmbeddings()
+    """None, trained here by fastText, or those of the download stage."""
+
+    frozen: bool = True
+    """Keep the vectors as they are while the model trains, as in the article; moot without any."""
+
+    seed: int = Field(1, ge=0)
+    """Draws the vectors of the start and the end of a sentence."""
+
+
+class ShardParams(Config):
+    """How numbered pairs lie on disk."""
+
+    pairs_per_shard: int = Field(100_000, ge=1)
+    """Sentence pairs per shard; memory holds one shard while it is written."""
+
+    max_tokens: int = Field(200, ge=1)
+    """Tokens on either side above which a training pair is left out."""
+
+
+class TrainParams(Config):
+    """What is trained, and how."""
+
+    seed: int = Field(1, ge=0)
+    """Decides initial weights, dropout and the order of the data."""
+
+    compute: ComputeConfig = ComputeConfig()
+    """Where and how precisely to compute."""
+
+    model: ModelConfig
+    """The architecture and its shape."""
+
+    batching: BatchingConfig
+    """How pairs are put into batches."""
+
+    optimizer: OptimizerConfig
+    """What turns gradients into updates."""
+
+    schedule: ScheduleConfig
+    """The learning rate, step by step."""
+
+    training: TrainingConfig
+    """When to stop and what to do on the way."""
+
+
+class EvaluateParams(Config):
+    """How the test set is translated and scored."""
+
+    beam: BeamConfig = BeamConfig()
+    """How to search; exported as the model's own defaults."""
+
+    max_tokens: int = Field(4096, ge=1)
+    """Padded source tokens per batch while translating."""
+
+    resamples: int = Field(1000, ge=0)
+    """Bootstrap resamples behind each confidence interval; 0 for none."""
+
+    examples: int = Field(5, ge=0)
+    """Translations shown beside their references, drawn by ``seed``."""
+
+    pictures: int = Field(3, ge=0)
+    """Sentences whose attention is drawn."""
+
+    seed: int = Field(1, ge=0)
+    """Draws the examples, so that nobody picks them."""
+
+
+class ExportParams(Config):
+    """What goes into the sealed folder beside the model."""
+
+    canaries: int = Field(20, ge=1)
+    """Test sentences stored with their expected translation, to prove a copy of the model right."""
+
+
+SECTIONS: dict[str, type[Config]] = {
+    "download": DownloadParams,
+    "tokenize": TokenizeParams,
+    "vocabulary": VocabularyParams,
+    "embeddings": EmbeddingsParams,
+    "shard": ShardParams,
+    "train": TrainParams,
+    "evaluate": EvaluateParams,
+    "export": ExportParams,
+}
 """The type of every section, in the order of the stages."""
 
 Section = TypeVar("Section", bound=Config)
@@ -22,43 +183,79 @@ def load(kind: type[Section], section: str, *, path: Path = paths.PARAMS) -> Sec
     Raises:
         ConfigError: if the section is missing or holds anything that ``kind`` does not allow.
     """
-    document = read(path)
-    if section not in document:
-        raise ConfigError(f"{path}: section {section!r} is missing")
-    return build(kind, document[section], at=section, path=path)
+    return _build(kind, read(path), section, source=str(path))
 
 
 def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
-    """Build every section, so that a typo costs a second and not a night.
+    """Read every section, so that a typo costs a second and not a night.
 
     Raises:
         ConfigError: naming every wrong key of the whole file.
     """
-    document = read(path)
+    return build_all(read(path), source=str(path))
+
+
+def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
+    """Build every section of a document.
+
+    Raises:
+        ConfigError: naming ``source`` and every wrong key.
+    """
     problems = [
-        f"{path}: {name} is not a section; known: {', '.join(SECTIONS)}"
+        f"{source}: {name} is not a section; known: {', '.join(SECTIONS)}"
         for name in document
         if name not in SECTIONS
     ]
     sections: dict[str, Config] = {}
     for name, kind in SECTIONS.items():
         try:
-            sections[name] = load(kind, name, path=path)
+            sections[name] = _build(kind, document, name, source=source)
         except ConfigError as error:
             problems.append(str(error))
+    problems = problems or [f"{source}: {line}" for line in _disagreements(sections)]
     if problems:
         raise ConfigError("\n".join(problems))
     return sections
 
 
-def build(kind: type[Section], values: Any, *, at: str, path: Path) -> Section:
-    """Build one section, with the file's name before each problem."""
+def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
+    """Yield what each section allows but another contradicts."""
+    download, tokenize = sections["download"], sections["tokenize"]
+    embeddings, train = sections["embeddings"], sections["train"]
+    vocabulary = sections["vocabulary"]
+    assert isinstance(download, DownloadParams)
+    assert isinstance(tokenize, TokenizeParams)
+    assert isinstance(vocabulary, VocabularyParams)
+    assert isinstance(embeddings, EmbeddingsParams)
+    assert isinstance(train, TrainParams)
+    if train.model.tie == "all" and not tokenize.joint:
+        yield "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
+    vectors = embeddings.vectors
+    if vectors.kind != "none" and train.model.tie != "none":
+        yield f"train.model.tie must be 'none' with embeddings.vectors.kind {vectors.kind!r}"
+    if isinstance(vectors, TrainedVectors) and vectors.dimensions != train.model.width:
+        yield (
+            f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
+            f"{train.model.width}; make them equal"
+        )
+    brought = download.vectors.kind != "none"
+    if not brought and "vectors" in (vectors.kind, vocabulary.words):
+        yield (
+            "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
+            "for vectors; choose 'download' or 'file'"
+        )
+
+
+def _build(kind: type[Section], document: dict[str, Any], name: str, *, source: str) -> Section:
+    values = document.get(name)
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: {at} must be a mapping, got {values!r}")
+        found = f"must be a mapping, got {values!r}" if name in document else "is missing"
+        raise ConfigError(f"{source}: section {name!r} {found}")
     try:
-        return config.build(kind, values, at=at)
+        return config.build(kind, values, at=name)
     except ConfigError as error:
-        raise ConfigError("\n".join(f"{path}: {line}" for line in str(error).split("\n"))) from None
+        lines = str(error).split("\n")
+        raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -68,7 +265,7 @@ def read(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; run from the top of the project") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not YAML: {error}") from None
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
     return document

@@ -1,0 +1,115 @@
+"""Batches partition the corpus, keep their budget and depend on nothing but seed and epoch."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.data.batch import Position, TrainingBatches, collate
+from nmt_core.data.batching import (
+    BucketBatching,
+    TokenBatching,
+    batches_in_order,
+    batches_of_epoch,
+)
+from nmt_core.data.shards import IdPair, ShardDataset, write_shards
+from nmt_core.vocabulary import BOS, EOS, PAD
+
+length = st.integers(0, 60)
+lengths = st.lists(st.tuples(length, length), max_size=80).map(
+    lambda pairs: np.array(pairs, dtype=np.int32).reshape(-1, 2)
+)
+token_configs = st.builds(
+    TokenBatching, max_tokens=st.integers(1, 400), pool_batches=st.integers(1, 9)
+)
+bucket_configs = st.builds(
+    BucketBatching, batch_size=st.integers(1, 9), shuffle_pairs=st.integers(1, 30)
+)
+configs = st.one_of(token_configs, bucket_configs)
+seeds = st.integers(0, 2**40)
+
+
+@given(lengths, configs, seeds, st.integers(0, 5))
+def test_an_epoch_is_a_partition(lengths, config, seed, epoch):
+    """Every pair is in exactly one batch."""
+    batches = batches_of_epoch(lengths, config, seed=seed, epoch=epoch)
+
+    assert list(range(len(lengths))) == sorted(int(n) for batch in batches for n in batch)
+
+
+@given(lengths, token_configs, seeds)
+def test_no_batch_of_several_exceeds_its_budget(lengths, config, seed):
+    """Padding and ends included, neither side of a batch holds more than max_tokens."""
+    for batch in batches_of_epoch(lengths, config, seed=seed, epoch=0):
+        assert len(batch) == 1 or len(batch) * (lengths[batch].max() + 1) <= config.max_tokens
+
+
+@given(lengths, bucket_configs, seeds)
+def test_a_bucket_holds_lengths_of_one_range(lengths, config, seed):
+    """Sources of a batch lie between the same two boundaries, and batches are full but the last."""
+    batches = batches_of_epoch(lengths, config, seed=seed, epoch=0)
+    ranges = [set(np.searchsorted(config.boundaries, lengths[b, 0], side="right")) for b in batches]
+    short = [batch for batch in batches if len(batch) < config.batch_size]
+
+    assert all(len(found) == 1 for found in ranges)
+    assert len(short) <= len({min(found) for found in ranges})
+
+
+@given(lengths, st.integers(1, 400))
+def test_validation_batches_are_a_partition_too(lengths, max_tokens):
+    batches = batches_in_order(lengths, max_tokens=max_tokens)
+
+    assert list(range(len(lengths))) == sorted(int(n) for batch in batches for n in batch)
+
+
+@pytest.mark.parametrize("config", [TokenBatching(max_tokens=40), BucketBatching()])
+def test_the_order_is_a_function_of_seed_and_epoch(config):
+    pairs = np.array([(n % 7 + 1, n % 5 + 1) for n in range(200)], dtype=np.int32)
+
+    def order(seed, epoch):
+        return [b.tolist() for b in batches_of_epoch(pairs, config, seed=seed, epoch=epoch)]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1)
+    assert order(1, 0) != order(2, 0)
+
+
+def test_sorting_leaves_little_padding():
+    """On lengths like those of real text, nine tenths of a batch are words."""
+    draw = np.random.default_rng(0)
+    source = draw.poisson(14, 5000) + 1
+    pairs = np.stack([source, np.maximum(1, source + draw.integers(-3, 4, 5000))], axis=1)
+    batches = batches_of_epoch(pairs, TokenBatching(max_tokens=1024), seed=1, epoch=0)
+    padded = sum((pairs[b].max(axis=0) + 1).sum() * len(b) for b in batches)
+
+    assert (pairs + 1).sum() / padded > 0.9
+
+
+def test_a_batch_begins_and_ends_its_sentences():
+    batch = collate([([5, 6], [7]), ([8], [9, 10])])
+
+    assert [[5, 6, EOS], [8, EOS, PAD]] == batch.source.tolist()
+    assert [[False, False, False], [False, False, True]] == batch.source_padding.tolist()
+    assert [[BOS, 7, PAD], [BOS, 9, 10]] == batch.target_input.tolist()
+    assert [[7, EOS, PAD], [9, 10, EOS]] == batch.target_output.tolist()
+    assert batch.target_tokens == 5
+
+
+@given(st.integers(0, 60))
+def test_reading_from_any_place_continues_the_sequence(tmp_path_factory, skipped):
+    """What comes after a place is what would have come without stopping, epochs on."""
+    folder = tmp_path_factory.mktemp("shards") / "train"
+    write_shards(
+        (IdPair([4] * (n % 5), [5] * (n % 3)) for n in range(40)), folder, pairs_per_shard=9
+    )
+    batches = TrainingBatches(ShardDataset(folder), TokenBatching(max_tokens=12), 7)
+    stream = batches.start_from(Position())
+    place = Position()
+    for _ in range(skipped):
+        _, place = next(stream)
+    continued = batches.start_from(place)
+
+    for _ in range(5):
+        (expected, after), (got, after_too) = next(stream), next(continued)
+        assert expected.source.tolist() == got.source.tolist()
+        assert after == after_too

@@ -1,0 +1,76 @@
+"""Shards give back what was written, in order, and notice what was changed."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.data.shards import IdPair, ShardDataset, write_shards
+from nmt_core.errors import ShardError
+
+ids = st.lists(st.integers(0, 2**31 - 1), max_size=6)
+pairs = st.lists(st.builds(IdPair, ids, ids), max_size=30)
+
+
+@given(pairs, st.integers(1, 12))
+def test_pairs_come_back_in_order(tmp_path_factory, pairs, pairs_per_shard):
+    folder = tmp_path_factory.mktemp("shards") / "train"
+    written = write_shards(pairs, folder, pairs_per_shard=pairs_per_shard)
+    found = [IdPair(source.tolist(), target.tolist()) for source, target in ShardDataset(folder)]
+
+    assert pairs == found
+    assert len(pairs) == written.pairs
+    assert -(-len(pairs) // pairs_per_shard) == written.shards
+    assert sum(len(pair.target) for pair in pairs) == written.target_tokens
+
+
+def test_more_than_ten_shards_stay_in_numeric_order(tmp_path):
+    write_shards((IdPair([n], [n]) for n in range(12)), tmp_path / "a", pairs_per_shard=1)
+
+    assert list(range(12)) == [int(source[0]) for source, _ in ShardDataset(tmp_path / "a")]
+
+
+def test_equal_pairs_give_equal_bytes(tmp_path):
+    for name in ("a", "b"):
+        write_shards([IdPair([4, 5], [6])], tmp_path / name, pairs_per_shard=9)
+
+    assert (tmp_path / "a/index.json").read_text() == (tmp_path / "b/index.json").read_text()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_shards([IdPair([4, 5], [6])], tmp_path / "train", pairs_per_shard=9)
+    return tmp_path / "train"
+
+
+def test_an_altered_shard_is_named(folder):
+    path = folder / "00000.tokens.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+    with pytest.raises(ShardError) as error:
+        ShardDataset(folder)
+
+    assert f"{path} was altered since it was written; run shard again" == str(error.value)
+
+
+def test_a_missing_shard_is_named(folder):
+    (folder / "00000.lengths.npy").unlink()
+
+    with pytest.raises(ShardError, match=r"00000.lengths.npy is missing; run the shard stage"):
+        ShardDataset(folder)
+
+
+def test_a_folder_without_shards_is_refused(tmp_path):
+    with pytest.raises(ShardError, match="holds no shards"):
+        ShardDataset(tmp_path)
+
+
+def test_another_format_is_refused(folder):
+    index = json.loads((folder / "index.json").read_text())
+    (folder / "index.json").write_text(json.dumps(index | {"format": 99}))
+
+    with pytest.raises(ShardError, match="is of format 99, this program reads 1; run shard"):
+        ShardDataset(folder)

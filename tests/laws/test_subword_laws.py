@@ -1,0 +1,86 @@
+"""What goes into subwords comes out of them."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nmt_core.errors import TokenizerError
+from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text.normalize import normalize
+from nmt_core.text.subwords import SubwordConfig
+from nmt_core.vocabulary import SPECIALS
+
+TEXT = [
+    "Der Ausschuss stimmt dem Bericht am 3. Mai 1999 zu.",
+    "Frau Präsidentin, wir lehnen den Vorschlag ab!",
+    "The committee approves the report on 3 May 1999.",
+    "Madam President, we reject the proposal!",
+] * 5
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def subwords(request):
+    return Subwords.train(TEXT, SubwordConfig(algorithm=request.param, pieces=310))
+
+
+@given(line=st.text())
+@example("<s> </s> <unk> <pad> <0x41>")
+@example("x\N{LOWER ONE EIGHTH BLOCK}y \u2028 z\x00")
+@example("日本語 \N{GRINNING FACE} 2014 Fußballweltmeister")
+def test_joining_gives_back_the_normalised_line(subwords, line):
+    assert normalize(line) == subwords.decode(subwords.encode(line))
+
+
+@given(line=st.text())
+def test_nothing_is_unknown_and_no_piece_holds_a_space(subwords, line):
+    pieces = subwords.encode(line)
+
+    assert all(piece in subwords.vocabulary for piece in pieces)
+    assert "<unk>" not in pieces
+    assert pieces == " ".join(pieces).split()
+
+
+@given(line=st.text())
+def test_normalising_twice_changes_nothing_more(line):
+    assert normalize(line) == normalize(normalize(line))
+
+
+def test_digits_stand_alone_and_are_always_known(subwords):
+    assert list("20147") == [piece for piece in subwords.encode("20147") if piece != "▁"]
+
+
+def test_case_survives(subwords):
+    assert subwords.decode(subwords.encode("Der BERICHT")) == "Der BERICHT"
+
+
+def test_reserved_tokens_come_first(subwords):
+    assert SPECIALS == subwords.vocabulary.tokens[:4]
+
+
+def test_training_is_repeatable(tmp_path, subwords):
+    """The same text gives the same bytes, and they come back from a folder."""
+    again = Subwords.train(TEXT, SubwordConfig(pieces=310))
+    twice = Subwords.train(TEXT, SubwordConfig(pieces=310))
+    again.save(tmp_path / "a")
+    twice.save(tmp_path / "b")
+    name = "sentencepiece.model"
+
+    assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert again.encode(TEXT[0]) == load_tokenizer(tmp_path / "a").encode(TEXT[0])
+
+
+def test_too_little_text_is_told():
+    with pytest.raises(TokenizerError, match="400 pieces cannot be learnt from this text"):
+        Subwords.train(["a b"], SubwordConfig(pieces=400))
+
+
+def test_a_folder_without_tokenizer_is_refused(tmp_path):
+    with pytest.raises(TokenizerError, match="holds no tokenizer"):
+        load_tokenizer(tmp_path)
+
+
+def test_a_tokenizer_of_unknown_kind_is_refused(tmp_path):
+    (tmp_path / "tokenizer.json").write_text('{"kind": "moses"}')
+
+    with pytest.raises(TokenizerError, match="unknown kind 'moses'; export it again"):
+        load_tokenizer(tmp_path)

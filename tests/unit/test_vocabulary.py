@@ -1,0 +1,45 @@
+"""Tokens and their numbers."""
+
+import pytest
+
+from nmt_core.errors import TokenizerError
+from nmt_core.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+
+def test_frequent_tokens_come_first_and_ties_by_the_alphabet():
+    counts = {"b": 2, "a": 2, "c": 9, "d": 1, "<unk>": 50}
+
+    assert (*SPECIALS, "c", "a", "b") == Vocabulary.most_frequent(counts, min_count=2).tokens
+    assert (*SPECIALS, "c") == Vocabulary.most_frequent(counts, max_size=1).tokens
+
+
+def test_known_tokens_come_back_and_others_are_unknown():
+    vocabulary = Vocabulary([*SPECIALS, "a", "b"])
+
+    assert [4, UNK, 5] == vocabulary.encode(["a", "x", "b"])
+    assert ["a", "<unk>", "b"] == vocabulary.decode([BOS, 4, UNK, 5, EOS, PAD])
+
+
+def test_a_vocabulary_is_kept_as_text(tmp_path):
+    path = tmp_path / "v.txt"
+    Vocabulary([*SPECIALS, "\u2028", "ä"]).save(path)
+
+    assert (*SPECIALS, "\u2028", "ä") == Vocabulary.load(path).tokens
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        (
+            ["a", "b"],
+            "a vocabulary must begin with <pad> <s> </s> <unk>, got 'a b'; "
+            "run the vocabulary stage again",
+        ),
+        ([*SPECIALS, "a", "a"], "the token 'a' stands 2 times in a vocabulary"),
+    ],
+)
+def test_a_broken_vocabulary_is_refused(tokens, message):
+    with pytest.raises(TokenizerError) as error:
+        Vocabulary(tokens)
+
+    assert message == str(error.value)
