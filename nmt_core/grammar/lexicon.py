@@ -215,7 +215,6 @@ ADJECTIVES = (
     Adjective("ausgewogen", "balanced", _ANY_SCHEME),
     Adjective("ehrgeizig", "ambitious", SCHEME | Kind.PROPOSAL | Kind.LAW),
     Adjective("umfassend", "comprehensive", _ANY_SCHEME | Kind.TREATY),
-    Adjective("ursprünglich", "original", TEXT | Kind.PLAN),
     Adjective("vorläufig", "provisional", TEXT | Kind.PLAN),
     Adjective("endgültig", "final", Kind.PROPOSAL | Kind.REPORT),
     Adjective("überarbeitet", "revised", TEXT | Kind.PLAN),
