@@ -1,12 +1,20 @@
 """Tiny models of every preset, alive enough for laws: weights are large, so nothing hides."""
 
+import os
 from pathlib import Path
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # tests run side by side
 
 import pytest
 import torch
 import yaml
+from hypothesis import settings
 
 from nmt_core.models import build_model, read_model_config
+
+# the machine decides how long an example takes, and every run tries the same ones
+settings.register_profile("nmt", deadline=None, derandomize=True)
+settings.load_profile("nmt")
 
 CONF = Path(__file__).parents[1] / "conf"
 SOURCE_SIZE, TARGET_SIZE = 9, 9

@@ -6,6 +6,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from nmt_core.training.trainer import Point
 from nmt_core.training.trainer import Progress as TrainingProgress
@@ -69,7 +70,8 @@ class TrainingDisplay:
             left = seconds / done * (self.total - progress.step) if done else 0.0
             self.console.print(
                 f"step {progress.step:,} of {self.total:,}, loss {loss:.3f}, rate "
-                f"{learning_rate:.2e}, {speed:,.0f} tokens/s, {_clock(left)} left"
+                f"{learning_rate:.2e}, {speed:,.0f} tokens/s, {_clock(left)} left",
+                soft_wrap=True,
             )
 
     def validation(self, point: Point, *, best: bool) -> None:
@@ -78,12 +80,13 @@ class TrainingDisplay:
         self.console.print(
             f"step {point.step:>7,}  epoch {point.epoch:>3}  train loss {point.train_loss:.3f}  "
             f"validation loss {point.validation_loss:.3f}  perplexity "
-            f"{point.validation_perplexity:.2f}  BLEU {point.validation_bleu:.1f}{mark}"
+            f"{point.validation_perplexity:.2f}  BLEU {point.validation_bleu:.1f}{mark}",
+            soft_wrap=True,
         )
 
     def note(self, sentence: str) -> None:
         """Show something worth knowing."""
-        self.console.print(f"[yellow]{sentence}[/yellow]")
+        self.console.print(Text(sentence, style="yellow"), soft_wrap=True)
 
 
 def _clock(seconds: float) -> str:

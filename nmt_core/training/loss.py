@@ -34,8 +34,10 @@ def batch_loss(
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     real = batch.target_output != PAD
-    logits = model.project(hidden[real])
-    losses, plain = smoothed_cross_entropy(logits, batch.target_output[real], label_smoothing)
+    rows = real.flatten().nonzero().squeeze(1)
+    logits = model.project(hidden.flatten(0, 1).index_select(0, rows))
+    target = batch.target_output.flatten().index_select(0, rows)
+    losses, plain = smoothed_cross_entropy(logits, target, label_smoothing)
     return (losses * token_weights(real, per)).sum(), plain.sum()
 
 

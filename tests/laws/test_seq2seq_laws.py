@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.training.loss import batch_loss
 from nmt_core.data.batch import collate
+from nmt_core.training.loss import batch_loss
 from nmt_core.vocabulary import BOS, PAD
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
@@ -116,9 +116,9 @@ def test_attention_is_a_distribution_over_the_source(model):
     """Weights sum to one at every target position, and none falls on padding."""
     weights = model.attention(target, model.encode(source, padding))
 
-    assert (3, 4, 5) == tuple(weights.shape)
+    assert tuple(weights.shape) == (3, 4, 5)
     assert_close(weights.sum(dim=-1), torch.ones(3, 4, dtype=weights.dtype))
-    assert 0 == weights.masked_select(padding[:, None].expand_as(weights)).abs().max()
+    assert weights.masked_select(padding[:, None].expand_as(weights)).abs().max() == 0
 
 
 def test_a_source_of_padding_alone_gives_numbers(model):

@@ -1,0 +1,175 @@
+"""A training stopped anywhere and continued ends in the bytes of one that never stopped."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from nmt_core.data.batch import TrainingBatches, collate
+from nmt_core.data.batching import TokenBatching
+from nmt_core.data.shards import IdPair, ShardDataset, write_shards
+from nmt_core.errors import TrainingError
+from nmt_core.random import generator
+from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.optimizer import AdamW, NesterovSgd, build_optimizer
+from nmt_core.training.precision import Compute
+from nmt_core.training.schedule import WarmDown
+from nmt_core.training.trainer import Trainer, TrainingConfig
+from tests.conftest import PRESETS, TARGET_SIZE, tiny_model
+
+STEPS = 12
+
+
+class PowerCut(Exception):  # noqa: N818
+    pass
+
+
+class Log:
+    """A tracker and a display in one; cuts the power after so many updates."""
+
+    def __init__(self, cut_at=None):
+        self.cut_at = cut_at
+        self.points = []
+        self.notes = []
+
+    def params(self, values): ...
+
+    def artifact(self, path): ...
+
+    def metrics(self, values, *, step):
+        self.points.append((step, dict(values)))
+
+    def step(self, progress, *, loss, learning_rate):
+        if progress.step == self.cut_at:
+            raise PowerCut
+
+    def validation(self, point, *, best): ...
+
+    def note(self, sentence):
+        self.notes.append(sentence)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    draw = generator(0, "pairs")
+    folder = tmp_path_factory.mktemp("data") / "train"
+
+    def pairs() -> Iterator[IdPair]:
+        for _ in range(60):
+            words = draw.integers(4, TARGET_SIZE, draw.integers(1, 7)).tolist()
+            yield IdPair(words, words[::-1])
+
+    write_shards(pairs(), folder, pairs_per_shard=25)
+    return ShardDataset(folder)
+
+
+def score(model):
+    """Stands for BLEU: some number that the weights decide."""
+    return sum(weight.abs().sum().item() for weight in model.parameters())
+
+
+def trainer(dataset, folder, log, *, name="transformer", **changes):
+    model = tiny_model(name, seed=3)
+    optimizer = NesterovSgd() if "article" in name else AdamW(weight_decay=0.01)
+    settings = {"average": 0.9, "max_steps": STEPS, "validate_every": 5, "log_every": 1, **changes}
+    return Trainer(
+        model=model,
+        optimizer=build_optimizer(model, optimizer),
+        schedule=WarmDown(peak=1e-2, warmup=0.2),
+        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
+        validation=[collate([dataset[n] for n in range(10)])],
+        translate_and_score=score,
+        checkpoints=CheckpointStore(folder),
+        tracker=log,
+        display=log,
+        compute=Compute(torch.device("cpu"), torch.float32),
+        config=TrainingConfig(**settings),
+        seed=11,
+    )
+
+
+def weights(model):
+    return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_resuming_is_continuing(dataset, tmp_path, name):
+    """Cut off at every step, even between checkpoints: same weights, history and points."""
+    whole = trainer(dataset, tmp_path / "whole", log := Log(), name=name)
+    whole.fit()
+
+    for cut_at in range(1, STEPS):
+        folder = tmp_path / str(cut_at)
+        with pytest.raises(PowerCut):
+            trainer(dataset, folder, Log(cut_at), name=name).fit()
+        again = trainer(dataset, folder, second := Log(), name=name)
+        progress = again.fit()
+
+        assert weights(whole.model) == weights(again.model)
+        assert whole.progress == progress
+        assert log.points[-len(second.points) :] == second.points
+
+
+def test_a_finished_training_is_not_trained_again(dataset, tmp_path):
+    trainer(dataset, tmp_path, Log()).fit()
+    again = trainer(dataset, tmp_path, log := Log())
+    again.fit()
+
+    assert log.points == []
+    assert again.progress.step == STEPS
+
+
+def test_the_best_model_is_returned(dataset, tmp_path):
+    """With falling scores the first validation's weights come back, whatever came after."""
+    best = trainer(dataset, tmp_path / "a", Log())
+    scores = iter([9.0, 5.0, 1.0])
+    best.translate_and_score = lambda _: next(scores)
+    first = trainer(dataset, tmp_path / "b", Log(), max_steps=STEPS, patience=None)
+    seen = {}
+    first.translate_and_score = lambda model: seen.setdefault("weights", weights(model)) and 0.0
+
+    best.fit()
+    first.fit()
+
+    assert best.progress.best_step == 5
+    assert seen["weights"] == weights(best.model)
+
+
+def test_patience_ends_training(dataset, tmp_path):
+    training = trainer(dataset, tmp_path, Log(), max_steps=500, validate_every=1, patience=3)
+    scores = iter([1.0, 2.0, 2.0, 1.5, 0.5, 9.0])
+    training.translate_and_score = lambda _: next(scores)
+
+    assert training.fit().step == 5
+    assert training.progress.best_step == 2
+
+
+def test_epochs_end_training(dataset, tmp_path):
+    progress = trainer(dataset, tmp_path, Log(), max_steps=500, max_epochs=2).fit()
+    tokens = int((dataset.lengths[:, 1] + 1).sum())
+
+    assert progress.target_tokens == 2 * tokens
+
+
+def test_a_loss_that_is_no_number_stops_training(dataset, tmp_path):
+    """It is noticed at the next step, and the checkpoint before it stays as it was."""
+    training = trainer(dataset, tmp_path, Log(), validate_every=2, log_every=100)
+    training.schedule = WarmDown(peak=1e30, warmup=0.5)
+
+    with pytest.raises(TrainingError, match=r"the (validation )?loss is (nan|inf)"):
+        training.fit()
+
+
+def test_damage_is_told_and_the_checkpoint_before_continues(dataset, tmp_path):
+    whole = trainer(dataset, tmp_path / "whole", Log())
+    whole.fit()
+    with pytest.raises(PowerCut):
+        trainer(dataset, tmp_path / "cut", Log(11)).fit()
+    [newest] = (tmp_path / "cut").glob("step-*10.safetensors")
+    newest.write_bytes(b"rubbish")
+    again = trainer(dataset, tmp_path / "cut", log := Log())
+    again.fit()
+
+    assert weights(whole.model) == weights(again.model)
+    assert "step-00000010.safetensors was altered since it was written" in log.notes[0]
+    assert "continuing from step 5" in log.notes[1]
