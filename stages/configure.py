@@ -12,10 +12,11 @@ are Hydra's, as for ``dvc exp run -S``:
 import io
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
@@ -106,19 +107,26 @@ def document(sections: Mapping[str, Config]) -> str:
     """Return the text of params.yaml."""
     whole = CommentedMap({name: commented(section) for name, section in sections.items()})
     whole.yaml_set_start_comment(HEADING)
-    for number, (name, section) in enumerate(sections.items()):
-        lead = "\n" if number else ""
-        whole.yaml_set_comment_before_after_key(name, before=lead + summary(section))
+    for name, section in sections.items():
+        whole.yaml_set_comment_before_after_key(name, before=summary(section))
         annotate(whole[name], section, indent=2)
     text = io.StringIO()
-    yaml = YAML()
-    yaml.width = 4096
-    yaml.representer.add_representer(
-        type(None),
-        lambda representer, _: representer.represent_scalar("tag:yaml.org,2002:null", "null"),
-    )
-    yaml.dump(whole, text)
+    writer = YAML()
+    writer.width = 4096
+    writer.representer.add_representer(type(None), _scalar("null"))
+    writer.representer.add_representer(float, _scalar("float"))
+    writer.dump(whole, text)
     return text.getvalue()
+
+
+def _scalar(tag: str) -> Callable[[Any, Any], Any]:
+    """Write a value as PyYAML does, which is what reads it: null, and 1.0e-09 with its dot."""
+
+    def represent(representer: Any, value: Any) -> Any:
+        words = yaml.safe_dump(value).split("\n")[0]
+        return representer.represent_scalar(f"tag:yaml.org,2002:{tag}", words)
+
+    return represent
 
 
 def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:

@@ -38,22 +38,25 @@ def score_table(scores: dict[str, Any]) -> Table:
 
 
 def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
-    """Return what else was measured, in two lines."""
-    lines = [
-        (
-            f"{scores['sentences']:,} test sentences, perplexity {scores['perplexity']:.2f}, length "
-            f"ratio {scores['length_ratio']:.3f}, unknown source words "
-            f"{scores['source_unknown_rate']:.2%}"
-        ),
-        (
-            f"{training['steps']:,} updates, {training['epochs']} epochs, "
-            f"{training['target_tokens']:,} target tokens; best at update {training['best_step']:,}"
-        ),
+    """Return what else was measured, a line per topic."""
+    measured = [
+        f"{scores['sentences']:,} test sentences",
+        f"perplexity {scores['perplexity']:.2f}",
+        f"length ratio {scores['length_ratio']:.3f}",
+        f"unknown source words {scores['source_unknown_rate']:.2%}",
     ]
-    failed = {kind: count for kind, count in scores["failures"].items() if count}
+    trained = [
+        f"{training['steps']:,} updates",
+        f"{training['epochs']} epochs",
+        f"{training['target_tokens']:,} target tokens",
+        f"best at update {training['best_step']:,}",
+    ]
+    failed = [
+        f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items() if count
+    ]
+    lines = [", ".join(measured), ", ".join(trained)]
     if failed:
-        named = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
-        lines.append(f"translations that are none: {named}")
+        lines.append(f"translations that are none: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
 
 
@@ -67,25 +70,23 @@ def example_table(examples: list[dict[str, str]]) -> Table:
     return table
 
 
-def next_steps(download: DownloadParams, example: str) -> Text:
+def next_steps(download: DownloadParams, example: str) -> Table:
     """Return commands that a person may want to type now."""
+    translate = f".venv/bin/nmt translate --model {paths.EXPORT}"
     steps = [
-        (
-            f"echo {shlex.quote(example)} | .venv/bin/nmt translate --model {paths.EXPORT}",
-            "translate",
-        ),
-        (f".venv/bin/nmt translate --model {paths.EXPORT} --interactive", "talk to it"),
-        ("make mlflow", "compare runs in a browser"),
-        (f"ls {paths.REPORTS}/attention", "see what it looks at"),
+        ("translate", f"echo {shlex.quote(example)} | {translate}"),
+        ("talk to it", f"{translate} --interactive"),
+        ("compare runs", "make mlflow"),
+        ("see what it looks at", f"{paths.REPORTS}/attention/"),
     ]
     if download.corpus.kind == "demo":
-        steps.append(("make repro DATA=files", "your own text; conf/data/files.yaml says how"))
-    width = max(len(command) for command, _ in steps)
-    text = Text()
-    for command, purpose in steps:
-        text.append(f"  {command:<{width}}", style="bold cyan")
-        text.append(f"  {purpose}\n", style="dim")
-    return text
+        steps.append(("your own text", "make repro DATA=files   (conf/data/files.yaml says how)"))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(style="bold cyan", overflow="fold")
+    for purpose, command in steps:
+        table.add_row(purpose, Text(command))
+    return table
 
 
 def main() -> None:
@@ -98,7 +99,7 @@ def main() -> None:
         raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
     download = load(DownloadParams, "download")
     languages = f"{download.languages.source} → {download.languages.target}"
-    example = examples[0]["source"] if examples else "..."
+    example = min((found["source"] for found in examples), key=len, default="...")
     size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
     Console().print(
         Panel(
