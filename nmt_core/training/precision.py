@@ -49,7 +49,8 @@ def prepare(config: ComputeConfig) -> Compute:
     if config.threads:
         torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(mode=True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # costs time, changes no result
+    # filling new memory with NaN costs time and changes no result
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     device = torch.device("cuda" if gpu and config.device != "cpu" else "cpu")
     if config.precision == "auto":
         fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else cpu_has_bfloat16()
