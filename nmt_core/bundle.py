@@ -28,6 +28,7 @@ from nmt_core import config, files
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.models import build_model, read_model_config
+from nmt_core.models.weights import own_tensors
 from nmt_core.text import load_tokenizer
 from nmt_core.vocabulary import Vocabulary
 
@@ -66,8 +67,8 @@ def write_bundle(
         BundleError: if what was written does not translate the canaries as ``translator`` does.
     """
     with files.whole_folder(folder) as part:
-        save_file(own_tensors(translator.model), part / "model.safetensors")
-        (part / "model.safetensors").chmod(0o644)  # safetensors lets nobody else read it
+        weights = {n: w.cpu().contiguous() for n, w in own_tensors(translator.model).items()}
+        save_file(weights, part / "model.safetensors")
         files.write_json(part / "model.json", dict(model_config))
         translator.source_tokenizer.save(part / "tokenizer" / "source")
         translator.target_tokenizer.save(part / "tokenizer" / "target")
@@ -199,14 +200,6 @@ def answers(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]
         {"source": line, "ids": list(best.ids), "text": best.text}
         for line, [best] in zip(lines, found, strict=True)
     ]
-
-
-def own_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return the state of a model with every tied tensor once, under its first name."""
-    first: dict[int, tuple[str, torch.Tensor]] = {}
-    for name, tensor in model.state_dict(keep_vars=True).items():
-        first.setdefault(id(tensor), (name, tensor.detach().cpu().contiguous()))
-    return dict(first.values())
 
 
 def find_device(name: str) -> torch.device:

@@ -194,7 +194,7 @@ def load(model: Path, device: str, threads: int | None, max_tokens: int | None) 
     """Load an exported model with what the command line changes about it."""
     # Threads that wait in a busy loop are hundreds of times slower where others compute, too; this
     # is read when torch is imported.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     import torch  # noqa: PLC0415 - as above
 
     from nmt_core import bundle  # noqa: PLC0415 - as above

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+READABLE = 0o644
+"""Everybody may read what we write; some libraries would keep it to the user."""
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -21,9 +24,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
     part = Path(name)
-    part.chmod(0o644)
     try:
         yield part
+        part.chmod(READABLE)
         _sync(part)
         part.replace(path)
         _sync(path.parent)
@@ -41,6 +44,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         yield part
         for file in part.rglob("*"):
             if file.is_file():
+                file.chmod(READABLE)
                 _sync(file)
         if path.exists():
             shutil.rmtree(path)

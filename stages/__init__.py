@@ -2,6 +2,7 @@
 
 import os
 
-# Before torch is imported: threads that wait sleep instead of spinning, or two busy programs on
-# one machine slow each other down a hundredfold.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Before torch is imported: a thread that waits for another spins a thousand times, then sleeps.
+# Spinning on, as it would, makes busy programs slow each other down many times over; sleeping at
+# once slows down a program that is alone.
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")

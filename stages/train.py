@@ -21,10 +21,11 @@ from nmt_core.data.batching import batches_in_order
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.validation import ValidationBleu
 from nmt_core.models import Pretrained, Seq2Seq, build_model
+from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_torch
 from nmt_core.text import load_tokenizer
 from nmt_core.tracking import Tracker
-from nmt_core.training.checkpoint import CheckpointStore, unshared
+from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import prepare
@@ -130,7 +131,7 @@ def write_model(
 ) -> None:
     """Write weights, shape and history."""
     with files.whole_folder(folder) as part:
-        save_file(dict(unshared(model.state_dict())), part / "model.safetensors")
+        save_file(own_tensors(model), part / "model.safetensors")
         files.write_json(part / "model.json", params.model.model_dump(mode="json"))
         record = {
             "fingerprint": key,

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # tests run side by side
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # see stages/__init__.py
 
 import pytest
 import torch

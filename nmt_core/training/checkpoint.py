@@ -133,15 +133,6 @@ class CheckpointStore:
             (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
-def unshared(state: Mapping[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Yield each stored tensor once; tied weights are one tensor under several names."""
-    seen: set[int] = set()
-    for name, value in state.items():
-        if value.data_ptr() not in seen or value.numel() == 0:
-            seen.add(value.data_ptr())
-            yield name, value
-
-
 def named_optimizer_state(state: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """Yield an optimizer's tensors under flat names."""
     for number, entries in state["state"].items():

@@ -21,6 +21,7 @@ from nmt_core.config import Config
 from nmt_core.data.batch import Batch, Position, TrainingBatches
 from nmt_core.errors import CheckpointError, TrainingError
 from nmt_core.models import Seq2Seq
+from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_torch
 from nmt_core.tracking import Tracker
 from nmt_core.training.checkpoint import (
@@ -28,7 +29,6 @@ from nmt_core.training.checkpoint import (
     CheckpointStore,
     named_optimizer_state,
     restore_optimizer_state,
-    unshared,
 )
 from nmt_core.training.loss import Normalization, batch_loss
 from nmt_core.training.precision import Compute
@@ -275,7 +275,7 @@ class Trainer:
         with self._averaged():
             loss = self._validation_loss()
             bleu = self.translate_and_score(self.model)
-            weights = {name: v.clone() for name, v in unshared(self.model.state_dict())}
+            weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
         point = Point(
             step=progress.step,
             epoch=progress.position.epoch,
@@ -343,7 +343,7 @@ class Trainer:
 
     def _save(self) -> None:
         self._settle(leave=0)
-        tensors = {f"model.{name}": value for name, value in unshared(self.model.state_dict())}
+        tensors = {f"model.{name}": value for name, value in own_tensors(self.model).items()}
         tensors |= {f"average.{n}": value for n, value in enumerate(self._average)}
         tensors |= dict(named_optimizer_state(self.optimizer.state_dict()))
         self.checkpoints.save(Checkpoint(tensors, self.progress.to_json()), step=self.progress.step)
