@@ -93,6 +93,9 @@ class Progress:
     finished: bool = False
     loss_sum: float = 0.0
     loss_tokens: int = 0
+    """Since the last validation; the two below, since the last point of the curve."""
+    recent_sum: float = 0.0
+    recent_tokens: int = 0
     history: list[Point] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -243,11 +246,14 @@ class Trainer:
                 )
             self.progress.loss_sum += value
             self.progress.loss_tokens += tokens
+            self.progress.recent_sum += value
+            self.progress.recent_tokens += tokens
 
     def _log(self) -> None:
         self._settle(leave=0)
         progress = self.progress
-        loss = progress.loss_sum / max(1, progress.loss_tokens)
+        loss = progress.recent_sum / max(1, progress.recent_tokens)
+        progress.recent_sum, progress.recent_tokens = 0.0, 0
         rate = self.schedule.rate(progress.step - 1, self.config.max_steps)
         self.display.step(progress, loss=loss, learning_rate=rate)
         self.tracker.metrics(
