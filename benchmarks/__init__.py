@@ -1,0 +1,1 @@
+"""Speed, measured beside a peer in the same run."""
