@@ -58,7 +58,7 @@ def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]
             for folder in sorted(conf.iterdir())
             if folder.is_dir()
         )
-        reason = " ".join(str(error).split("\n")[0].split())
+        reason = " ".join(str(error).split("\n")[0].split()).rstrip(".")
         raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
     assert isinstance(values, dict)
     return {str(name): value for name, value in values.items()}
@@ -82,7 +82,7 @@ def pin(text: TextFiles) -> TextFiles:
     """Return the files with the digest of what they hold now.
 
     Raises:
-        ConfigError: if a file cannot be read.
+        CorpusError: if a file cannot be read.
     """
     return text.model_copy(update={"sha256": text.digest()})
 

@@ -25,6 +25,7 @@ class TokenBatching(Config):
     """Batches of about as many padded tokens each, from pairs sorted by length."""
 
     kind: Literal["tokens"] = "tokens"
+    """The tag of this choice."""
     max_tokens: int = Field(1024, ge=1)
     """Padded tokens per batch on the longer side: rows times the longest sentence with its end."""
     pool_batches: int = Field(200, ge=1)
@@ -35,6 +36,7 @@ class BucketBatching(Config):
     """Batches of equally many sentences, bucketed by source length: the article's way."""
 
     kind: Literal["buckets"] = "buckets"
+    """The tag of this choice."""
     batch_size: int = Field(8, ge=1)
     """Sentence pairs per batch."""
     boundaries: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256)

@@ -40,9 +40,7 @@ def failures(
         empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
         copied=sum(h.strip() == s.strip() != r.strip() for s, h, r in lines),
         looping=sum(loops(h.split()) and not loops(r.split()) for _, h, r in lines),
-        too_long=sum(
-            len(h.split()) > max(2 * len(r.split()), len(r.split()) + 10) for _, h, r in lines
-        ),
+        too_long=sum(runs_on(len(h.split()), len(r.split())) for _, h, r in lines),
     )
 
 

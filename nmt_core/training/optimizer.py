@@ -13,6 +13,7 @@ class AdamW(Config):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
 
     kind: Literal["adamw"] = "adamw"
+    """The tag of this choice."""
     beta1: float = Field(0.9, ge=0, lt=1)
     """Decay of the gradient's mean."""
     beta2: float = Field(0.98, ge=0, lt=1)
@@ -27,6 +28,7 @@ class NesterovSgd(Config):
     """Stochastic gradient descent with Nesterov momentum, the articles' optimizer."""
 
     kind: Literal["nesterov"] = "nesterov"
+    """The tag of this choice."""
     momentum: float = Field(0.9, gt=0, lt=1)
     """Share of the last update that is kept."""
 

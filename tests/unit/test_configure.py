@@ -1,0 +1,236 @@
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError, CorpusError
+from stages import configure, download, paths
+from stages.params import SECTIONS, build_all
+
+PROJECT = Path(__file__).parents[2]
+GROUPS = {
+    group: sorted(path.stem for path in (PROJECT / "conf" / group).glob("*.yaml"))
+    for group in ("data", "model", "train")
+}
+CHOICES = [
+    [f"data={data}", f"model={model}", *train]
+    for data in GROUPS["data"]
+    for model in GROUPS["model"]
+    for train in ([], *([f"train={name}"] for name in GROUPS["train"]))
+]
+
+
+def sections(*overrides):
+    return build_all(configure.composed(list(overrides)), source="conf/")
+
+
+def dumped(settings):
+    return {name: section.model_dump(mode="json") for name, section in settings.items()}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project of two files of text, on which nothing was configured yet."""
+    (tmp_path / "conf").symlink_to(PROJECT / "conf")
+    (tmp_path / "text").mkdir()
+    for split in paths.SPLITS:
+        (tmp_path / "text" / f"{split}.de").write_text(f"Die Eule liest {split}.\n")
+        (tmp_path / "text" / f"{split}.en").write_text(f"The owl reads {split}.\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(monkeypatch, *overrides):
+    monkeypatch.setattr(sys, "argv", ["configure", *overrides])
+    configure.main()
+    return yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_project_holds_what_the_default_groups_compose_to():
+    """To the character, comments included."""
+    committed = (PROJECT / "params.yaml").read_text(encoding="utf-8")
+
+    assert committed == configure.document(sections())
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
+def test_groups_hold_every_setting(choice):
+    """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
+    composition = configure.composed(choice)
+
+    assert composition == dumped(build_all(composition, source="conf/"))
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
+def test_a_document_reads_back_as_it_was(choice):
+    settings = sections(*choice)
+
+    assert dumped(settings) == yaml.safe_load(configure.document(settings))
+
+
+def test_a_later_group_wins():
+    """The corpus chooses how long to train, unless told otherwise."""
+    assert sections("data=europarl")["train"].training.max_steps == 100_000
+    assert sections("data=europarl", "train=quick")["train"].training.max_steps == 1200
+    assert sections("data=demo")["tokenize"].subwords.pieces == 2000
+
+
+GROUP_NAMES = (
+    "data=demo|europarl|files, "
+    "model=transformer|transformer_article|transformer_article_lite, train=full|quick|standard"
+)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("data=nothing", "In 'config': Could not find 'data/nothing'"),
+        ("date=demo", "Could not override 'date'"),
+        ("train.sede=2", "Could not override 'train.sede'"),
+        ("train.seed", "Error parsing override 'train.seed'"),
+    ],
+)
+def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
+    with pytest.raises(ConfigError) as told:
+        configure.composed([override])
+
+    assert f"conf/: {message}; groups are {GROUP_NAMES}" == str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("1.0e-09", "epsilon: 1.0e-09\n"),
+        ("0.000015", "epsilon: 1.5e-05\n"),
+        ("2", "epsilon: 2.0\n"),
+        ("0.1", "epsilon: 0.1\n"),
+    ],
+)
+def test_floats_are_written_as_yaml_reads_them(value, written):
+    settings = sections(f"train.optimizer.epsilon={value}")
+    text = configure.document(settings)
+
+    assert written in text
+    read = yaml.safe_load(text)["train"]["optimizer"]["epsilon"]
+    assert isinstance(read, float)
+    assert settings["train"].optimizer.epsilon == read
+
+
+def test_nothing_is_written_as_null():
+    text = configure.document(sections("data=files", "download.corpus.validation=null"))
+
+    assert "validation: null\n" in text
+    assert yaml.safe_load(text)["download"]["corpus"]["validation"] is None
+
+
+def test_strange_words_survive():
+    salt = "yes: #'ÿ\"no"
+    settings = sections()
+    split = settings["download"].split.model_copy(update={"salt": salt})
+    settings["download"] = settings["download"].model_copy(update={"split": split})
+
+    assert yaml.safe_load(configure.document(settings))["download"]["split"]["salt"] == salt
+
+
+def keys_of(settings, indent=0):
+    """Yield how every key stands in the document, with the text that belongs above it."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        yield " " * indent + f"{name}:", field.description
+        if isinstance(value, Config):
+            yield from keys_of(value, indent + 2)
+
+
+@pytest.mark.parametrize("choice", [[], ["data=files", "model=transformer_article"]])
+def test_every_key_is_explained_above_it(choice):
+    settings = sections(*choice)
+    lines = configure.document(settings).splitlines()
+    keys = [key for name in SECTIONS for key in [(f"{name}:", None), *keys_of(settings[name], 2)]]
+    found = [n for n, line in enumerate(lines) if re.match(r" *\w+:", line)]
+
+    assert [key for key, _ in keys] == [f"{lines[n].split(':')[0]}:" for n in found]
+    for number, (key, description) in zip(found, keys, strict=True):
+        above = number - 1
+        while lines[above].lstrip().startswith("#"):
+            above -= 1
+        words = " ".join(line.strip().removeprefix("# ") for line in lines[above + 1 : number])
+        assert words, key
+        if description is not None:
+            assert words.endswith(" ".join(description.split())), key
+    assert max(map(len, lines)) <= 100
+
+
+def test_params_are_composed_and_written(project, monkeypatch):
+    written = run(monkeypatch, "data=demo", "train.seed=7")
+
+    assert dumped(sections("data=demo", "train.seed=7")) == written
+
+
+def test_without_arguments_nothing_changes(project, monkeypatch):
+    """Not even the comments and the order of a person who edits by hand."""
+    run(monkeypatch, "data=demo")
+    file = project / "params.yaml"
+    edited = "# mine\n" + file.read_text().replace("seed: 1", "seed: 5")
+    file.write_text(edited)
+
+    run(monkeypatch)
+
+    assert edited == file.read_text()
+
+
+def test_wrong_overrides_leave_the_parameters_alone(project, monkeypatch):
+    run(monkeypatch, "data=demo")
+    before = (project / "params.yaml").read_bytes()
+
+    with pytest.raises(ConfigError, match=r"conf/: train\.model: width 256 does not split"):
+        run(monkeypatch, "train.model.heads=3")
+
+    assert before == (project / "params.yaml").read_bytes()
+
+
+def test_pins_follow_the_text(project, monkeypatch):
+    """So DVC, which looks at params.yaml alone, sees that a file is another."""
+    before = run(monkeypatch, "data=files")["download"]["corpus"]
+    (project / "text" / "test.en").write_text("The owl sleeps.\n")
+    after = run(monkeypatch)["download"]["corpus"]
+
+    assert all(len(before[split]["sha256"]) == 64 for split in paths.SPLITS)
+    assert before["train"] == after["train"]
+    assert before["validation"] == after["validation"]
+    assert before["test"] != after["test"]
+
+
+def test_both_sides_are_pinned(project, monkeypatch):
+    pins = set()
+    for name in ("train.de", "train.en", None):
+        pins.add(run(monkeypatch, "data=files")["download"]["corpus"]["train"]["sha256"])
+        if name is not None:
+            (project / "text" / name).write_text(f"{name}\n")
+
+    assert len(pins) == 3
+
+
+def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
+    run(monkeypatch, "data=files")
+    (project / "text" / "train.de").write_text("Eine andere Eule.\n")
+    settings = configure.check_all()["download"]
+
+    with pytest.raises(CorpusError, match=r"text/train\.de"):
+        download.run(
+            settings,
+            corpus=project / "corpus",
+            vectors=project / "vectors",
+            downloads=project / "downloads",
+        )
+    assert not (project / "corpus").exists()
+
+
+def test_missing_text_is_named(project, monkeypatch):
+    (project / "text" / "test.en").unlink()
+
+    with pytest.raises(CorpusError, match=r"text/test\.en cannot be read"):
+        run(monkeypatch, "data=files")
+    assert not (project / "params.yaml").exists()

@@ -1,0 +1,164 @@
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nmt_core.errors import ConfigError
+from stages.params import SECTIONS, TrainParams, build_all, check_all, load
+
+PROJECT = Path(__file__).parents[2]
+WRITTEN = yaml.safe_load((PROJECT / "params.yaml").read_text(encoding="utf-8"))
+TRAINED = {"kind": "train", "dimensions": 256}
+GIVEN = {"kind": "vectors"}
+
+
+def changed(**values):
+    """The project's parameters with some of another value, by dotted name; ``...`` takes one out"""
+    document = copy.deepcopy(WRITTEN)
+    for name, value in values.items():
+        *place, last = name.split("__")
+        inner = document
+        for key in place:
+            inner = inner[key]
+        if value is ...:
+            del inner[last]
+        else:
+            inner[last] = value
+    return document
+
+
+def problems(**values):
+    with pytest.raises(ConfigError) as told:
+        build_all(changed(**values), source="params.yaml")
+    return str(told.value).splitlines()
+
+
+def test_the_projects_own_parameters_are_right():
+    assert list(SECTIONS) == list(check_all(path=PROJECT / "params.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("train__sede", 2, "train.sede is not a parameter; did you mean 'seed'?"),
+        ("train__seed", "1", "train.seed must be integer, got '1' (str)"),
+        ("train__seed", 1.5, "train.seed must be integer, got 1.5 (float)"),
+        ("train__seed", True, "train.seed must be integer, got True (bool)"),
+        ("train__seed", -1, "train.seed must be greater than or equal to 0, got -1 (int)"),
+        ("train__batching", ..., "train.batching is missing; it has no default"),
+        ("train__batching__kind", ..., "train.batching.kind is missing"),
+        (
+            "train__batching__kind",
+            "token",
+            "train.batching.kind must be one of 'tokens', 'buckets', got 'token'",
+        ),
+        (
+            "train__model__heads",
+            3,
+            "train.model: width 256 does not split over 3 heads (remainder 1); choose heads that "
+            "divide width, or set head_width",
+        ),
+        ("evaluate__beam__best", 9, "evaluate.beam: best (9) may not exceed size (5)"),
+        (
+            "download__languages__target",
+            "fr",
+            "download: the demo corpus has German (de) and English (en), got de and fr",
+        ),
+        ("shard", ..., "section 'shard' is missing"),
+        ("shard", None, "section 'shard' must be a mapping, got None"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
+    assert problems(**{name: value}) == [f"params.yaml: {message}"]
+
+
+def test_all_wrong_parameters_are_told_at_once():
+    told = problems(trian={}, train__sede=1, train__training__max_steps=0, export__canaries="x")
+
+    assert told == [
+        f"params.yaml: trian is not a section; known: {', '.join(SECTIONS)}",
+        "params.yaml: train.training.max_steps must be greater than or equal to 1, got 0 (int)",
+        "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
+        "params.yaml: export.canaries must be integer, got 'x' (str)",
+    ]
+
+
+JOINT = "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
+NO_VECTORS = (
+    "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks for "
+    "vectors; choose 'download' or 'file'"
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "messages"),
+    [
+        ({"tokenize__kind": "spacy"}, [JOINT]),
+        ({"tokenize__subwords__joint": False}, [JOINT]),
+        ({"tokenize__subwords__joint": False, "train__model__tie": "output"}, []),
+        (
+            {"embeddings__vectors": TRAINED},
+            ["train.model.tie must be 'none' with embeddings.vectors.kind 'train'"],
+        ),
+        (
+            {"embeddings__vectors": TRAINED, "train__model__tie": "output"},
+            ["train.model.tie must be 'none' with embeddings.vectors.kind 'train'"],
+        ),
+        ({"embeddings__vectors": TRAINED, "train__model__tie": "none"}, []),
+        (
+            {"embeddings__vectors": TRAINED | {"dimensions": 8}, "train__model__tie": "none"},
+            [
+                "embeddings.vectors.dimensions is 8 but train.model.width is 256; make them equal",
+            ],
+        ),
+        ({"embeddings__vectors": GIVEN, "train__model__tie": "none"}, [NO_VECTORS]),
+        ({"vocabulary__words": "vectors"}, [NO_VECTORS]),
+        (
+            {
+                "embeddings__vectors": GIVEN,
+                "vocabulary__words": "vectors",
+                "train__model__tie": "none",
+                "download__vectors": {"kind": "download"},
+            },
+            [],
+        ),
+    ],
+)
+def test_sections_that_contradict_each_other_are_told(values, messages):
+    if messages:
+        assert [f"params.yaml: {message}" for message in messages] == problems(**values)
+    else:
+        build_all(changed(**values), source="params.yaml")
+
+
+def test_a_missing_file_is_told(tmp_path):
+    path = tmp_path / "params.yaml"
+
+    with pytest.raises(ConfigError, match="does not exist; run from the top of the project"):
+        check_all(path=path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("train: [1", "is not YAML: while parsing a flow sequence"),
+        ("- train\n", "must hold one mapping per stage, got list"),
+        ("", "must hold one mapping per stage, got NoneType"),
+    ],
+)
+def test_a_file_of_something_else_is_told(tmp_path, text, message):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError) as told:
+        load(TrainParams, "train", path=path)
+    assert f"{path} {message}" in str(told.value)
+    assert len(str(told.value).splitlines()) == 1
+
+
+def test_a_section_alone_may_be_read_whatever_the_others_hold(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(changed(export__canaries="x")))
+
+    assert load(TrainParams, "train", path=path).seed == 1
