@@ -27,6 +27,8 @@ LONGEST_WAIT_SECONDS = 30.0
 LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by")
 """What dvc says when another dvc is at work, and only then."""
 
+QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
+
 LEASHED = """\
 import ctypes, os, signal, sys
 flow, *command = sys.argv[1:]
@@ -44,6 +46,11 @@ A program of its own, since forking Python code in a process with threads may lo
 
 class StageFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its states
     """A stage ended badly; its own output says why."""
+
+    def __init__(self, message: str, *, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+        """The exit code of the stage, or of dvc if the stage has none."""
 
 
 class _StageLocked(StageFailed):
@@ -92,16 +99,17 @@ def _reproduce(stage: str, log: Callable[[str], None]) -> None:
     again = f"repeat it with: dvc repro --single-item {stage}"
     output = "\n".join(lines)
     if any(message in output for message in LOCKED):
-        raise _StageLocked(f"stage {stage!r} is in use by another dvc; {again}")
+        raise _StageLocked(f"stage {stage!r} is in use by another dvc; {again}", code=code)
     by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
-    raise StageFailed(f"stage {stage!r} exited with {[code, *by_the_stage][-1]}; {again}")
+    last = int([code, *by_the_stage][-1])
+    raise StageFailed(f"stage {stage!r} exited with {last}; {again}", code=last)
 
 
 def _run(command: list[str], log: Callable[[str], None]) -> int:
     """Run a command in a session of its own, line by line, and leave nothing of it behind."""
     with subprocess.Popen(
         [sys.executable, "-c", LEASHED, str(os.getpid()), *command],
-        env=os.environ | {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"},
+        env=os.environ | {"PATH": own_python_first()} | QUIET,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -117,6 +125,11 @@ def _run(command: list[str], log: Callable[[str], None]) -> int:
         except BaseException:
             _stop(process)
             raise
+
+
+def own_python_first() -> str:
+    """Return PATH with this interpreter's folder first: stages start as plain ``python``."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

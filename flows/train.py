@@ -27,11 +27,22 @@ from stages.params import check_all
 
 SCORES = paths.METRICS / "evaluate.json"
 
-RETRIES = {"download": [10.0, 60.0, 300.0]}
-"""Seconds to wait before a stage is tried again; what is not named here would only fail again."""
+RETRY_SECONDS = [10.0, 60.0, 300.0]
+"""Waits before a stage is tried again whose server was away; all else would only fail again."""
 
 
-@task(cache_policy=NO_CACHE)
+async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
+    """Tell whether trying again may help: the stage said so by its exit code."""
+    error = await state.aresult(raise_on_failure=False)
+    return isinstance(error, dvc.StageFailed) and error.code == os.EX_TEMPFAIL
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=server_was_away,
+)
 def reproduce(stage: str) -> None:
     """Bring one stage up to date; DVC decides whether anything has to run."""
     dvc.reproduce(stage, log=get_run_logger().info)
@@ -41,10 +52,7 @@ def reproduce(stage: str) -> None:
 def train(until: str = "export") -> None:
     """Run the stages in order, up to and including ``until``."""
     for stage in plan(until):
-        waits = RETRIES.get(stage, [])
-        reproduce.with_options(task_run_name=stage, retries=len(waits), retry_delay_seconds=waits)(
-            stage
-        )
+        reproduce.with_options(task_run_name=stage)(stage)
     if SCORES.exists():
         publish(files.read_json(SCORES))
 

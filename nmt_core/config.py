@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from nmt_core.errors import ConfigError
 
@@ -38,7 +38,7 @@ def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settin
         ConfigError: naming every unknown, missing or mistyped key with its place.
     """
     try:
-        return kind.model_validate_json(json.dumps(dict(values)))
+        return TypeAdapter(kind).validate_json(json.dumps(dict(values)))
     except ValidationError as error:
         problems = [
             _sentence(kind, values, problem, at) for problem in error.errors(include_url=False)

@@ -6,6 +6,7 @@
     ├── ConfigError       a parameter is unknown, missing or of the wrong type
     ├── CorpusError       text that cannot be trusted: undecodable, misaligned, empty
     ├── DownloadError     a file could not be fetched, or is not what was promised
+    │   └── ServerError   ... but might be in a while, for the server or the network failed
     ├── TokenizerError    a tokenizer cannot be trained or loaded
     ├── ShardError        a data shard is missing or altered
     ├── CheckpointError   no checkpoint can be read, or it belongs to another training
@@ -31,6 +32,10 @@ class CorpusError(NmtError):
 
 class DownloadError(NmtError):
     """A file could not be fetched, or is not what was promised."""
+
+
+class ServerError(DownloadError):
+    """A file could not be fetched for now: the server or the network failed, again and again."""
 
 
 class TokenizerError(NmtError):

@@ -1,6 +1,7 @@
 """How every stage starts and ends as a program."""
 
 import ctypes
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from nmt_core.errors import NmtError
+from nmt_core.errors import NmtError, ServerError
 
 PR_SET_PDEATHSIG = 1
 
@@ -18,10 +19,10 @@ PR_SET_PDEATHSIG = 1
 def run_stage(main: Callable[[], object]) -> None:
     """Run a stage as a program, at the end of its file.
 
-    An error of ours becomes one red line on standard error and exit code 1, without a traceback; an
-    interrupt ends with exit code 130 and SIGTERM with 143, after files were closed and temporary
-    ones removed. On Linux, the end of the parent process sends SIGTERM: DVC, when it is killed,
-    leaves its stages running.
+    An error of ours becomes one red line on standard error and exit code 1, without a traceback, or
+    75 if trying again later may help; an interrupt ends with exit code 130 and SIGTERM with 143,
+    after files were closed and temporary ones removed. On Linux, the end of the parent process
+    sends SIGTERM: DVC, when it is killed, leaves its stages running.
     """
     signal.signal(signal.SIGTERM, _exit)
     _end_with_parent()
@@ -30,7 +31,7 @@ def run_stage(main: Callable[[], object]) -> None:
     except NmtError as error:
         console = Console(stderr=True)
         console.print(Text(str(error), style="red"), soft_wrap=True)
-        sys.exit(1)
+        sys.exit(os.EX_TEMPFAIL if isinstance(error, ServerError) else 1)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
 

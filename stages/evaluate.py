@@ -7,42 +7,28 @@ Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 
 from nmt_core import files
 from nmt_core.data.batch import collate
 from nmt_core.data.batching import batches_in_order
-from nmt_core.decoding.translator import Translation, Translator, TranslatorConfig
+from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.pictures import draw_attention
 from nmt_core.evaluation.scores import bleu, chrf
-from nmt_core.models import Seq2Seq, build_model, read_model_config
-from nmt_core.random import generator
-from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
-from nmt_core.vocabulary import BOS, EOS, PAD, Vocabulary
+from nmt_core.vocabulary import BOS, EOS, PAD
 from stages import paths
 from stages.entry import run_stage
 from stages.params import EvaluateParams, load
 from stages.tracking import open_tracker
+from stages.trained import Inputs, choose, load_translator
 
 PICTURE_TOKENS = 30
 """Sentences longer than this make pictures that nobody can read."""
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the stages before left."""
-
-    trained: Path = paths.TRAINED
-    corpus: Path = paths.CORPUS
-    tokenizer: Path = paths.TOKENIZER
-    vocabulary: Path = paths.VOCABULARY
 
 
 def run(params: EvaluateParams, inputs: Inputs, *, reports: Path) -> dict[str, Any]:
@@ -64,27 +50,6 @@ def run(params: EvaluateParams, inputs: Inputs, *, reports: Path) -> dict[str, A
         **scores(hypotheses, references, params.resamples),
         **measures(translator, sources, references, hypotheses),
     }
-
-
-def load_translator(params: EvaluateParams, inputs: Inputs) -> Translator:
-    """Return the trained model with what turns text into its tokens and back."""
-    vocabularies = [Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES]
-    return Translator(
-        model=load_model(inputs.trained, *map(len, vocabularies)),
-        source_tokenizer=load_tokenizer(inputs.tokenizer / "source"),
-        target_tokenizer=load_tokenizer(inputs.tokenizer / "target"),
-        source_vocabulary=vocabularies[0],
-        target_vocabulary=vocabularies[1],
-        config=TranslatorConfig(beam=params.beam, max_tokens=params.max_tokens),
-    )
-
-
-def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any, Any]:
-    """Return the trained model on the device that is there, in float32 as it will be exported."""
-    config = read_model_config(files.read_json(trained / "model.json"))
-    model = build_model(config, source_size=source_size, target_size=target_size)
-    model.load_state_dict(load_file(trained / "model.safetensors"), strict=False)
-    return model.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def scores(hypotheses: list[str], references: list[str], resamples: int) -> dict[str, Any]:
@@ -132,12 +97,6 @@ def measures(
         "reference_unknown_rate": quality.unknown_rate(tokens[1], vocabularies[1]),
         "failures": quality.failures(sources, hypotheses, references).model_dump(),
     }
-
-
-def choose(total: int, count: int, seed: int) -> list[int]:
-    """Draw different line numbers, in order."""
-    drawn = generator(seed, "examples").permutation(total)[:count]
-    return sorted(int(number) for number in drawn)
 
 
 def write_translations(

@@ -14,9 +14,9 @@ from nmt_core.bundle import write_bundle
 from stages import paths
 from stages.card import model_card
 from stages.entry import run_stage
-from stages.evaluate import Inputs, choose, load_translator
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.tracking import open_tracker
+from stages.trained import Inputs, choose, load_translator
 
 
 def run(
@@ -64,8 +64,7 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     record = files.read_json(paths.TRAINED / "training.json")
     measured = {
-        stage: files.read_json(paths.METRICS / f"{stage}.json")
-        for stage in ("download", "shard", "train", "evaluate")
+        stage: files.read_json(paths.METRICS / f"{stage}.json") for stage in ("shard", "evaluate")
     }
     card = model_card(load(DownloadParams, "download"), record, measured, commit=commit())
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:

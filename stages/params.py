@@ -139,7 +139,13 @@ class EvaluateParams(Config):
     beam: BeamConfig = BeamConfig()
     """How to search; exported as the model's own defaults."""
 
-    max_tokens: int = Field(4096, ge=1)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to compute, in float32 as the exported model will; auto takes a GPU if there is one."""
+
+    threads: int = Field(0, ge=0)
+    """Processor threads; 0 takes all."""
+
+    max_tokens: int = Field(2048, ge=1)
     """Padded source tokens per batch while translating."""
 
     resamples: int = Field(1000, ge=0)

@@ -37,8 +37,6 @@ from stages.fingerprint import fingerprint
 from stages.params import TrainParams, load
 from stages.tracking import open_tracker
 
-TERMINATED = 143
-
 
 @dataclass(frozen=True)
 class Inputs:
@@ -173,16 +171,16 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     params = load(TrainParams, "train")
     key = fingerprint(params, "train")
-    try:
-        with open_tracker(key, experiment=paths.EXPERIMENT) as tracker:
+    with open_tracker(key, experiment=paths.EXPERIMENT) as tracker:
+        try:
             model, progress = run(
                 params,
                 Inputs(),
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
             )
-    except Interrupted:
-        sys.exit(TERMINATED)
+        except Interrupted as interrupted:
+            sys.exit(128 + interrupted.signal)
     write_model(paths.TRAINED, model, params, progress, key)
     files.write_text(paths.REPORTS / "learning_curve.csv", learning_curve(progress.history))
     files.write_json(paths.METRICS / "train.json", summary(progress))

@@ -18,10 +18,10 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from nmt_core.config import Config
-from nmt_core.decoding.constraints import Constraint, no_repeat_ngrams
+from nmt_core.decoding.constraints import Constraint, never_written, no_repeat_ngrams
 from nmt_core.errors import NmtError
 from nmt_core.models.seq2seq import Rows, Seq2Seq
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.vocabulary import BOS, EOS, PAD
 
 
 class BeamConfig(Config):
@@ -190,11 +190,6 @@ def beginning(sentences: int, size: int, device: torch.device) -> tuple[Live, Fi
     log_prob = nothing.clone()
     log_prob[:, 0] = 0.0  # the others would be copies of the first
     return Live(tokens, steps, log_prob), Finished(tokens, steps, nothing, nothing)
-
-
-def never_written(device: torch.device, *, forbid_unknown: bool) -> Int[Tensor, " N"]:
-    """Return the tokens that no search may write."""
-    return torch.tensor([PAD, BOS, UNK] if forbid_unknown else [PAD, BOS], device=device)
 
 
 def next_log_probs(

@@ -9,13 +9,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from nmt_core.vocabulary import PAD
+from nmt_core.vocabulary import BOS, PAD, UNK
 
 Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], Float[Tensor, "R V"]]
 """Takes the tokens so far, BOS first, and the next log-probabilities; returns these with some -inf.
 
 It may forbid the end of the sentence too, which has no effect at the length limit.
 """
+
+
+def never_written(device: torch.device, *, forbid_unknown: bool) -> Int[Tensor, " N"]:
+    """Return the tokens that no search may write."""
+    return torch.tensor([PAD, BOS, UNK] if forbid_unknown else [PAD, BOS], device=device)
 
 
 def no_repeat_ngrams(size: int) -> Constraint:

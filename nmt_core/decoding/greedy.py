@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from nmt_core.decoding.beam import never_written
+from nmt_core.decoding.constraints import never_written
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.vocabulary import BOS, EOS, PAD
 

@@ -17,7 +17,7 @@ from nmt_core.vocabulary import EOS, PAD, Vocabulary
 
 @dataclass(frozen=True)
 class ValidationBleu:
-    """Translates the same sentences each time it is called and scores them as ``evaluate`` does.
+    """Translates the same sentences each time it is called; scores them as the end result is.
 
     Attributes:
         sources: token numbers per sentence, without EOS.

@@ -35,7 +35,7 @@ from rich.progress import (
 
 from nmt_core import files
 from nmt_core.config import Config
-from nmt_core.errors import DownloadError
+from nmt_core.errors import DownloadError, ServerError
 
 SCHEMES = ("http", "https")
 
@@ -207,7 +207,7 @@ class _Transfer:
                 task = progress.add_task(self.part.name.removesuffix(".part"), total=None)
                 retrying(self._attempt, client, progress, task)
         except _TransientError as error:
-            raise DownloadError(
+            raise ServerError(
                 f"{shown(self._url)} could not be fetched in {self._failures} attempts: {error}; "
                 f"check the network, or set {self._setting} to a mirror"
             ) from None

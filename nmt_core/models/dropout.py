@@ -2,7 +2,7 @@
 
 A keep-or-drop decision needs few random bits, so eight decisions are cut from one 64-bit draw. The
 probability is rounded to 1/256 and the survivors are scaled by what was really kept, which leaves
-the mean exact. On a CPU this costs a tenth of a draw per element.
+the mean exact. On a CPU this costs a fifth of a draw per element.
 """
 
 import torch

@@ -39,6 +39,7 @@ class TransformerConfig(Config):
     """The shape of a Transformer."""
 
     architecture: Literal["transformer"] = "transformer"
+    """Which architecture this is."""
     """The tag of this choice."""
     width: int = Field(256, ge=1)
     """Features per position, D; pretrained vectors must have this many dimensions."""

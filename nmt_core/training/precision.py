@@ -45,7 +45,7 @@ def prepare(config: ComputeConfig) -> Compute:
     """
     gpu = torch.cuda.is_available()
     if config.device == "cuda" and not gpu:
-        raise ConfigError("train.compute.device is 'cuda' but no GPU is visible; set it to 'auto'")
+        raise ConfigError("device is 'cuda' but no GPU is visible here; set it to 'auto'")
     if config.threads:
         torch.set_num_threads(config.threads)
     torch.use_deterministic_algorithms(mode=True, warn_only=True)

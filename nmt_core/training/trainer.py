@@ -124,7 +124,11 @@ class Display(Protocol):
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
-    """Training was asked to stop and has saved where it is."""
+    """Training was asked to stop, by a signal, and has saved where it is."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by signal {number}")
+        self.signal = number
 
 
 Schedule = InverseSquareRoot | WarmDown | CosineRestarts
@@ -172,7 +176,8 @@ class Trainer:
         """Train until done; return where it ended, the best weights in the model.
 
         Raises:
-            Interrupted: after SIGTERM, once a checkpoint is written.
+            Interrupted: after SIGTERM or Ctrl-C, once a checkpoint is written; a second Ctrl-C
+                does not wait for it.
             TrainingError: if the loss is not a number, naming the step.
             CheckpointError: if the best model cannot be read back.
         """
@@ -186,8 +191,8 @@ class Trainer:
                     self._validate()
                 elif asked():
                     self._save()
-                if asked() and not self.progress.finished:
-                    raise Interrupted
+                if (number := asked()) and not self.progress.finished:
+                    raise Interrupted(number)
         best = self.checkpoints.best(at_most=self.progress.step)
         if best is None:
             raise CheckpointError(f"{self.checkpoints.folder} holds no best model; train again")
@@ -378,16 +383,18 @@ MEASURES = ("loss", "perplexity", "bleu")
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Turn SIGTERM into a question that the loop asks between two updates."""
-    asked = False
+def _asked_to_stop() -> Iterator[Callable[[], int]]:
+    """Turn SIGTERM and Ctrl-C into a question that the loop asks between two updates."""
+    asked = 0
 
-    def remember(*_: object) -> None:
+    def remember(number: int, _: object) -> None:
         nonlocal asked
-        asked = True
+        asked = number
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    before = signal.signal(signal.SIGTERM, remember)
+    before = {number: signal.signal(number, remember) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield lambda: asked
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import os, sys, time
-from nmt_core.errors import CorpusError
+from nmt_core.errors import CorpusError, ServerError
 from stages.entry import run_stage
 
 def main():
@@ -34,6 +34,7 @@ def start(body):
     [
         ("print('done')", 0, ""),
         (f"raise CorpusError({LONG!r})", 1, f"{LONG}\n"),
+        ("raise ServerError('away')", 75, "away\n"),
         ("raise KeyboardInterrupt", 130, ""),
         ("os.kill(os.getpid(), 15)", 143, ""),
     ],
