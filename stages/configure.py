@@ -4,11 +4,13 @@ Usage: python -m stages.configure [GROUP=NAME ...] [SECTION.KEY=VALUE ...]
 Reads:  conf/, params.yaml, and the user's own text files, to pin what they hold
 Writes: params.yaml
 
-Without arguments params.yaml stays as it is, but for the pins of changed text files. The arguments
-are Hydra's, as for ``dvc exp run -S``:
+The arguments are Hydra's, as for ``dvc exp run -S``:
     python -m stages.configure data=europarl model=transformer_article_lite train.seed=2
+Choosing a group composes everything anew, and a group that is not named takes its default. Settings
+alone change params.yaml as it lies. Without arguments only the pins of text files are renewed.
 """
 
+import copy
 import io
 import sys
 import textwrap
@@ -18,6 +20,7 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -31,7 +34,7 @@ from nmt_core.fetch.corpora import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from stages import paths
 from stages.entry import run_stage
-from stages.params import DownloadParams, build_all, check_all, read
+from stages.params import DownloadParams, build_all, read
 
 HEADING = """\
 Every setting of the project, a section per stage. Groups in conf/ compose this file:
@@ -40,6 +43,43 @@ Edit values by hand as you like; a wrong one is named before any work begins.
 """
 
 WIDTH = 100
+
+
+def configured(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+    """Return what params.yaml should hold.
+
+    Raises:
+        ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
+    """
+    groups = {folder.name for folder in conf.iterdir() if folder.is_dir()}
+    choices = [given for given in arguments if given.split("=")[0] in groups]
+    settings = [given for given in arguments if given not in choices]
+    return changed(composed(choices, conf=conf) if choices else read(paths.PARAMS), settings)
+
+
+def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
+    """Return values with some set (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
+
+    Raises:
+        ConfigError: if a setting cannot be understood.
+    """
+    fresh = copy.deepcopy(values)
+    try:
+        overrides = OverridesParser.create().parse_overrides(settings)
+    except HydraException as error:
+        reason = str(error).split("\n")[0]
+        raise ConfigError(f"{reason}; write settings as section.key=value") from None
+    for override in overrides:
+        *parents, last = override.key_or_group.split(".")
+        place = fresh
+        for name in parents:
+            inner = place.get(name)
+            place[name] = place = inner if isinstance(inner, dict) else {}
+        if override.is_delete():
+            place.pop(last, None)
+        else:
+            place[last] = override.value()
+    return fresh
 
 
 def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
@@ -146,9 +186,9 @@ def summary(settings: Config) -> str:
 
 
 def main() -> None:
-    """Compose if asked to, check everything, and write params.yaml if it changes."""
-    overrides = sys.argv[1:]
-    sections = build_all(composed(overrides), source="conf/") if overrides else check_all()
+    """Compose or change what is asked, check everything, and write params.yaml if it changes."""
+    arguments = sys.argv[1:]
+    sections = build_all(configured(arguments), source=str(paths.PARAMS))
     fresh = pinned(sections)
     dumped = {name: section.model_dump(mode="json") for name, section in fresh.items()}
     if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):

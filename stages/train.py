@@ -29,7 +29,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import prepare
-from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
+from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer, TrainingConfig
 from nmt_core.vocabulary import Vocabulary
 from stages import paths
 from stages.entry import run_stage
@@ -65,12 +65,13 @@ def run(
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     tracker.params(flat(params.model_dump(mode="json")))
-    with TrainingDisplay(params.training.max_steps) as display:
+    batches = TrainingBatches(training, params.batching, params.seed)
+    with TrainingDisplay(planned_steps(params.training, batches)) as display:
         trainer = Trainer(
             model=model,
             optimizer=build_optimizer(model, params.optimizer),
             schedule=params.schedule,
-            batches=TrainingBatches(training, params.batching, params.seed),
+            batches=batches,
             validation=validation_batches(validation),
             translate_and_score=ValidationBleu(
                 sources=[tokens.tolist() for tokens, _ in validation],
@@ -87,6 +88,13 @@ def run(
             seed=params.seed,
         )
         return model, trainer.fit()
+
+
+def planned_steps(config: TrainingConfig, batches: TrainingBatches) -> int:
+    """Return the updates that training will make if patience lasts."""
+    if config.max_epochs is None:
+        return config.max_steps
+    return min(config.max_steps, batches.in_epochs(config.max_epochs))
 
 
 def pretrained(embeddings: Path) -> Pretrained | None:

@@ -75,6 +75,11 @@ class TrainingBatches:
     config: BatchingConfig
     seed: int
 
+    def in_epochs(self, epochs: int) -> int:
+        """Return about how many batches so many epochs have; an epoch may differ by a few."""
+        first = batches_of_epoch(self.dataset.lengths, self.config, seed=self.seed, epoch=0)
+        return epochs * len(first)
+
     def start_from(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the place after it."""
         epoch, first = position.epoch, position.batch
