@@ -24,16 +24,13 @@ def draw_attention(
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-    axes.set_xticks(range(len(source)), [_shown(token) for token in source], rotation=60, ha="left")
-    axes.set_yticks(range(len(target)), [_shown(token) for token in target])
+    words = [[token.replace("▁", "·") for token in side] for side in (source, target)]
+    axes.set_xticks(range(len(source)), words[0], rotation=60, ha="left", parse_math=False)
+    axes.set_yticks(range(len(target)), words[1], parse_math=False)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    axes.set_title(title, fontsize="medium")
+    axes.set_title(title, fontsize="medium", parse_math=False)
     figure.colorbar(image, ax=axes, label="attention", fraction=0.04)
     with files.whole_file(path) as part:
         # no software or date inside, so that two runs draw the same bytes
         figure.savefig(part, format="png", dpi=120, metadata={"Software": None})
-
-
-def _shown(token: str) -> str:
-    return token.replace("▁", "·").replace("$", r"\$")

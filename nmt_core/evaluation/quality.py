@@ -38,7 +38,7 @@ def failures(
     lines = list(zip(sources, hypotheses, references, strict=True))
     return Failures(
         empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
-        copied=sum(h.strip() == s.strip() != r.strip() for s, h, r in lines),
+        copied=sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
         looping=sum(loops(h.split()) and not loops(r.split()) for _, h, r in lines),
         too_long=sum(runs_on(len(h.split()), len(r.split())) for _, h, r in lines),
     )

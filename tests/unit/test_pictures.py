@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+from matplotlib import image
+
+from nmt_core.evaluation.pictures import draw_attention
+
+SOURCE = ["▁Die", "▁Eule", "</s>"]
+TARGET = ["▁The", "▁owl", "s", "</s>"]
+WEIGHTS = np.eye(4, 3)
+
+
+def draw(path, weights=WEIGHTS, source=SOURCE, target=TARGET, title="Die Eule"):
+    draw_attention(path, weights, source=source, target=target, title=title)
+    return path.read_bytes()
+
+
+def test_a_picture_is_a_png(tmp_path):
+    draw(tmp_path / "pictures" / "1.png")
+    pixels = image.imread(tmp_path / "pictures" / "1.png")
+
+    assert pixels.shape[0] > 300
+    assert pixels.shape[1] > 400
+    assert pixels.std() > 0
+    assert [path.name for path in (tmp_path / "pictures").iterdir()] == ["1.png"]
+
+
+def test_two_runs_draw_the_same_bytes(tmp_path):
+    assert draw(tmp_path / "1.png") == draw(tmp_path / "2.png")
+
+
+def test_weights_are_seen(tmp_path):
+    """Attention elsewhere is another picture."""
+    assert draw(tmp_path / "1.png") != draw(tmp_path / "2.png", weights=1 - WEIGHTS)
+
+
+@pytest.mark.parametrize("odd", ["$", "$x^$", "\\frac{", "_a_", "{}%", "a^b", "&<b>", "#", "▁$5"])
+def test_odd_tokens_are_drawn_as_they_are(tmp_path, odd):
+    """Neither a token nor a title is read as mathematics."""
+    draw(tmp_path / "1.png", source=[odd, "b", "c"], title=f"{odd} costs {odd}")
+
+    assert image.imread(tmp_path / "1.png").size
+
+
+def test_many_tokens_make_a_large_picture(tmp_path):
+    weights = np.full((30, 30), 1 / 30)
+    draw(tmp_path / "1.png", weights=weights, source=["x"] * 30, target=["y"] * 30)
+
+    assert image.imread(tmp_path / "1.png").shape[1] > 1500

@@ -1,0 +1,90 @@
+import pytest
+import torch
+
+from nmt_core.errors import ConfigError
+from nmt_core.training import precision
+from nmt_core.training.precision import ComputeConfig, cpu_has_bfloat16, prepare
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    """Put torch's settings back."""
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    fills = torch.utils.deterministic.fill_uninitialized_memory
+    threads = torch.get_num_threads()
+    yield
+    torch.use_deterministic_algorithms(deterministic, warn_only=warns)
+    torch.utils.deterministic.fill_uninitialized_memory = fills
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_auto_takes_what_the_processor_does_fast(no_gpu, monkeypatch, fast):
+    monkeypatch.setattr(precision, "cpu_has_bfloat16", lambda: fast)
+    compute = prepare(ComputeConfig())
+
+    assert compute.device == torch.device("cpu")
+    assert compute.dtype == (torch.bfloat16 if fast else torch.float32)
+
+
+def test_auto_takes_a_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+
+    assert prepare(ComputeConfig()).device.type == "cuda"
+    assert prepare(ComputeConfig()).dtype == torch.bfloat16
+    assert prepare(ComputeConfig(device="cpu")).device.type == "cpu"
+
+
+def test_a_gpu_that_is_not_there_is_refused(no_gpu):
+    with pytest.raises(
+        ConfigError, match=r"device is 'cuda' but no GPU is visible.* set it to 'auto'"
+    ):
+        prepare(ComputeConfig(device="cuda"))
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_products_have_the_configured_type_and_weights_do_not(no_gpu, name):
+    compute = prepare(ComputeConfig(precision=name))
+    layer = torch.nn.Linear(2, 2)
+    with compute.autocast():
+        product = layer(torch.ones(1, 2))
+
+    assert product.dtype == getattr(torch, name)
+    assert layer.weight.dtype == torch.float32
+
+
+def test_threads_are_set(no_gpu):
+    prepare(ComputeConfig(threads=1))
+    assert torch.get_num_threads() == 1
+
+    prepare(ComputeConfig(threads=0))
+    assert torch.get_num_threads() == 1
+
+
+def test_algorithms_are_deterministic(no_gpu):
+    prepare(ComputeConfig())
+
+    assert torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "fast"),
+    [
+        ({}, False),
+        ({"avx2": True, "avx512_bf16": False}, False),
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True}, True),
+        ({"arm_bf16": True}, True),
+    ],
+)
+def test_bfloat16_is_known_by_the_processors_features(monkeypatch, capabilities, fast):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+
+    assert cpu_has_bfloat16() == fast

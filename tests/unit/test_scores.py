@@ -1,0 +1,130 @@
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from nmt_core.errors import CorpusError
+from nmt_core.evaluation.scores import TOKENIZED_ENDS, bleu, check, chrf
+
+LINE = "the owl reads old letters, (quietly) and 2.5 foxes don't sleep; who cares? Äpfel"
+WORDS = LINE.split()
+
+
+def sentences(seed, count=80):
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(1, 12))) + "." for _ in range(count)]
+
+
+def noisy(lines):
+    """Leave out every fifth word, change the case of some."""
+    draw = random.Random(7)
+    return [
+        " ".join(
+            word.upper() if draw.random() < 0.1 else word
+            for word in line.split()
+            if draw.random() > 0.2
+        )
+        for line in lines
+    ]
+
+
+REFERENCES = sentences(1)
+HYPOTHESES = noisy(REFERENCES)
+
+
+@pytest.fixture(scope="module")
+def command_line(tmp_path_factory):
+    """What the sacrebleu program makes of the same lines."""
+    folder = tmp_path_factory.mktemp("scores")
+    for name, lines in (("hypotheses", HYPOTHESES), ("references", REFERENCES)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    options = ["references", "-i", "hypotheses", "-m", "bleu", "chrf", "-w", "4", "--confidence"]
+    program = "import warnings; warnings.simplefilter('ignore'); from sacrebleu.sacrebleu import "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program} main; main()", *options, "--confidence-n", "100"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {entry["name"]: entry for entry in json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize(("measure", "name"), [(bleu, "BLEU"), (chrf, "chrF2")])
+def test_scores_are_those_of_the_sacrebleu_program(command_line, measure, name):
+    """To four digits, interval and signature included."""
+    theirs = command_line[name]
+    ours = measure(HYPOTHESES, REFERENCES, resamples=100)
+
+    assert 20 < ours.value < 90
+    assert theirs["score"] == round(ours.value, 4)
+    assert theirs["confidence_mean"] == round((ours.low + ours.high) / 2, 4)
+    assert theirs["confidence_var"] == round((ours.high - ours.low) / 2, 4)
+    assert f"{name}|{theirs['signature']}" == ours.signature
+    assert "resamples" not in ours.signature
+    assert theirs.get("verbose_score", "") in ours.details
+
+
+@pytest.mark.parametrize("measure", [bleu, chrf])
+def test_the_interval_holds_the_score(measure):
+    score = measure(HYPOTHESES, REFERENCES, resamples=200)
+
+    assert score.low < score.value < score.high
+
+
+@pytest.mark.parametrize("measure", [bleu, chrf])
+def test_the_interval_is_the_same_every_time(measure):
+    first, second = (measure(HYPOTHESES, REFERENCES, resamples=50) for _ in range(2))
+
+    assert first == second
+
+
+@pytest.mark.parametrize("measure", [bleu, chrf])
+def test_without_resamples_the_interval_has_no_width(measure):
+    score = measure(HYPOTHESES, REFERENCES)
+
+    assert score.low == score.value == score.high
+
+
+def test_the_signature_says_how():
+    signature = bleu(HYPOTHESES, REFERENCES).signature
+
+    assert "nrefs:1" in signature
+    assert "case:mixed" in signature
+    assert "tok:13a" in signature
+
+
+@pytest.mark.parametrize("measure", [bleu, chrf])
+def test_references_score_a_hundred_and_nothing_scores_zero(measure):
+    assert measure(REFERENCES, REFERENCES).value == pytest.approx(100)
+    assert measure([""] * len(REFERENCES), REFERENCES).value == 0
+
+
+def test_case_matters():
+    assert bleu([line.lower() for line in HYPOTHESES], REFERENCES).value != pytest.approx(
+        bleu(HYPOTHESES, REFERENCES).value
+    )
+
+
+def test_lines_that_do_not_pair_up_are_refused():
+    with pytest.raises(CorpusError, match="79 hypotheses do not pair up with 80 references"):
+        bleu(HYPOTHESES[1:], REFERENCES)
+
+
+def tokenized(count, natural=0):
+    return ["The owl reads ."] * count, ["The owl reads ."] * natural + ["The owl reads."] * (
+        count - natural
+    )
+
+
+def test_tokenized_hypotheses_are_refused():
+    """sacreBLEU only warns, and the number is too high."""
+    with pytest.raises(CorpusError, match="101 hypotheses end in a detached full stop"):
+        bleu(*tokenized(TOKENIZED_ENDS + 1))
+
+
+@pytest.mark.parametrize(("count", "natural"), [(TOKENIZED_ENDS, 0), (150, 75), (150, 150)])
+def test_detached_full_stops_may_be_few_or_the_references_own(count, natural):
+    check(*tokenized(count, natural))
