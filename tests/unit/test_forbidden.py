@@ -17,7 +17,7 @@ BANNED = [
     r"shell=True",
     r"os\.system\(|os\.popen\(",
     r"yaml\.load\(|yaml\.unsafe_load",
-    r"\.extractall\(|\.extract\(|unpack_archive",
+    r"\.extractall\(|\btar\w*\.extract\(|unpack_archive",
     r"0\.0\.0\.0",
     r"verify=False",
     r"mktemp\(",
