@@ -247,7 +247,7 @@ def test_vectors_come_from_files(run, write, tmp_path):
     }
     metrics = run(corpus, split=THIRDS, vectors=vectors)[0]
 
-    names = ["source.bin", "source.vec", "target.vec"]
+    names = ["source.bin", "source.vec", "target.vec", "vectors.json"]
     assert names == sorted(path.name for path in (tmp_path / "out" / "vectors").iterdir())
     assert metrics["vectors"]["target"]["duplicate_word"] == 1
 

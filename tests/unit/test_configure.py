@@ -8,7 +8,7 @@ import yaml
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError, CorpusError
 from stages import configure, download, paths
-from stages.params import SECTIONS, build_all
+from stages.params import SECTIONS, build_all, check_all
 
 PROJECT = Path(__file__).parents[2]
 GROUPS = {
@@ -181,11 +181,49 @@ def test_without_arguments_nothing_changes(project, monkeypatch):
     assert edited == file.read_text()
 
 
+def test_settings_alone_change_what_lies_there(project, monkeypatch):
+    """Not what the groups compose to: a person's other choices stay."""
+    run(monkeypatch, "data=demo", "model=transformer_article", "train.seed=7")
+    written = run(monkeypatch, "train.model.heads=5", "~train.compute", "+export.canaries=3")
+
+    expected = sections("data=demo", "model=transformer_article", "train.seed=7")
+    assert written["train"]["model"] == dumped(expected)["train"]["model"] | {"heads": 5}
+    assert written["train"]["seed"] == 7
+    assert written["export"]["canaries"] == 3
+
+
+def test_a_group_composes_everything_anew(project, monkeypatch):
+    run(monkeypatch, "data=demo", "model=transformer_article", "train.seed=7")
+
+    assert dumped(sections("train=full")) == run(monkeypatch, "train=full")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("train.sede=2", "params.yaml: train.sede is not a parameter; did you mean 'seed'?"),
+        ("train.seed=x", "params.yaml: train.seed must be integer, got 'x' (str)"),
+        ("train.seed.x=1", "params.yaml: train.seed must be integer, got {'x': 1} (dict)"),
+        ("date=demo", f"params.yaml: date is not a section; known: {', '.join(SECTIONS)}"),
+        ("~train.model", "params.yaml: train.model is missing; it has no default"),
+        ("train.seed", "Error parsing override 'train.seed'; write settings as section.key=value"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_nothing_is_written(project, monkeypatch, override, message):
+    run(monkeypatch, "data=demo")
+    before = (project / "params.yaml").read_bytes()
+
+    with pytest.raises(ConfigError) as told:
+        run(monkeypatch, override)
+    assert message == str(told.value)
+    assert before == (project / "params.yaml").read_bytes()
+
+
 def test_wrong_overrides_leave_the_parameters_alone(project, monkeypatch):
     run(monkeypatch, "data=demo")
     before = (project / "params.yaml").read_bytes()
 
-    with pytest.raises(ConfigError, match=r"conf/: train\.model: width 256 does not split"):
+    with pytest.raises(ConfigError, match=r"^params\.yaml: train\.model: width 256 does not split"):
         run(monkeypatch, "train.model.heads=3")
 
     assert before == (project / "params.yaml").read_bytes()
@@ -216,7 +254,7 @@ def test_both_sides_are_pinned(project, monkeypatch):
 def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
     run(monkeypatch, "data=files")
     (project / "text" / "train.de").write_text("Eine andere Eule.\n")
-    settings = configure.check_all()["download"]
+    settings = check_all()["download"]
 
     with pytest.raises(CorpusError, match=r"text/train\.de"):
         download.run(
