@@ -148,7 +148,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     if n_best and beam and n_best > beam:
         raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam {n_best}")
     translator = load(model, device, threads, max_tokens)
-    search = {"beam": max(beam or translator.config.beam.size, n_best or 1), "best": n_best or 1}
+    search = {"beam": max(beam or translator.config.beam.width, n_best or 1), "best": n_best or 1}
     if interactive:
         converse(translator, **search)
         return

@@ -1,4 +1,4 @@
-"""Beam search: keep the ``size`` best unfinished hypotheses of every sentence at every step.
+"""Beam search: keep the ``width`` best unfinished hypotheses of every sentence at every step.
 
 Dimension letters as in ``seq2seq.py``, and N = 2K candidates, t tokens so far, BOS included.
 
@@ -27,11 +27,11 @@ from nmt_core.vocabulary import BOS, EOS, PAD
 class BeamConfig(Config):
     """How to search."""
 
-    size: int = Field(5, ge=1)
+    width: int = Field(5, ge=1)
     """Live hypotheses per sentence; 1 follows the single best token."""
 
     best: int = Field(1, ge=1)
-    """Hypotheses to return per sentence, at most ``size``; more of them take longer to be sure."""
+    """Hypotheses to return per sentence, at most ``width``; more of them take longer to be sure."""
 
     length_penalty: float = Field(1.0, ge=0)
     """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
@@ -48,7 +48,7 @@ class BeamConfig(Config):
 
     stopping: Literal["exact", "fast"] = "exact"
     """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
-    ``fast``, when ``size`` hypotheses have ended, which misses better ones that end later."""
+    ``fast``, when ``width`` hypotheses have ended, which misses better ones that end later."""
 
     forbid_unknown: bool = True
     """Never write the unknown token, but the next best one."""
@@ -59,8 +59,8 @@ class BeamConfig(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "BeamConfig":
-        if self.best > self.size:
-            raise ValueError(f"best ({self.best}) may not exceed size ({self.size})")
+        if self.best > self.width:
+            raise ValueError(f"best ({self.best}) may not exceed width ({self.width})")
         return self
 
 
@@ -142,8 +142,8 @@ def beam_search(
     limits = length_limits(source_padding, config)
     last_steps = set(limits.tolist())
     memory = model.encode(source, source_padding)
-    state = model.start(memory, beams=config.size)
-    live, finished = beginning(len(source), config.size, source.device)
+    state = model.start(memory, beams=config.width)
+    live, finished = beginning(len(source), config.width, source.device)
 
     for length in range(1, max(last_steps, default=0) + 1):
         hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
@@ -151,10 +151,10 @@ def beam_search(
         for constraint in constraints:
             step = constraint(live.tokens.flatten(0, 1), step)
         if length in last_steps:
-            step = only_end(step, end, (limits == length).repeat_interleave(config.size))
+            step = only_end(step, end, (limits == length).repeat_interleave(config.width))
         candidates = extend(live, step)
         finished = collect_finished(finished, live, candidates, length**config.length_penalty)
-        candidates = keep_live(candidates, config.size)
+        candidates = keep_live(candidates, config.width)
         live = grow(live, candidates)
 
         done = all_done(finished, live, limits, config)

@@ -28,7 +28,7 @@ class TranslatorConfig(Config):
     """How to search."""
 
     max_tokens: int = Field(2048, ge=1)
-    """Padded source tokens per batch, which hold ``beam.size`` hypotheses each; a longer line is
+    """Padded source tokens per batch, which hold ``beam.width`` hypotheses each; a longer line is
     searched alone."""
 
     max_source_tokens: int = Field(512, ge=1)
@@ -107,9 +107,9 @@ class Translator:
 
     def _configure(self, beam: int | None, best: int | None) -> BeamConfig:
         configured = self.config.beam
-        size = configured.size if beam is None else beam
-        best = min(configured.best, size) if best is None else best
-        values = configured.model_dump() | {"size": size, "best": best}
+        width = configured.width if beam is None else beam
+        best = min(configured.best, width) if best is None else best
+        values = configured.model_dump() | {"width": width, "best": best}
         return config.build(BeamConfig, values, at="beam")
 
     def _read(self, line: str) -> list[int]:

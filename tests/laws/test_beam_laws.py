@@ -36,7 +36,7 @@ def teacher_forced(model, row, lines):
 def test_a_wide_beam_is_exhaustive(model, penalty):
     """With room for every prefix, beam search finds the best of all translations."""
     longest = 4
-    config = beam(size=200, length_penalty=penalty, max_length_offset=longest)
+    config = beam(width=200, length_penalty=penalty, max_length_offset=longest)
     found = beam_search(model, source, padding, config)
     with torch.no_grad():
         words = range(UNK + 1, model(source, padding, source[:, :1] * 0 + BOS).size(-1))
@@ -53,7 +53,7 @@ def test_a_wide_beam_is_exhaustive(model, penalty):
 
 def test_a_fast_beam_of_one_is_greedy(model):
     """Both take the best token until it is the end."""
-    config = beam(size=1, stopping="fast")
+    config = beam(width=1, stopping="fast")
     found = beam_search(model, source, padding, config)
     simple = greedy(model, source, padding, length_limits(padding, config))
 
@@ -65,7 +65,9 @@ def test_a_fast_beam_of_one_is_greedy(model):
 def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
     """Sentences end at different steps, some at limits of their own."""
     model = Toy(seed, end=end)
-    config = BeamConfig(size=1, stopping="fast", max_length_offset=1, forbid_unknown=forbid_unknown)
+    config = BeamConfig(
+        width=1, stopping="fast", max_length_offset=1, forbid_unknown=forbid_unknown
+    )
     limits = length_limits(padding, config)
     found = beam_search(model, source, padding, config)
     simple = greedy(model, source, padding, limits, forbid_unknown=forbid_unknown)
@@ -76,7 +78,7 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
 
 def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
     """What greedy decoding finds is among what the search has seen."""
-    config = beam(size=1)
+    config = beam(width=1)
     found = beam_search(model, source, padding, config)
     simple = greedy(model, source, padding, length_limits(padding, config))
 
@@ -87,7 +89,7 @@ def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 def test_every_score_is_the_models_own(model, penalty):
     """Reported numbers are those that the model gives the reported tokens."""
-    config = beam(size=4, best=4, length_penalty=penalty)
+    config = beam(width=4, best=4, length_penalty=penalty)
     for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
         for tokens, score, log_prob, token_log_probs in hypotheses:
             [expected] = teacher_forced(model, row, [tokens])
@@ -98,7 +100,7 @@ def test_every_score_is_the_models_own(model, penalty):
 
 
 def test_hypotheses_are_sorted_and_unique(model):
-    for hypotheses in beam_search(model, source, padding, beam(size=5, best=5)):
+    for hypotheses in beam_search(model, source, padding, beam(width=5, best=5)):
         scores = [hypothesis.score for hypothesis in hypotheses]
 
         assert sorted(scores, reverse=True) == scores
@@ -107,9 +109,9 @@ def test_hypotheses_are_sorted_and_unique(model):
 
 def test_fewer_hypotheses_are_the_first_of_more(model):
     """Stopping when the best is sure loses nothing of it."""
-    many = beam_search(model, source, padding, beam(size=4, best=4))
+    many = beam_search(model, source, padding, beam(width=4, best=4))
     for best in (1, 2, 3):
-        few = beam_search(model, source, padding, beam(size=4, best=best))
+        few = beam_search(model, source, padding, beam(width=4, best=best))
 
         assert [[h.tokens for h in line[:best]] for line in many] == [
             [h.tokens for h in line] for line in few
@@ -118,7 +120,7 @@ def test_fewer_hypotheses_are_the_first_of_more(model):
 
 def test_neighbours_do_not_matter(model):
     """A sentence translates alike alone and in a batch, though its neighbours leave."""
-    config = BeamConfig(size=3, best=3, max_length_factor=2, max_length_offset=1)
+    config = BeamConfig(width=3, best=3, max_length_factor=2, max_length_offset=1)
     together = beam_search(model, source, padding, config)
     for row in range(len(source)):
         [alone] = beam_search(model, source[row : row + 1], padding[row : row + 1], config)
@@ -128,7 +130,7 @@ def test_neighbours_do_not_matter(model):
 
 
 def test_longer_padding_changes_nothing(model):
-    config = BeamConfig(size=3, best=3, max_length_factor=2, max_length_offset=1)
+    config = BeamConfig(width=3, best=3, max_length_factor=2, max_length_offset=1)
     wider = F.pad(source, (0, 3), value=PAD)
     plain = beam_search(model, source, padding, config)
     padded = beam_search(model, wider, wider == PAD, config)
@@ -142,7 +144,7 @@ def test_longer_padding_changes_nothing(model):
 def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
     """Each sentence at its own: twice its source and one, which counts the end."""
     endless = Toy(end=-50.0)
-    config = BeamConfig(size=3, max_length_factor=2, max_length_offset=1, stopping=stopping)
+    config = BeamConfig(width=3, max_length_factor=2, max_length_offset=1, stopping=stopping)
     found = beam_search(endless, source, padding, config)
 
     assert [len(best.tokens) for [best] in found] == [10, 6, 4]
@@ -152,7 +154,7 @@ def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
 
 
 def test_no_hypothesis_exceeds_the_greatest_length():
-    config = BeamConfig(size=2, max_length=4)
+    config = BeamConfig(width=2, max_length=4)
 
     assert [
         len(best.tokens) for [best] in beam_search(Toy(end=-50.0), source, padding, config)
@@ -242,7 +244,7 @@ def test_the_source_is_encoded_once_and_shared_by_its_hypotheses(monkeypatch):
             rows.append((len(tokens), len(memory.digest))) or decode(tokens, memory, state)
         ),
     )
-    beam_search(model, source, padding, BeamConfig(size=4, max_length_offset=1))
+    beam_search(model, source, padding, BeamConfig(width=4, max_length_offset=1))
 
     assert rows[:2] == ["encode", (12, 3)]
     assert rows.count("encode") == 1
@@ -256,5 +258,5 @@ def test_a_model_of_nans_is_refused():
 
 
 def test_more_hypotheses_than_beams_are_refused():
-    with pytest.raises(ValueError, match=r"best \(3\) may not exceed size \(2\)"):
-        BeamConfig(size=2, best=3)
+    with pytest.raises(ValueError, match=r"best \(3\) may not exceed width \(2\)"):
+        BeamConfig(width=2, best=3)

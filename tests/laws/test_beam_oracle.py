@@ -52,7 +52,7 @@ def assert_textbook(model, config, limits, **options):
     found = beam_search(model, source, padding, config)
     for row, limit in enumerate(limits):
         expected = textbook(
-            teacher(model, row), config.size, limit, config.length_penalty, **options
+            teacher(model, row), config.width, limit, config.length_penalty, **options
         )[: config.best]
 
         assert [words for words, _ in expected] == [h.tokens for h in found[row]]
@@ -63,7 +63,7 @@ def assert_textbook(model, config, limits, **options):
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 def test_beam_search_is_the_textbook_one(model, size, penalty):
     config = BeamConfig(
-        size=size, best=size, length_penalty=penalty, max_length_factor=0, max_length_offset=6
+        width=size, best=size, length_penalty=penalty, max_length_factor=0, max_length_offset=6
     )
 
     assert_textbook(model, config, [6, 6, 6])
@@ -82,7 +82,7 @@ def test_beam_search_is_the_textbook_one(model, size, penalty):
 def test_every_setting_is_the_textbooks(seed, size, penalty, end, fast, unknown, data):
     """Sentences have limits of their own, leave the batch at different steps, end early or late."""
     config = BeamConfig(
-        size=size,
+        width=size,
         best=data.draw(st.integers(1, size)),
         length_penalty=penalty,
         max_length_factor=1.5,

@@ -38,7 +38,7 @@ def test_a_preset_learns_digits(name, task):
         if loss.item() < 0.0005:
             break
     unseen = batch(50)
-    found = beam_search(model.eval(), unseen.source, unseen.source_padding, BeamConfig(size=3))
+    found = beam_search(model.eval(), unseen.source, unseen.source_padding, BeamConfig(width=3))
 
     expected = [tuple(row[:LENGTH]) for row in unseen.target_output.tolist()]
     assert expected == [best.tokens for best, *_ in found]

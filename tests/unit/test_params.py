@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from nmt_core.config import _configs
 from nmt_core.errors import ConfigError
 from stages.params import SECTIONS, TrainParams, build_all, check_all, load
 
@@ -59,7 +60,7 @@ def test_the_projects_own_parameters_are_right():
             "train.model: width 256 does not split over 3 heads (remainder 1); choose heads that "
             "divide width, or set head_width",
         ),
-        ("evaluate__beam__best", 9, "evaluate.beam: best (9) may not exceed size (5)"),
+        ("evaluate__beam__best", 9, "evaluate.beam: best (9) may not exceed width (5)"),
         (
             "download__languages__target",
             "fr",
@@ -82,6 +83,22 @@ def test_all_wrong_parameters_are_told_at_once():
         "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
         "params.yaml: export.canaries must be integer, got 'x' (str)",
     ]
+
+
+def settings_of(kind):
+    for name, field in kind.model_fields.items():
+        yield name
+        for inner in _configs(field.annotation):
+            yield from settings_of(inner)
+
+
+def test_no_setting_has_a_name_that_dvc_overlooks():
+    """Its run cache takes ``size`` and ``nfiles`` for facts about files (its issue 10296): were a
+    setting so called, another value of it would bring back the results of the first."""
+    names = {name for kind in SECTIONS.values() for name in settings_of(kind)}
+
+    assert len(names) > 100
+    assert not names & {"size", "nfiles"}
 
 
 JOINT = "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"

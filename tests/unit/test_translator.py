@@ -130,24 +130,24 @@ def test_the_best_come_first_with_their_probabilities():
 
 
 def test_a_wider_beam_than_configured_may_be_asked_for():
-    configured = toy_translator(beam=BeamConfig(size=5)).translate(["one two"])
+    configured = toy_translator(beam=BeamConfig(width=5)).translate(["one two"])
 
-    assert configured == toy_translator(beam=BeamConfig(size=1)).translate(["one two"], beam=5)
+    assert configured == toy_translator(beam=BeamConfig(width=1)).translate(["one two"], beam=5)
 
 
 def test_a_narrow_beam_returns_what_it_has():
-    translator = toy_translator(beam=BeamConfig(size=5, best=5))
+    translator = toy_translator(beam=BeamConfig(width=5, best=5))
 
     assert [len(translator.search(["one"], beam=beam)[0]) for beam in (None, 2)] == [5, 2]
 
 
 def test_more_translations_than_beams_are_refused():
-    with pytest.raises(ConfigError, match=r"beam: best \(3\) may not exceed size \(2\)"):
+    with pytest.raises(ConfigError, match=r"beam: best \(3\) may not exceed width \(2\)"):
         TINY.search(["Hund"], beam=2, best=3)
 
 
 def test_the_unknown_token_is_shown_where_it_may_be_written():
-    translator = toy_translator(beam=BeamConfig(size=9, best=9, forbid_unknown=False))
+    translator = toy_translator(beam=BeamConfig(width=9, best=9, forbid_unknown=False))
     found = [best for [*every] in translator.search(["one"] * 2) for best in every]
 
     assert any("<unk>" in best.text.split() for best in found)

@@ -31,7 +31,7 @@ def tiny_translator(seed=0, **settings):
     tokenizer = subwords()
     vocabulary = tokenizer.vocabulary
     model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))
-    search = BeamConfig(size=3, max_length_factor=0, max_length_offset=12)
+    search = BeamConfig(width=3, max_length_factor=0, max_length_offset=12)
     return Translator(
         model=model,
         source_tokenizer=tokenizer,
