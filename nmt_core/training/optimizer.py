@@ -42,7 +42,9 @@ def build_optimizer(model: nn.Module, config: AdamW | NesterovSgd) -> torch.opti
     """Return an optimizer over the weights that learn; its rate is set at every step."""
     learning = [weight for weight in model.parameters() if weight.requires_grad]
     if isinstance(config, NesterovSgd):
-        return torch.optim.SGD(learning, lr=0.0, momentum=config.momentum, nesterov=True)
+        return torch.optim.SGD(
+            learning, lr=0.0, momentum=config.momentum, nesterov=True, fused=True
+        )
     matrices = [weight for weight in learning if weight.dim() > 1]
     vectors = [weight for weight in learning if weight.dim() <= 1]
     return torch.optim.AdamW(

@@ -168,9 +168,10 @@ class Trainer:
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
-        decays = self.config.average > 0
-        weights = self.model.parameters()
-        self._average = [weight.detach().clone() for weight in weights] if decays else []
+        # frozen weights are their own average
+        self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
+        averages = self._learning if self.config.average > 0 else []
+        self._average = [weight.detach().clone() for weight in averages]
 
     def fit(self) -> Progress:
         """Train until done; return where it ended, the best weights in the model.
@@ -228,7 +229,7 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         if self._average:
-            learnt = [weight.detach() for weight in self.model.parameters()]
+            learnt = [weight.detach() for weight in self._learning]
             # early averages forget faster, or they would remember the random start
             decay = min(self.config.average, (1 + step) / (10 + step))
             torch._foreach_lerp_(self._average, learnt, 1 - decay)
@@ -338,17 +339,17 @@ class Trainer:
     @contextmanager
     def _averaged(self) -> Iterator[None]:
         """Put the averaged weights into the model, in evaluation mode, for a while."""
-        own = list(self.model.parameters())
-        kept = [weight.detach().clone() for weight in own] if self._average else []
+        averaged = self._learning[: len(self._average)]
+        kept = [weight.detach().clone() for weight in averaged]
         with torch.no_grad():
-            for weight, average in zip(own, self._average, strict=False):
+            for weight, average in zip(averaged, self._average, strict=True):
                 weight.copy_(average)
         self.model.eval()
         try:
             yield
         finally:
             with torch.no_grad():
-                for weight, value in zip(own, kept, strict=False):
+                for weight, value in zip(averaged, kept, strict=True):
                     weight.copy_(value)
             self.model.train()
 
