@@ -45,7 +45,17 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, resamples: int
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str], *, resamples: int = 0) -> Score:
     """Return chrF2 (Popovic 2015); arguments and errors as for :func:`bleu`."""
-    return _score(CHRF(), "chrF2", hypotheses, references, resamples)
+    return _score(_Chrf(), "chrF2", hypotheses, references, resamples)
+
+
+class _Chrf(CHRF):
+    """Gives plain floats alone: a zero is one, but what a resample scores is NumPy's.
+
+    sacreBLEU cannot average the two, and hypotheses bad enough have both.
+    """
+
+    def _compute_f_score(self, statistics: list[int]) -> float:
+        return float(super()._compute_f_score(statistics))
 
 
 def _score(

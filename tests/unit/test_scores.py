@@ -88,6 +88,15 @@ def test_without_resamples_the_interval_has_no_width(measure):
     assert score.low == score.value == score.high
 
 
+@pytest.mark.parametrize("measure", [bleu, chrf])
+def test_translations_that_are_hardly_any_have_an_interval(measure):
+    """Some resamples hold nothing that can be scored, others do."""
+    hypotheses = [REFERENCES[0], *[""] * 3]
+    score = measure(hypotheses, REFERENCES[:4], resamples=50)
+
+    assert score.low < score.value < score.high
+
+
 def test_the_signature_says_how():
     signature = bleu(HYPOTHESES, REFERENCES).signature
 

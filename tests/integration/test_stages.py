@@ -1,0 +1,420 @@
+"""From text to an exported model, stage by stage, in miniature, for both kinds of tokens."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from matplotlib import image
+from safetensors.torch import load_file
+
+from nmt_core import config, files
+from nmt_core.bundle import load_translator as load_exported
+from nmt_core.bundle import verify
+from nmt_core.errors import ConfigError, CorpusError, TokenizerError
+from nmt_core.evaluation.scores import bleu
+from nmt_core.grammar.generate import GrammarConfig, generate
+from nmt_core.text import Subwords
+from nmt_core.tracking import NullTracker
+from nmt_core.vocabulary import SPECIALS, Vocabulary
+from stages import (
+    configure,
+    embeddings,
+    evaluate,
+    export,
+    paths,
+    shard,
+    tokenize,
+    train,
+    vocabulary,
+)
+from stages.card import model_card
+from stages.params import build_all
+from stages.trained import Inputs, load_translator
+
+PROJECT = Path(__file__).parents[2]
+TRAIN_LINES, TEST_LINES = 60, 12
+STEPS, VALIDATE_EVERY = 12, 4
+TINY = [
+    "train.compute.precision=float32",
+    "train.compute.threads=1",
+    "train.model.encoder_layers=1",
+    "train.model.decoder_layers=1",
+    "train.model.feed_forward_width=24",
+    f"train.training.max_steps={STEPS}",
+    f"train.training.validate_every={VALIDATE_EVERY}",
+    "train.training.log_every=2",
+    "evaluate.resamples=20",
+    "evaluate.pictures=2",
+    "export.canaries=4",
+    # as training validates
+    "evaluate.beam.width=1",
+    "evaluate.beam.stopping=fast",
+    "evaluate.beam.max_length_factor=2.0",
+]
+KINDS = {
+    "subwords": ["tokenize.subwords.pieces=400", "train.model.width=16", "train.model.heads=2"],
+    "words": [
+        "model=transformer_article_lite",
+        "embeddings.vectors.dimensions=20",
+        "embeddings.vectors.epochs=1",
+        "embeddings.vectors.min_count=2",
+        "embeddings.vectors.buckets=100",
+        "train.model.width=20",
+        "train.model.head_width=5",
+    ],
+}
+
+
+@dataclass
+class Project:
+    """Folders as the stages leave them, and what the stages measured."""
+
+    folder: Path
+    settings: dict
+    metrics: dict
+
+    def __getattr__(self, name):
+        return self.folder / name
+
+
+def lines(path):
+    return list(files.read_lines(path))
+
+
+def write_corpus(folder):
+    """A few lines of the demo; validation and test stand for each other's kind."""
+    written = generate(
+        GrammarConfig(train_pairs=400, validation_pairs=TEST_LINES, test_pairs=TEST_LINES)
+    )
+    for split, pairs in written.items():
+        for side in paths.SIDES:
+            kept = [getattr(pair, side) for pair in pairs[:TRAIN_LINES]]
+            files.write_lines(folder / f"{split}.{side}", kept)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def project(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    arguments = [*KINDS[request.param], *TINY]
+    groups = [given for given in arguments if given.startswith("model=")] or ["data=demo"]
+    values = configure.changed(
+        configure.composed(groups, conf=PROJECT / "conf"),
+        [given for given in arguments if given not in groups],
+    )
+    settings = build_all(values, source="test")
+    project = Project(folder, settings, {})
+    threads = torch.get_num_threads()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    write_corpus(project.corpus)
+    project.vectors.mkdir()
+    measured = project.metrics
+    measured["tokenize"] = tokenize.run(
+        settings["tokenize"],
+        languages=("de", "en"),
+        corpus=project.corpus,
+        tokenizer=project.tokenizer,
+        tokenized=project.tokenized,
+    )
+    measured["vocabulary"] = vocabulary.run(
+        settings["vocabulary"],
+        tokenizer=project.tokenizer,
+        tokenized=project.tokenized,
+        vectors=project.vectors,
+        vocabulary=project.vocabulary,
+    )
+    measured["embeddings"] = embeddings.run(
+        settings["embeddings"],
+        vocabulary=project.vocabulary,
+        tokenized=project.tokenized,
+        vectors=project.vectors,
+        embeddings=project.embeddings,
+    )
+    measured["shard"] = shard.run(
+        settings["shard"],
+        tokenized=project.tokenized,
+        vocabulary=project.vocabulary,
+        shards=project.shards,
+    )
+    model, progress = train_on(project)
+    train.write_model(project.trained, model, settings["train"], progress, "f" * 16)
+    measured["train"] = train.summary(progress)
+    measured["evaluate"] = evaluate.run(
+        settings["evaluate"], inputs(project), reports=project.reports
+    )
+    record = files.read_json(project.trained / "training.json")
+    card = model_card(settings["download"], record, measured, commit="c" * 40)
+    measured["export"] = export.run(
+        settings["export"], settings["evaluate"], inputs(project), card=card, export=project.export
+    )
+    yield project
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(deterministic)
+
+
+def train_on(project, *, checkpoints="checkpoints"):
+    return train.run(
+        project.settings["train"],
+        train.Inputs(
+            shards=project.shards,
+            corpus=project.corpus,
+            tokenizer=project.tokenizer,
+            vocabulary=project.vocabulary,
+            embeddings=project.embeddings,
+        ),
+        checkpoints=project.folder / checkpoints,
+        tracker=NullTracker(),
+    )
+
+
+def inputs(project, corpus="corpus"):
+    return Inputs(
+        trained=project.trained,
+        corpus=project.folder / corpus,
+        tokenizer=project.tokenizer,
+        vocabulary=project.vocabulary,
+    )
+
+
+def translations(project):
+    _, *rows = lines(project.reports / "translations.tsv")
+    return [row.split("\t") for row in rows]
+
+
+def is_words(project):
+    return project.settings["tokenize"].kind == "spacy"
+
+
+def test_every_line_is_tokenized(project):
+    for split in paths.SPLITS:
+        for side in paths.SIDES:
+            text, tokens = (
+                lines(folder / f"{split}.{side}") for folder in (project.corpus, project.tokenized)
+            )
+
+            assert len(text) == len(tokens)
+            assert (
+                sum(len(line.split()) for line in tokens)
+                == (project.metrics["tokenize"][f"{split}_{side}_tokens"])
+            )
+
+
+def test_vocabularies_are_of_the_tokenizers_kind(project):
+    source, target = (Vocabulary.load(project.vocabulary / f"{side}.txt") for side in paths.SIDES)
+    seen = {token for line in lines(project.tokenized / "train.source") for token in line.split()}
+
+    assert seen <= set(source.tokens)
+    assert project.metrics["vocabulary"]["source_unknown_rate"] == 0
+    if is_words(project):
+        assert len(source) == len(seen) + len(SPECIALS)
+        assert source.tokens != target.tokens
+    else:
+        assert len(source) == 400
+        assert (
+            source.tokens
+            == target.tokens
+            == Subwords.load(project.tokenizer / "source").vocabulary.tokens
+        )
+
+
+def test_shards_hold_every_pair(project):
+    metrics = project.metrics["shard"]
+
+    assert (metrics["train_pairs"], metrics["validation_pairs"]) == (TRAIN_LINES, TEST_LINES)
+    assert metrics["train_source_tokens"] == project.metrics["tokenize"]["train_source_tokens"]
+    assert metrics["too_long"] == metrics["empty"] == 0
+
+
+def test_the_model_begins_at_the_vectors(project):
+    """And keeps them, where they are frozen."""
+    weights = load_file(project.trained / "model.safetensors")
+    made = sorted(path.stem for path in project.embeddings.glob("*.safetensors"))
+
+    assert made == (["source", "target"] if is_words(project) else [])
+    for side in made:
+        vectors = load_file(project.embeddings / f"{side}.safetensors")["weight"]
+        assert torch.equal(vectors, weights[f"{side}_embedding.table.weight"])
+
+
+def test_training_is_recorded(project):
+    record = files.read_json(project.trained / "training.json")
+
+    assert record["steps"] == STEPS
+    assert [point["step"] for point in record["history"]] == [4, 8, 12]
+    assert record["fingerprint"] == "f" * 16
+    assert record["params"] == project.settings["train"].model_dump(mode="json")
+    assert record["best_step"] == project.metrics["train"]["best_step"]
+    assert math.exp(project.metrics["train"]["validation_loss"]) == pytest.approx(
+        project.metrics["train"]["validation_perplexity"]
+    )
+    for point in record["history"]:
+        assert 0 < point["validation_loss"] < 20
+        assert 0 <= point["validation_bleu"] <= 100
+
+
+def test_the_learning_curve_is_a_line_per_validation(project):
+    _, progress = train_on(project)  # finished: reads its checkpoint
+    heading, *rows = train.learning_curve(progress.history).splitlines()
+
+    assert heading.startswith("step,epoch,target_tokens,learning_rate,train_loss")
+    assert [row.split(",")[0] for row in rows] == ["4", "8", "12"]
+
+
+def test_training_twice_gives_the_same_bytes(project, tmp_path):
+    model, progress = train_on(project, checkpoints="again")
+    train.write_model(tmp_path / "trained", model, project.settings["train"], progress, "f" * 16)
+
+    for name in ("model.safetensors", "model.json", "training.json"):
+        assert (project.trained / name).read_bytes() == (tmp_path / "trained" / name).read_bytes()
+
+
+def test_validation_scores_as_evaluation_does(project, tmp_path):
+    """The same BLEU and the same loss of the same model on the same lines, by other ways."""
+    for side in paths.SIDES:
+        text = (project.corpus / f"validation.{side}").read_bytes()
+        (tmp_path / f"test.{side}").write_bytes(text)
+    best = project.metrics["train"]
+    found = evaluate.run(
+        project.settings["evaluate"], inputs(project, tmp_path), reports=tmp_path / "reports"
+    )
+
+    assert best["validation_bleu"] == pytest.approx(found["bleu"], abs=1e-9)
+    assert best["validation_loss"] == pytest.approx(found["cross_entropy"], rel=1e-5)
+
+
+def test_scores_can_be_computed_again(project):
+    """From the report alone, against the references as they came."""
+    rows = translations(project)
+    metrics = project.metrics["evaluate"]
+
+    assert [row[1] for row in rows] == lines(project.corpus / "test.source")
+    assert [row[2] for row in rows] == lines(project.corpus / "test.target")
+    again = bleu([row[3] for row in rows], [row[2] for row in rows], resamples=20)
+    assert metrics["bleu"] == again.value
+    assert metrics["bleu_signature"] == again.signature
+    assert metrics["sentences"] == len(rows) == TEST_LINES
+
+
+def test_no_stage_touches_the_corpus(project, tmp_path):
+    write_corpus(tmp_path)
+
+    assert {path.name: path.read_bytes() for path in project.corpus.iterdir()} == {
+        path.name: path.read_bytes() for path in tmp_path.iterdir()
+    }
+
+
+def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
+    again = evaluate.run(project.settings["evaluate"], inputs(project), reports=tmp_path)
+
+    assert project.metrics["evaluate"] == again
+    for path in (path for path in project.reports.rglob("*") if path.is_file()):
+        assert path.read_bytes() == (tmp_path / path.relative_to(project.reports)).read_bytes()
+
+
+def test_examples_and_pictures_are_for_people(project):
+    examples = files.read_json(project.reports / "examples.json")
+    by_source = {row[1]: row for row in translations(project)}
+
+    assert len(examples) == project.settings["evaluate"].examples
+    for example in examples:
+        _, _, reference, hypothesis = by_source[example["source"]]
+        assert (reference, hypothesis) == (example["reference"], example["hypothesis"])
+    for picture in (project.reports / "attention").iterdir():
+        assert image.imread(picture).size
+
+
+def test_the_export_translates_as_evaluation_did(project):
+    """Alone, from raw text; and it is sealed."""
+    verify(project.export)
+    exported = load_exported(project.export, device="cpu")
+    sources = lines(project.corpus / "test.source")
+
+    assert [row[3] for row in translations(project)] == exported.translate(sources)
+    assert project.metrics["export"]["canaries"] == 4
+
+
+def test_the_card_says_how_good_and_of_what(project):
+    card = (project.export / "README.md").read_text(encoding="utf-8")
+    metrics = project.metrics["evaluate"]
+
+    assert "# de to en" in card
+    assert f"`{metrics['bleu_signature']}`" in card
+    assert f"`{metrics['chrf_signature']}`" in card
+    assert (
+        f"| pairs | {TRAIN_LINES} to train, {TEST_LINES} to validate, {TEST_LINES} to test |"
+        in card
+    )
+    assert f"of {TEST_LINES} sentences" in card
+    assert "c" * 40 in card
+    assert "f" * 16 in card
+
+
+def test_the_trained_model_is_loaded_as_it_was_saved(project):
+    translator = load_translator(project.settings["evaluate"], inputs(project))
+    weights = load_file(project.trained / "model.safetensors")
+
+    for name, weight in translator.model.state_dict().items():
+        if name in weights:
+            assert torch.equal(weight, weights[name])
+
+
+def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):
+    for split in ("train", "validation"):
+        files.write_lines(tmp_path / f"{split}.source", ["a b", "", "a b c", "a"])
+        files.write_lines(tmp_path / f"{split}.target", ["a", "a", "a", "a b c"])
+    words = Vocabulary([*SPECIALS, "a", "b"])
+    for side in paths.SIDES:
+        words.save(tmp_path / "vocabulary" / f"{side}.txt")
+    settings = config.build(shard.ShardParams, {"max_tokens": 2}, at="shard")
+    found = shard.run(
+        settings,
+        tokenized=tmp_path,
+        vocabulary=tmp_path / "vocabulary",
+        shards=tmp_path / "shards",
+    )
+
+    assert (found["train_pairs"], found["empty"], found["too_long"]) == (1, 1, 2)
+    assert found["validation_pairs"] == 4
+
+
+def test_nothing_left_to_train_on_is_told(tmp_path):
+    for split in ("train", "validation"):
+        for side in paths.SIDES:
+            files.write_lines(tmp_path / f"{split}.{side}", ["a b c"])
+            Vocabulary([*SPECIALS, "a"]).save(tmp_path / "vocabulary" / f"{side}.txt")
+    settings = config.build(shard.ShardParams, {"max_tokens": 2}, at="shard")
+
+    with pytest.raises(CorpusError, match=r"no train pair is left .*raise shard\.max_tokens"):
+        shard.run(
+            settings,
+            tokenized=tmp_path,
+            vocabulary=tmp_path / "vocabulary",
+            shards=tmp_path / "shards",
+        )
+    assert not (tmp_path / "shards").exists()
+
+
+def test_too_little_text_for_the_pieces_is_told(tmp_path):
+    for side in paths.SIDES:
+        files.write_lines(tmp_path / f"train.{side}", ["Eine Eule."])
+    settings = config.build(tokenize.TokenizeParams, {"subwords": {"pieces": 5000}}, at="tokenize")
+
+    with pytest.raises(TokenizerError, match=r"5000 pieces.*lower tokenize\.subwords\.pieces"):
+        tokenize.run(
+            settings,
+            languages=("de", "en"),
+            corpus=tmp_path,
+            tokenizer=tmp_path / "tokenizer",
+            tokenized=tmp_path / "tokenized",
+        )
+    assert not (tmp_path / "tokenizer").exists()
+
+
+def test_the_vectors_words_in_their_order_make_a_vocabulary(tmp_path):
+    files.write_lines(tmp_path / "source.vec", ["3 2", "eule 1 2", "fuchs 3 4", "igel 5 6"])
+    ranks = vocabulary.rank_in_vectors(tmp_path / "source.vec")
+
+    assert Vocabulary.most_frequent(ranks, max_size=2).tokens == (*SPECIALS, "eule", "fuchs")
+    with pytest.raises(ConfigError, match=r"target\.vec does not exist"):
+        vocabulary.rank_in_vectors(tmp_path / "target.vec")
