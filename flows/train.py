@@ -18,6 +18,7 @@ import typer
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
 
 from flows import dvc
 from nmt_core import files
