@@ -1,0 +1,129 @@
+"""The model card and the summary, from numbers of a run that never was."""
+
+from pathlib import Path
+
+import pytest
+
+from nmt_core import config, files
+from nmt_core.errors import NmtError
+from stages import summary
+from stages.card import model_card
+from stages.params import DownloadParams
+
+PROJECT = Path(__file__).parents[2]
+SCORES = {
+    "bleu": 31.26,
+    "bleu_low": 29.9,
+    "bleu_high": 32.5,
+    "bleu_signature": "BLEU|nrefs:1|tok:13a",
+    "bleu_details": "BLEU = 31.26",
+    "chrf": 55.5,
+    "chrf_low": 54.0,
+    "chrf_high": 57.0,
+    "chrf_signature": "chrF2|nrefs:1|nc:6",
+    "chrf_details": "chrF2 = 55.50",
+    "sentences": 1000,
+    "cross_entropy": 1.5,
+    "perplexity": 4.48,
+    "length_ratio": 0.987,
+    "source_unknown_rate": 0.0125,
+    "reference_unknown_rate": 0.0,
+    "failures": {"empty": 0, "copied": 2, "looping": 0, "too_long": 11},
+}
+RECORD = {
+    "fingerprint": "0123456789abcdef",
+    "steps": 12000,
+    "best_step": 9000,
+    "epochs": 7,
+    "target_tokens": 3_456_789,
+    "parameters": 5_544_332,
+    "params": {"model": {"architecture": "transformer"}},
+}
+SHARDS = {"train_pairs": 20_000, "validation_pairs": 500}
+DOWNLOAD = {
+    "languages": {"source": "de", "target": "en"},
+    "corpus": {"kind": "demo", "grammar": {}},
+}
+EXAMPLES = [
+    {"source": "Die [b]Eule[/b] liest's.", "hypothesis": "[red]Owl[/]", "reference": "The owl."},
+    {"source": "Der Fuchs liest auch und lange.", "hypothesis": "", "reference": "The fox too."},
+]
+
+
+def card():
+    download = config.build(DownloadParams, DOWNLOAD, at="download")
+    return model_card(download, RECORD, {"evaluate": SCORES, "shard": SHARDS}, commit="c0ffee")
+
+
+def test_a_card_says_how_good_of_what_and_how_to_use_it():
+    text = card()
+
+    for line in (
+        "# de to en",
+        "A transformer of 5,544,332 weights that translates de to en.",
+        "| corpus | demo |",
+        "| pairs | 20,000 to train, 500 to validate, 1,000 to test |",
+        "| training | 12,000 updates, 7 epochs, 3,456,789 target tokens; best at 9,000 |",
+        "| BLEU | 31.3 (95 % confidence: 29.9 to 32.5) |",
+        "| | `BLEU|nrefs:1|tok:13a` |",
+        "| chrF | 55.5 (95 % confidence: 54.0 to 57.0) |",
+        "| | `chrF2|nrefs:1|nc:6` |",
+        "| perplexity | 4.48 per target token |",
+        "| failures | 0 empty, 2 copied, 0 looping, 11 too long, of 1,000 sentences |",
+        "| commit | c0ffee |",
+        "| fingerprint | 0123456789abcdef |",
+    ):
+        assert line in text.splitlines()
+    assert "{" not in text
+
+
+def test_a_card_depends_on_nothing_else():
+    assert card() == card()
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    files.write_text(Path("params.yaml"), (PROJECT / "params.yaml").read_text(encoding="utf-8"))
+    files.write_json(Path("metrics/evaluate.json"), SCORES)
+    files.write_json(Path("metrics/train.json"), RECORD)
+    files.write_json(Path("reports/examples.json"), EXAMPLES)
+    files.write_text(Path("models/export/weights"), "x" * 3_000_000)
+    return tmp_path
+
+
+def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
+    summary.main()
+    shown = " ".join(capsys.readouterr().out.split())
+
+    for words in (
+        "de → en demo",
+        "BLEU 31.3 29.9 – 32.5 BLEU|nrefs:1|tok:13a",
+        "chrF 55.5 54.0 – 57.0 chrF2|nrefs:1|nc:6",
+        "1,000 test sentences, perplexity 4.48, length ratio 0.987",
+        "unknown source words 1.25%",
+        "2 copied, 11 too long",
+        "models/export (3 MB, sealed)",
+        "make mlflow",
+        "make repro DATA=files",
+        "Die [b]Eule[/b] liest's.",
+        "[red]Owl[/]",
+    ):
+        assert words in shown
+    assert "0 empty" not in shown
+    assert "--interactive" in shown
+
+
+def test_a_summary_without_a_run_says_what_to_type(project):
+    (project / "metrics/evaluate.json").unlink()
+
+    with pytest.raises(NmtError, match=r"metrics/evaluate\.json is not there yet; run: make repro"):
+        summary.main()
+
+
+def test_a_summary_without_examples_is_shown(project, capsys):
+    files.write_json(Path("reports/examples.json"), [])
+    summary.main()
+
+    assert "31.3" in capsys.readouterr().out
