@@ -20,6 +20,7 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.pictures import draw_attention
 from nmt_core.evaluation.scores import bleu, chrf
 from nmt_core.text.normalize import normalize
+from nmt_core.training.loss import mean_cross_entropy
 from nmt_core.vocabulary import BOS, EOS, PAD
 from stages import paths
 from stages.entry import run_stage
@@ -87,7 +88,7 @@ def measures(
         collate([(pairs[n][0], pairs[n][1]) for n in numbers]).to(device)
         for numbers in batches_in_order(lengths, max_tokens=2048)
     )
-    loss = quality.mean_cross_entropy(translator.model, batches)
+    loss = mean_cross_entropy(translator.model, batches)
     return {
         "sentences": len(sources),
         "cross_entropy": loss,

@@ -26,7 +26,6 @@ class TokenBatching(Config):
 
     kind: Literal["tokens"] = "tokens"
     """The tag of this choice."""
-    """The tag of this choice."""
     max_tokens: int = Field(1024, ge=1)
     """Padded tokens per batch on the longer side: rows times the longest sentence with its end."""
     pool_batches: int = Field(200, ge=1)
@@ -37,7 +36,6 @@ class BucketBatching(Config):
     """Batches of equally many sentences, bucketed by source length: the article's way."""
 
     kind: Literal["buckets"] = "buckets"
-    """The tag of this choice."""
     """The tag of this choice."""
     batch_size: int = Field(8, ge=1)
     """Sentence pairs per batch."""

@@ -1,14 +1,8 @@
 """What else there is to know of a test set's translations: failures, lengths, unknown words."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import torch
 
 from nmt_core.config import Config
-from nmt_core.data.batch import Batch
-from nmt_core.models import Seq2Seq
-from nmt_core.training.loss import batch_loss
 from nmt_core.vocabulary import Vocabulary
 
 LOOP_TOKENS = 4
@@ -75,14 +69,3 @@ def unknown_rate(lines: Iterable[Sequence[str]], vocabulary: Vocabulary) -> floa
         unknown += sum(token not in vocabulary for token in tokens)
         total += len(tokens)
     return unknown / max(1, total)
-
-
-@torch.inference_mode()
-def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> float:
-    """Return the cross entropy per target token, ends of sentences included, in nats."""
-    total, tokens = 0.0, 0
-    for batch in batches:
-        _, plain = batch_loss(model, batch, label_smoothing=0.0, per="token")
-        total += plain.item()
-        tokens += batch.target_tokens
-    return total / max(1, tokens)

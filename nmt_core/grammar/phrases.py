@@ -68,12 +68,10 @@ class Determiner:
 DEFINITE = Determiner("", german.DEFINITE, german.WEAK, "the", "the", definite=True)
 INDEFINITE = Determiner("ein", german.LIKE_EIN, german.MIXED, "a", "")
 BARE = Determiner("", None, german.STRONG, "", "")
-NO = Determiner("kein", german.LIKE_EIN, german.MIXED, "no", "no")
 NOT_A = Determiner("kein", german.LIKE_EIN, german.MIXED, "a", "any")
 """The kein of an object, whose negation English says at the verb: has not submitted a report."""
 THIS = Determiner("dies", german.LIKE_DIESER, german.WEAK, "this", "these", definite=True)
 OUR = Determiner("unser", german.LIKE_EIN, german.MIXED, "our", "our", definite=True)
-EVERY = Determiner("jed", german.LIKE_DIESER, german.WEAK, "every", "")
 WHICH = Determiner("welch", german.LIKE_DIESER, german.WEAK, "which", "which", definite=True)
 ALL = Determiner("all", german.LIKE_DIESER, german.WEAK, "all", "all", definite=True)
 MANY = Determiner("viel", german.LIKE_DIESER, german.STRONG, "", "many")
@@ -253,7 +251,6 @@ SPEAKER = _pronoun("ich mich mir", "I", "me", Agreement.FIRST)
 WE = _pronoun("wir uns uns", "we", "us", Agreement.PLURAL)
 YOU = _pronoun("Sie Sie Ihnen", "you", "you", Agreement.PLURAL)
 WHO = _pronoun("wer wen wem", "who", "whom", Agreement.THIRD)
-WAS = _pronoun("was was", "what", "what", Agreement.THIRD)
 
 
 def anaphor(antecedent: NounPhrase | Name) -> Pronoun:

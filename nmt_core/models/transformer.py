@@ -40,7 +40,6 @@ class TransformerConfig(Config):
 
     architecture: Literal["transformer"] = "transformer"
     """Which architecture this is."""
-    """The tag of this choice."""
     width: int = Field(256, ge=1)
     """Features per position, D; pretrained vectors must have this many dimensions."""
     heads: int = Field(4, ge=1)

@@ -3,10 +3,10 @@
 Dimension letters: N positions that are no padding, V target vocabulary, B sentences.
 """
 
+from collections.abc import Iterable
 from typing import Any, Literal, cast
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -39,6 +39,17 @@ def batch_loss(
     target = batch.target_output.flatten().index_select(0, rows)
     losses, plain = smoothed_cross_entropy(logits, target, label_smoothing)
     return (losses * token_weights(real, per)).sum(), plain.sum()
+
+
+@torch.inference_mode()
+def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> float:
+    """Return the plain cross entropy per target token, ends of sentences included, in nats."""
+    total, tokens = 0.0, 0
+    for batch in batches:
+        _, plain = batch_loss(model, batch, label_smoothing=0.0, per="token")
+        total += plain.item()
+        tokens += batch.target_tokens
+    return total / max(1, tokens)
 
 
 def token_weights(real: Bool[Tensor, "B T"], per: Normalization) -> Float[Tensor, " N"]:
@@ -85,12 +96,3 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
         (gradient,) = ctx.saved_tensors
         return gradient * upstream[0].to(gradient.dtype)[:, None], None, None
-
-
-def cross_entropy(model: Seq2Seq[Any, Any], batch: Batch) -> Float[Tensor, "B T"]:
-    """Return the plain cross entropy of every target position, in nats; 0 at padding."""
-    logits = model(batch.source, batch.source_padding, batch.target_input).float()
-    losses = F.cross_entropy(
-        logits.flatten(0, 1), batch.target_output.flatten(), ignore_index=PAD, reduction="none"
-    )
-    return losses.view_as(batch.target_output)

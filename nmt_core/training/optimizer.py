@@ -14,7 +14,6 @@ class AdamW(Config):
 
     kind: Literal["adamw"] = "adamw"
     """The tag of this choice."""
-    """The tag of this choice."""
     beta1: float = Field(0.9, ge=0, lt=1)
     """Decay of the gradient's mean."""
     beta2: float = Field(0.98, ge=0, lt=1)
@@ -29,7 +28,6 @@ class NesterovSgd(Config):
     """Stochastic gradient descent with Nesterov momentum, the articles' optimizer."""
 
     kind: Literal["nesterov"] = "nesterov"
-    """The tag of this choice."""
     """The tag of this choice."""
     momentum: float = Field(0.9, gt=0, lt=1)
     """Share of the last update that is kept."""

@@ -13,7 +13,6 @@ class InverseSquareRoot(Config):
 
     kind: Literal["inverse_sqrt"] = "inverse_sqrt"
     """The tag of this choice."""
-    """The tag of this choice."""
     peak: float = Field(1.5e-3, gt=0)
     """Highest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = Field(400, ge=1)
@@ -30,7 +29,6 @@ class WarmDown(Config):
     """Linear warm-up, then down to ``floor`` at the last step, along a cosine or a line."""
 
     kind: Literal["warm_down"] = "warm_down"
-    """The tag of this choice."""
     """The tag of this choice."""
     peak: float = Field(1.5e-3, gt=0)
     """Highest learning rate, reached at the end of the warm-up."""
@@ -56,7 +54,6 @@ class CosineRestarts(Config):
     """Cosine decay with warm restarts (Loshchilov and Hutter 2017), as the articles set it."""
 
     kind: Literal["cosine_restarts"] = "cosine_restarts"
-    """The tag of this choice."""
     """The tag of this choice."""
     initial: float = Field(0.02, gt=0)
     """Learning rate at the start of the first cycle (l0)."""

@@ -30,7 +30,7 @@ from nmt_core.training.checkpoint import (
     named_optimizer_state,
     restore_optimizer_state,
 )
-from nmt_core.training.loss import Normalization, batch_loss
+from nmt_core.training.loss import Normalization, batch_loss, mean_cross_entropy
 from nmt_core.training.precision import Compute
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
 
@@ -318,23 +318,17 @@ class Trainer:
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         self._save()
 
-    @torch.inference_mode()
     def _validation_loss(self) -> float:
         """Return the plain cross entropy per target token over the validation pairs, in nats."""
-        total, tokens = 0.0, 0
-        for batch in self.validation:
-            with self.compute.autocast():
-                _, plain = batch_loss(
-                    self.model, batch.to(self.compute.device), label_smoothing=0.0, per="token"
-                )
-            total += plain.item()
-            tokens += batch.target_tokens
-        if not math.isfinite(total):
+        with self.compute.autocast():
+            on_device = (batch.to(self.compute.device) for batch in self.validation)
+            loss = mean_cross_entropy(self.model, on_device)
+        if not math.isfinite(loss):
             raise TrainingError(
-                f"the validation loss is {total} at step {self.progress.step}; the last checkpoint "
+                f"the validation loss is {loss} at step {self.progress.step}; the last checkpoint "
                 f"is kept: lower train.schedule's learning rate"
             )
-        return total / max(1, tokens)
+        return loss
 
     @contextmanager
     def _averaged(self) -> Iterator[None]:
