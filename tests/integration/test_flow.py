@@ -68,7 +68,7 @@ class Toy:
         files = [f"{stage}.txt" for stage in (*STAGES, "end")]
         stages = {
             stage: {
-                "cmd": f"python stage.py {stage} {source} {target}",
+                "cmd": f"exec python stage.py {stage} {source} {target}",
                 "deps": ["stage.py", source],
                 "outs": [target],
             }
@@ -96,6 +96,7 @@ class Toy:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "PREFECT_HOME": str(self.prefect_home),
             "PYTHONPATH": str(PROJECT),
+            "SHELL": "/bin/sh",  # which stays between dvc and its stage, unlike bash
             "TOY": self.mark,
         }
 

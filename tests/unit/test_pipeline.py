@@ -98,3 +98,9 @@ def test_stages_stand_in_an_order_in_which_they_can_run():
         own = [dep for dep in stage["deps"] if dep.split("/")[0] in ("data", "models", "metrics")]
         assert made.issuperset(own)
         made.update(stage["outs"], stage["metrics"])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_takes_the_place_of_its_shell(stage):
+    """Or it would not notice when dvc is killed: some shells stay between the two."""
+    assert STAGES[stage]["cmd"] == f"exec python -m stages.{stage}"
