@@ -147,7 +147,7 @@ def beam_search(
 
     for length in range(1, max(last_steps, default=0) + 1):
         hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
-        step, end = next_log_probs(model.project(hidden[:, -1]), forbidden)
+        step, end = next_log_probs(model.log_probs(hidden[:, -1]), forbidden)
         for constraint in constraints:
             step = constraint(live.tokens.flatten(0, 1), step)
         if length in last_steps:
@@ -193,11 +193,10 @@ def beginning(sentences: int, size: int, device: torch.device) -> tuple[Live, Fi
 
 
 def next_log_probs(
-    logits: Float[Tensor, "R V"], forbidden: Int[Tensor, " N"]
+    log_probs: Float[Tensor, "R V"], forbidden: Int[Tensor, " N"]
 ) -> tuple[Float[Tensor, "R V"], Float[Tensor, " R"]]:
     """Return the log-probabilities of what may be written next, and those of EOS."""
-    precise = torch.promote_types(logits.dtype, torch.float32)
-    step = logits.log_softmax(dim=-1, dtype=precise).index_fill_(1, forbidden, -torch.inf)
+    step = log_probs.index_fill(1, forbidden, -torch.inf)
     return step, step[:, EOS].clone()
 
 

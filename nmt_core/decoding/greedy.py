@@ -41,8 +41,8 @@ def greedy(
 
     for position in range(longest):
         hidden, state = model.decode(newest[:, None], memory, state)
-        logits = model.project(hidden[:, -1]).index_fill(1, forbidden, -torch.inf)
-        newest = logits.argmax(dim=-1)
+        log_probs = model.log_probs(hidden[:, -1]).index_fill(1, forbidden, -torch.inf)
+        newest = log_probs.argmax(dim=-1)
         goes_on = (newest != EOS) & (position < max_lengths[sentences] - 1)
         going = goes_on.nonzero().flatten()
         if not len(going):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nmt_core import config
+from nmt_core.errors import ConfigError
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.transformer import Transformer, TransformerConfig
 
@@ -33,7 +34,12 @@ def read_model_config(values: Mapping[str, Any]) -> ModelConfig:
     Raises:
         ConfigError: if a key is unknown, missing or of the wrong type.
     """
-    return config.build(ModelConfig, values, at="model")
+    known = {kind.model_fields["architecture"].default: kind for kind in ARCHITECTURES}
+    kind = known.get(values.get("architecture"))
+    if kind is None:
+        got = values.get("architecture")
+        raise ConfigError(f"model.architecture must be one of {', '.join(known)}, got {got!r}")
+    return config.build(kind, values, at="model")
 
 
 __all__ = [

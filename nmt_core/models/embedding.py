@@ -1,4 +1,4 @@
-"""Words and positions as vectors.
+"""Words and positions as vectors, and vectors as words.
 
 The default follows Vaswani et al. 2017, sections 3.4 and 3.5: rows drawn from N(0, 1 / D), scaled
 by sqrt(D), plus sinusoids. Large rows matter: with rows of Xavier's size, positions drown the words
@@ -6,12 +6,18 @@ at first and training starts slowly.
 """
 
 import math
+from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from typing_extensions import override
 
+from nmt_core.models.seq2seq import Pretrained, Seq2SeqConfig
 from nmt_core.vocabulary import PAD
+
+Side = Literal["source", "target"]
 
 
 def embedding_table(size: int, width: int) -> nn.Embedding:
@@ -25,6 +31,65 @@ def embedding_table(size: int, width: int) -> nn.Embedding:
 def pretrained_table(weight: Float[Tensor, "V D"], *, frozen: bool) -> nn.Embedding:
     """Return a table of given rows; ``frozen`` rows get no gradient."""
     return nn.Embedding.from_pretrained(weight.clone(), freeze=frozen)
+
+
+def word_table(
+    config: Seq2SeqConfig, size: int, pretrained: Pretrained | None, side: Side
+) -> nn.Embedding:
+    """Return the vectors of one language's words, to start from.
+
+    Raises:
+        ValueError: if the pretrained vectors are of another shape, or would be tied.
+    """
+    if pretrained is None:
+        return embedding_table(size, config.width)
+    weight = pretrained.source if side == "source" else pretrained.target
+    if weight.shape != (size, config.width):
+        raise ValueError(
+            f"the {side} vectors are {weight.size(0)} x {weight.size(1)}, but the model needs "
+            f"{size} x {config.width}; set width to the vectors' dimensions"
+        )
+    if config.tie != "none":
+        raise ValueError("pretrained vectors cannot be tied; set tie to 'none'")
+    return pretrained_table(weight, frozen=pretrained.frozen)
+
+
+class OutputLayer(nn.Linear):
+    """Features to logits; has no bias if it shares the embedding's weights."""
+
+    def __init__(self, config: Seq2SeqConfig, words: int) -> None:
+        super().__init__(config.width, words, bias=config.tie == "none")
+
+    @override
+    def forward(
+        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
+    ) -> Float[Tensor, "*N V"] | Float[Tensor, "*N M"]:
+        """Return the logits of all tokens, or of the given ones alone."""
+        if tokens is None:
+            return super().forward(hidden)
+        bias = None if self.bias is None else self.bias[tokens]
+        return F.linear(hidden, self.weight[tokens], bias)
+
+
+def tie(
+    config: Seq2SeqConfig, source: nn.Embedding, target: nn.Embedding, output: OutputLayer
+) -> None:
+    """Let the tables and the output share their weights as configured.
+
+    Raises:
+        ValueError: if ``tie="all"`` meets vocabularies of two sizes.
+    """
+    if config.tie == "none":
+        return
+    output.weight = target.weight
+    if config.tie == "all":
+        if source.num_embeddings != target.num_embeddings:
+            raise ValueError(
+                f"tie 'all' needs one vocabulary for both languages, got "
+                f"{source.num_embeddings} source and {target.num_embeddings} target tokens; use a "
+                f"joint vocabulary or tie 'output'"
+            )
+        source.weight = target.weight
 
 
 def sinusoids(positions: int, width: int) -> Float[Tensor, "positions width"]:

@@ -13,13 +13,29 @@ Padding masks are boolean and True where a position is padding.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+import torch
 from jaxtyping import Bool, Float, Int
+from pydantic import Field
 from torch import Tensor, nn
+
+from nmt_core.config import Config
 
 MemoryT = TypeVar("MemoryT", bound="Memory")
 StateT = TypeVar("StateT", bound="State")
+
+
+class Seq2SeqConfig(Config):
+    """What every architecture has in its shape."""
+
+    width: int = Field(256, ge=1)
+    """Features of a word and of what a word is predicted from, D; pretrained vectors must have
+    this many dimensions."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Probability of dropping a feature, where the architecture drops any."""
+    tie: Literal["none", "output", "all"] = "all"
+    """Share the target embedding with the output, or with the output and the source embedding."""
 
 
 class Rows:
@@ -83,8 +99,16 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         """
 
     @abstractmethod
-    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        """Return the logits of the next token."""
+    def project(
+        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
+    ) -> Float[Tensor, "*N V"] | Float[Tensor, "*N M"]:
+        """Return the logits of the next token: of all tokens, or of the given ones alone."""
+
+    def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        """Return the log-probabilities of the next token, in float32 or better."""
+        logits = self.project(hidden)
+        precise = torch.promote_types(logits.dtype, torch.float32)
+        return logits.log_softmax(dim=-1, dtype=precise)
 
     @abstractmethod
     def attention(

@@ -16,17 +16,18 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.config import Config
 from nmt_core.models.attention import KeyValue, MultiHeadAttention
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
     Embedding,
     LearnedPositions,
+    OutputLayer,
+    Side,
     SinusoidalPositions,
-    embedding_table,
-    pretrained_table,
+    tie,
+    word_table,
 )
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -35,13 +36,11 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class TransformerConfig(Config):
+class TransformerConfig(Seq2SeqConfig):
     """The shape of a Transformer."""
 
     architecture: Literal["transformer"] = "transformer"
     """Which architecture this is."""
-    width: int = Field(256, ge=1)
-    """Features per position, D; pretrained vectors must have this many dimensions."""
     heads: int = Field(4, ge=1)
     """Attention heads, H."""
     head_width: int | None = Field(None, ge=1)
@@ -52,8 +51,6 @@ class TransformerConfig(Config):
     """Layers that write the target."""
     feed_forward_width: int = Field(1024, ge=1)
     """Features inside the dense block of a layer."""
-    dropout: float = Field(0.1, ge=0, lt=1)
-    """Probability of dropping a feature of a sub-layer's output, or of a dense block's inside."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Probability of dropping an attention weight."""
     dropout_over_time: bool = True
@@ -76,8 +73,6 @@ class TransformerConfig(Config):
     """Whether each language's sinusoids have a trained scale (the article's gamma)."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
-    tie: Literal["none", "output", "all"] = "all"
-    """Share the target embedding with the output, or with the output and the source embedding."""
 
     @model_validator(mode="after")
     def _check(self) -> "TransformerConfig":
@@ -229,7 +224,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.encoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.decoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
-        self.output = nn.Linear(config.width, target_size, bias=config.tie == "none")
+        self.output = OutputLayer(config, target_size)
         self.drop = config.dropout
         self.over_time = config.dropout_over_time
         for module in [*self.encoder.modules(), *self.decoder.modules(), self.output]:
@@ -237,7 +232,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        self._tie(config, source_size, target_size)
+        tie(config, self.source_embedding.table, self.target_embedding.table, self.output)
 
     @override
     def encode(
@@ -270,8 +265,10 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         )
 
     @override
-    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        return self.output(hidden)
+    def project(
+        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
+    ) -> Tensor:
+        return self.output(hidden, tokens)
 
     @override
     def attention(
@@ -293,21 +290,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, over_time=self.over_time)
 
-    def _tie(self, config: TransformerConfig, source_size: int, target_size: int) -> None:
-        if config.tie == "none":
-            return
-        self.output.weight = self.target_embedding.table.weight
-        if config.tie == "all":
-            if source_size != target_size:
-                raise ValueError(
-                    f"tie 'all' needs one vocabulary for both languages, got {source_size} source "
-                    f"and {target_size} target tokens; use a joint vocabulary or tie 'output'"
-                )
-            self.source_embedding.table.weight = self.target_embedding.table.weight
-
 
 def embedding(
-    config: TransformerConfig, size: int, pretrained: Pretrained | None, side: str
+    config: TransformerConfig, size: int, pretrained: Pretrained | None, side: Side
 ) -> Embedding:
     """Return the embedding of one language."""
     positions = (
@@ -316,18 +301,7 @@ def embedding(
         else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
     )
     scale = config.width**0.5 if config.scale_embeddings else 1.0
-    if pretrained is None:
-        return Embedding(embedding_table(size, config.width), positions, scale=scale)
-    weight = pretrained.source if side == "source" else pretrained.target
-    if weight.shape != (size, config.width):
-        raise ValueError(
-            f"the {side} vectors are {weight.size(0)} x {weight.size(1)}, but the model needs "
-            f"{size} x {config.width}; set width to the vectors' dimensions"
-        )
-    if config.tie != "none":
-        raise ValueError("pretrained vectors cannot be tied; set tie to 'none'")
-    table = pretrained_table(weight, frozen=pretrained.frozen)
-    return Embedding(table, positions, scale=scale)
+    return Embedding(word_table(config, size, pretrained, side), positions, scale=scale)
 
 
 def attention(config: TransformerConfig) -> MultiHeadAttention:
