@@ -1,0 +1,78 @@
+"""Word alignments out of attention, by examples small enough to check by hand."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.errors import CorpusError
+from nmt_core.evaluation.alignment import (
+    alignment_error_rate,
+    diagonal,
+    links_of_attention,
+    read_links,
+    words_of_tokens,
+)
+
+words = st.lists(st.text("abc.", min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+def test_links_are_read():
+    assert {(0, 0), (2, 1), (10, 1)} == read_links("0-0 2-1 10-1\n")
+    assert frozenset() == read_links("")
+
+
+@pytest.mark.parametrize("line", ["0:0", "1-a", "1-2-3", "5"])
+def test_what_is_no_link_is_refused(line):
+    with pytest.raises(CorpusError, match="written as in '0-0 2-1'"):
+        read_links(line)
+
+
+def test_tokens_belong_to_the_words_they_begin_in():
+    tokens = ["▁The", "▁house", "s,", "▁", "a", "."]
+
+    assert [0, 1, 1, 3, 3, 4] == words_of_tokens(tokens, ["The", "houses", ",", "a", "."])
+
+
+def test_another_text_belongs_to_no_words():
+    assert words_of_tokens(["▁a", "b"], ["a", "c"]) is None
+    assert words_of_tokens(["▁a"], ["a", "c"]) is None
+
+
+@given(words, st.data())
+def test_any_cut_of_the_same_text_finds_its_words(words, data):
+    """Character by character or whole, a token begins where its first character stands."""
+    text = "".join(words)
+    places = sorted(data.draw(st.sets(st.integers(1, max(1, len(text) - 1)))))
+    cuts = [0, *(place for place in places if place < len(text)), len(text)]
+    tokens = [text[start:end] for start, end in pairwise(cuts)]
+    owners = [number for number, word in enumerate(words) for _ in word]
+
+    assert [owners[start] for start in cuts[:-1]] == words_of_tokens(tokens, words)
+
+
+def test_a_word_is_linked_to_what_its_tokens_look_at_most():
+    """Two source tokens of one word outweigh a single one; the end of sentence is no word."""
+    weights = np.array(
+        [[0.3, 0.3, 0.4, 0.0], [0.1, 0.2, 0.6, 0.1], [0.0, 0.1, 0.2, 0.7], [0, 0, 0, 1]]
+    )
+
+    assert {(0, 0), (1, 1)} == links_of_attention(weights, [0, 0, 1], [0, 1, 1])
+    assert frozenset() == links_of_attention(weights, [], [0])
+
+
+def test_the_diagonal_covers_every_target_word():
+    assert {(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)} == diagonal(3, 5)
+    assert frozenset() == diagonal(0, 5)
+
+
+def test_the_error_rate_counts_both_kinds_of_error():
+    """Two of three found are right, two of four given are found: 1 - 2 * 2 / 7."""
+    found, given = read_links("0-0 1-1 2-2"), read_links("0-0 1-1 3-2 3-3")
+
+    assert 1 - 4 / 7 == pytest.approx(alignment_error_rate([found], [given]))
+    assert alignment_error_rate([given], [given]) == 0
+    with pytest.raises(ValueError, match="no links"):
+        alignment_error_rate([frozenset()], [frozenset()])
