@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.bundle import load_translator, write_bundle
+from nmt_core.cli import lines as streams
+from nmt_core.cli.translate import portrait
 from tests.unit.tiny import LINES, MODEL, tiny_translator
 
 
@@ -43,8 +45,8 @@ def test_one_line_gives_one_line_in_order(bundle):
 
 
 def test_more_lines_than_a_chunk_keep_their_order(bundle, monkeypatch):
-    monkeypatch.setattr(cli, "FIRST_LINES", 1)
-    monkeypatch.setattr(cli, "MOST_LINES", 3)
+    monkeypatch.setattr(streams, "FIRST_LINES", 1)
+    monkeypatch.setattr(streams, "MOST_LINES", 3)
 
     assert translate(bundle).splitlines() * 3 == translate(bundle, lines=LINES * 3).splitlines()
 
@@ -52,7 +54,7 @@ def test_more_lines_than_a_chunk_keep_their_order(bundle, monkeypatch):
 def test_chunks_grow_to_a_limit():
     lines = (str(number) for number in range(7000))
 
-    assert [len(chunk) for chunk in cli.chunks(lines)] == [
+    assert [len(chunk) for chunk in streams.chunks(lines)] == [
         16,
         32,
         64,
@@ -153,7 +155,7 @@ def test_colours_tell_probabilities():
     best = SimpleNamespace(
         text="a b", score=-1.0, tokens=("a", "b"), token_probabilities=(0.1, 0.5, 0.9)
     )
-    styles = [span.style for span in cli.portrait(best).spans]
+    styles = [span.style for span in portrait(best).spans]
 
     assert [style.split()[-1] for style in styles if "dim" not in style][:3] == [
         "red",
@@ -172,7 +174,7 @@ def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirect
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(sys, "stdout", io.StringIO() if redirected else Terminal())
-    with cli.progress() as advance:
+    with streams.progress() as advance:
         advance(3)
 
     assert ("3 lines" in terminal.getvalue()) == shown

@@ -1,0 +1,43 @@
+"""The program for people: a command a file, registered here."""
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from nmt_core.cli.program import Program
+from nmt_core.cli.translate import translate
+from nmt_core.cli.verify import verify
+
+
+def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
+    """Write the version and end."""
+    if wanted:
+        try:
+            typer.echo(f"nmt {version('nmt')}")
+        except PackageNotFoundError:
+            typer.echo("nmt, not installed")
+        raise typer.Exit
+
+
+def nmt(
+    *,
+    _: Annotated[
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Translate with an exported model, and check that it is what was exported."""
+
+
+app = typer.Typer(
+    cls=Program,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Translate with an exported model, and check that it is what was exported.",
+)
+app.callback()(nmt)
+for command in (translate, verify):
+    app.command()(command)

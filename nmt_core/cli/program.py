@@ -1,0 +1,63 @@
+"""What every command shares: how it fails, common options, the model it names."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from typer.core import TyperGroup
+from typing_extensions import override
+
+from nmt_core.errors import NmtError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.decoding.translator import Translator
+
+Model = Annotated[
+    Path, typer.Option("--model", metavar="DIR", help="Exported model, such as models/export.")
+]
+Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", metavar="N", min=1, help="CPU threads. \\[default: every core]"),
+]
+
+
+class Program(TyperGroup):
+    """Tells a user's error in one sentence, without a traceback."""
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NmtError as error:
+            fail(str(error))
+
+
+def fail(message: str) -> NoReturn:
+    """Write one red line and end with status 1."""
+    Console(stderr=True, highlight=False).print(
+        Text(f"nmt: {message}", style="red"), soft_wrap=True
+    )
+    raise typer.Exit(1)
+
+
+def load(model: Path, device: str, threads: int | None, max_tokens: int | None) -> "Translator":
+    """Load an exported model with what the command line changes about it."""
+    # Threads that wait in a busy loop are hundreds of times slower where others compute, too; this
+    # is read when torch is imported.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    import torch  # noqa: PLC0415 - takes seconds
+
+    from nmt_core import bundle  # noqa: PLC0415 - takes seconds
+
+    if threads:
+        torch.set_num_threads(threads)
+    translator = bundle.load_translator(model, device=device)
+    if max_tokens is None:
+        return translator
+    changed = translator.config.model_copy(update={"max_tokens": max_tokens})
+    return replace(translator, config=changed)

@@ -1,0 +1,144 @@
+"""``nmt translate``: lines in, translations out, or a conversation."""
+
+import io
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from nmt_core.cli.lines import chunks, decoded, progress
+from nmt_core.cli.program import Device, Model, Threads, load
+from nmt_core.errors import ConfigError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.decoding.translator import Translation, Translator
+
+UNSURE, SURE = 0.3, 0.7
+"""Probabilities below and from which a token is shown in red and in green."""
+
+
+def translate(  # noqa: PLR0913 - one argument per option
+    *,
+    model: Model,
+    beam: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K", min=1, help="Live hypotheses per sentence. \\[default: the model's]"
+        ),
+    ] = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Write the N best: line, rank, score, text."),
+    ] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
+    ] = False,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Ask for lines, show how sure the model is.")
+    ] = False,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Translate lines from standard input to standard output.
+
+    One line in gives one line out, in the same order; an empty line stays empty.
+
+    **Examples**
+
+        echo 'Ein Haus.' | nmt translate --model models/export
+
+        nmt translate --model models/export < in.txt > out.txt
+
+        nmt translate --model models/export --interactive
+
+    **What is written**, with tabs between fields:
+
+    - plainly: the translation
+
+    - `--scores`: translation, `[0.898 0.937 ...]`, `Score: -0.128`
+
+    - `--n-best N`: number of the line, rank, score, translation; from 1
+
+    - both: number of the line, rank, score, translation, `[0.898 0.937 ...]`
+
+    Probabilities are those of the tokens, and last that of the end of the sentence. The score is
+    the mean of their logarithms (for a length penalty other than 1, their sum over the length to
+    that power); higher is better.
+    """
+    if n_best and beam and n_best > beam:
+        raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam {n_best}")
+    translator = load(model, device, threads, max_tokens)
+    search = {"beam": max(beam or translator.config.beam.width, n_best or 1), "best": n_best or 1}
+    if interactive:
+        converse(translator, **search)
+        return
+    number = 0
+    with progress() as advance:
+        for lines in chunks(decoded(sys.stdin.buffer)):
+            for found in translator.search(lines, **search):
+                number += 1
+                for record in records(number, found, ranked=n_best is not None, scores=scores):
+                    sys.stdout.buffer.write(f"{record}\n".encode())
+            sys.stdout.buffer.flush()
+            advance(len(lines))
+
+
+def records(
+    number: int, found: "list[Translation]", *, ranked: bool, scores: bool
+) -> Iterator[str]:
+    """Yield the lines to write about one line of input; see ``nmt translate --help``."""
+    for rank, best in enumerate(found, start=1):
+        fields = [str(number), str(rank), f"{best.score:.4f}"] if ranked else []
+        fields.append(best.text)
+        if scores:
+            fields.append(bracketed(best.token_probabilities))
+        if scores and not ranked:
+            fields.append(f"Score: {best.score:.4f}")
+        yield "\t".join(fields)
+
+
+def bracketed(probabilities: Iterable[float]) -> str:
+    """Return probabilities as ``[0.898 0.937]``."""
+    return f"[{' '.join(f'{probability:.3f}' for probability in probabilities)}]"
+
+
+def converse(translator: "Translator", *, beam: int, best: int) -> None:
+    """Ask for lines and show their translations until there are no more."""
+    with suppress(ImportError):  # gives the prompt a history where there is one
+        import readline  # noqa: F401, PLC0415 - for its effect
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    console = Console(highlight=False)
+    console.print("Write a line; end with Ctrl-D.", style="dim")
+    while True:
+        try:
+            line = console.input("[bold cyan]> [/]")
+        except (EOFError, KeyboardInterrupt):
+            console.print()
+            return
+        began = time.perf_counter()
+        [found] = translator.search([line], beam=beam, best=best)
+        milliseconds = (time.perf_counter() - began) * 1000
+        for translation in found:
+            console.print(portrait(translation))
+        console.print(f"{milliseconds:.0f} ms\n", style="dim")
+
+
+def portrait(translation: "Translation") -> Text:
+    """Return a translation, each token in the colour of its probability, and its score."""
+    text = Text(f"{translation.text}\n", style="bold")
+    probabilities = translation.token_probabilities
+    for token, probability in zip((*translation.tokens, "</s>"), probabilities, strict=False):
+        colour = "red" if probability < UNSURE else "green" if probability >= SURE else "yellow"
+        text.append(f"{token} ", style=f"not bold {colour}")
+        text.append(f"{probability:.3f}  ", style="not bold dim")
+    return text.append(f"\nScore: {translation.score:.4f}", style="not bold")

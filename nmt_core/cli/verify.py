@@ -1,0 +1,55 @@
+"""``nmt verify``: is a model still what was exported?"""
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from nmt_core.cli.program import Device, Model, Threads, load
+from nmt_core.errors import BundleError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.bundle import Mismatch
+
+
+def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
+    """Check an exported model: every file by its digest, then its canaries.
+
+    Canaries are lines whose translations were kept when the model was exported. Another processor
+    may round otherwise and differ where two translations are almost equally good.
+
+    **Example**
+
+        nmt verify --model models/export
+    """
+    from nmt_core import bundle  # noqa: PLC0415 - takes seconds
+
+    translator = load(model, device, threads, None)
+    console = Console()
+    console.print(file_table(bundle.read_manifest(model)))
+    mismatches = bundle.run_canaries(translator, model)
+    if not mismatches:
+        console.print("Every canary is translated as when the model was exported.")
+        return
+    console.print(mismatch_table(mismatches))
+    raise BundleError(
+        f"{model} translates {len(mismatches)} of its canaries otherwise than when it was "
+        f"exported; check device and library versions, and export it again if they are the same"
+    )
+
+
+def file_table(manifest: dict[str, Any]) -> Table:
+    """Return the files of an exported model."""
+    table = Table("file", Column("bytes", justify="right"), "SHA-256", title="As exported")
+    for name, entry in manifest.items():
+        table.add_row(Text(name), str(entry["bytes"]), entry["sha256"][:16])
+    return table
+
+
+def mismatch_table(mismatches: "list[Mismatch]") -> Table:
+    """Return the lines that are translated otherwise than they were."""
+    table = Table("source", "when exported", "now", title="Changed", title_style="red")
+    for mismatch in mismatches:
+        table.add_row(*(Text(field) for field in mismatch))
+    return table
