@@ -25,6 +25,7 @@ SHRUNK = {
     "encoder_layers": 2,
     "decoder_layers": 2,
     "feed_forward_width": 24,
+    "hidden_width": 24,
     "max_positions": 32,
 }
 
@@ -41,9 +42,10 @@ VARIANTS = {
 
 
 def tiny_config(name):
-    """A preset made small; what makes it that preset stays."""
+    """A preset made small; what makes it that preset stays, and so does a null."""
     values = (PRESETS | VARIANTS)[name]
-    return read_model_config(values | {key: SHRUNK[key] for key in SHRUNK if key in values})
+    given = [key for key in SHRUNK if values.get(key) is not None]
+    return read_model_config(values | {key: SHRUNK[key] for key in given})
 
 
 def tiny_model(name, *, seed=0):

@@ -1,21 +1,30 @@
 """Architectures: each a file, a config and a line here."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from nmt_core import config
 from nmt_core.errors import ConfigError
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.convs2s import ConvS2S, ConvS2SConfig
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
 from nmt_core.models.transformer import Transformer, TransformerConfig
 
-ModelConfig = TransformerConfig
+ModelConfig = Annotated[
+    TransformerConfig | ConvS2SConfig,
+    Field(discriminator="architecture"),
+]
 """The settings of any architecture, told apart by ``architecture``."""
 
-ARCHITECTURES = {TransformerConfig: Transformer}
+ARCHITECTURES: dict[type[Seq2SeqConfig], Callable[..., Seq2Seq[Any, Any]]] = {
+    TransformerConfig: Transformer,
+    ConvS2SConfig: ConvS2S,
+}
 
 
 def build_model(
-    model: ModelConfig,
+    model: Seq2SeqConfig,
     *,
     source_size: int,
     target_size: int,
@@ -28,7 +37,7 @@ def build_model(
     )
 
 
-def read_model_config(values: Mapping[str, Any]) -> ModelConfig:
+def read_model_config(values: Mapping[str, Any]) -> Seq2SeqConfig:
     """Build the settings of a model from JSON, as saved beside its weights.
 
     Raises:
@@ -44,6 +53,8 @@ def read_model_config(values: Mapping[str, Any]) -> ModelConfig:
 
 __all__ = [
     "ARCHITECTURES",
+    "ConvS2S",
+    "ConvS2SConfig",
     "Memory",
     "ModelConfig",
     "Pretrained",

@@ -1,0 +1,419 @@
+"""The convolutional model (Gehring et al. 2017), as published, and as the article builds it.
+
+Layers are convolutions over time with gated linear units (Dauphin et al. 2017), and every layer of
+the decoder attends to the source. As published, weights are normalised (Salimans and Kingma 2016)
+and sums are scaled, so that activations keep their variance; the article's variant
+(``block="article"``) normalises batches instead, pads the encoder on the left alone, and attends
+without projections.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from typing_extensions import override
+
+from nmt_core.models.attention import masked_softmax
+from nmt_core.models.dropout import dropout
+from nmt_core.models.embedding import (
+    Embedding,
+    LearnedPositions,
+    OutputLayer,
+    Side,
+    SinusoidalPositions,
+    tie,
+    word_table,
+)
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
+from nmt_core.vocabulary import PAD
+
+HALF = 0.5**0.5
+"""Factor of a sum of two terms of equal variance, which then has it too (section 3.1)."""
+
+
+class ConvS2SConfig(Seq2SeqConfig):
+    """The shape of a convolutional model."""
+
+    architecture: Literal["convs2s"] = "convs2s"
+    """Which architecture this is."""
+    block: Literal["published", "article"] = "published"
+    """What layers are made of: normalised weights, scaled sums and projected attention as in the
+    paper, or batch normalisation and plain attention as in the article."""
+    hidden_width: int | None = Field(None, ge=1)
+    """Features inside the layers, of published blocks; null takes ``width``."""
+    encoder_layers: int = Field(4, ge=1)
+    """Layers that read the source."""
+    decoder_layers: int = Field(4, ge=1)
+    """Layers that write the target; each attends to the source."""
+    kernel: int = Field(3, ge=1)
+    """Positions that a convolution sees at once, k."""
+    encoder_padding: Literal["symmetric", "left"] = "symmetric"
+    """Whether the encoder sees words on both sides, or before alone, as in the article."""
+    dropout_over_time: bool = True
+    """Draw dropout for every position; false draws one mask per sentence, as the article does."""
+    positions: Literal["learned", "sinusoidal"] = "learned"
+    """How positions are told apart."""
+    max_positions: int = Field(1024, ge=1)
+    """Learned positions only: how many there are, in tokens."""
+    position_scale: Literal["fixed", "trained"] = "fixed"
+    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "ConvS2SConfig":
+        if self.encoder_padding == "symmetric" and self.kernel % 2 == 0:
+            raise ValueError(
+                f"kernel {self.kernel} has no middle for encoder_padding 'symmetric'; choose an "
+                f"odd kernel, or 'left'"
+            )
+        if self.block == "article" and self.hidden_width not in (None, self.width):
+            raise ValueError(
+                f"hidden_width {self.hidden_width} needs block 'published'; the article's blocks "
+                f"are as wide as words: choose null"
+            )
+        if self.positions == "learned" and self.position_scale == "trained":
+            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
+        return self
+
+
+@dataclass(frozen=True)
+class ConvS2SMemory(Memory):
+    """The encoded source, the same for every layer of the decoder."""
+
+    keys: Tensor  # (B, S, D)
+    values: Tensor  # (B, S, D)
+    blocked: Tensor  # (B, 1, S), True at padding
+
+
+@dataclass(frozen=True)
+class ConvS2SState(State):
+    """What the convolutions of the decoder still see of the target so far."""
+
+    layers: tuple[Tensor, ...]  # per decoder layer, its last k - 1 inputs, (R, k - 1, hidden)
+    position: int
+
+
+class WeightNormLinear(nn.Linear):
+    """A dense layer whose weights have trained lengths, apart from their directions.
+
+    The lengths begin as they are drawn, so normalising changes nothing at first. They scale the
+    product, which is smaller than the weights whenever a decoder makes a single step.
+
+    Args:
+        inputs: features that come in.
+        outputs: features that go out.
+        deviation: standard deviation of the weights at first.
+    """
+
+    def __init__(self, inputs: int, outputs: int, *, deviation: float) -> None:
+        super().__init__(inputs, outputs)
+        nn.init.normal_(self.weight, std=deviation)
+        nn.init.zeros_(self.bias)
+        self.length = nn.Parameter(self.weight.detach().norm(dim=1))
+
+    @override
+    def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
+        """Return length * direction . x + bias."""
+        return torch.addcmul(
+            self.bias, F.linear(x, self.weight), self.length / self.weight.norm(dim=1)
+        )
+
+
+def dense(config: ConvS2SConfig, inputs: int, outputs: int, *, gated: bool = False) -> nn.Linear:
+    """Return a dense layer, initialised as in section 3.5, or as in the article (Glorot).
+
+    Args:
+        config: of what blocks.
+        inputs: features that come in.
+        outputs: features that go out.
+        gated: whether a gated linear unit follows, which quarters the variance.
+    """
+    if config.block == "article":
+        layer = nn.Linear(inputs, outputs)
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
+        return layer
+    kept = (4 if gated else 1) * (1 - config.dropout)
+    return WeightNormLinear(inputs, outputs, deviation=(kept / inputs) ** 0.5)
+
+
+class GatedConvolution(nn.Module):
+    """A convolution over time and a gated linear unit, after dropout where blocks are published.
+
+    A product of all taps at once: on a CPU it is faster than torch's own convolution.
+    """
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        width = config.hidden_width or config.width
+        self.kernel = config.kernel
+        self.taps = dense(config, config.kernel * width, 2 * width, gated=True)
+        self.drop = config.dropout if config.block == "published" else 0.0
+        self.over_time = config.dropout_over_time
+
+    def forward(self, x: Float[Tensor, "R L D"]) -> Float[Tensor, "R T D"]:
+        """Return ``T = L - k + 1`` positions; the caller pads."""
+        x = dropout(x, self.drop, training=self.training, over_time=self.over_time)
+        length = x.size(1) - self.kernel + 1
+        seen = torch.cat([x[:, first : first + length] for first in range(self.kernel)], dim=2)
+        return F.glu(self.taps(seen), dim=2)
+
+
+class ScaledSum(nn.Module):
+    """The published residual connection: a sum that keeps the variance."""
+
+    def forward(self, x: Tensor, y: Tensor, _padding: Tensor) -> Tensor:
+        """Return ``x`` with ``y`` added to it."""
+        return (x + y) * HALF
+
+
+class NormalizedSum(nn.Module):
+    """The article's residual connection: dropout, a sum and batch normalisation of features.
+
+    Padding enters no statistics. Running ones are moved and used as TensorFlow does by default.
+
+    Args:
+        config: width and dropout.
+    """
+
+    MOMENTUM = 0.99
+    EPSILON = 1e-3
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(config.width))
+        self.shift = nn.Parameter(torch.zeros(config.width))
+        self.register_buffer("mean", torch.zeros(config.width))
+        self.register_buffer("variance", torch.ones(config.width))
+        self.drop = config.dropout
+        self.over_time = config.dropout_over_time
+
+    def forward(
+        self, x: Float[Tensor, "R T D"], y: Float[Tensor, "R T D"], padding: Bool[Tensor, "R T"]
+    ) -> Float[Tensor, "R T D"]:
+        """Return ``x`` with ``y`` added to it, normalised."""
+        x = x + dropout(y, self.drop, training=self.training, over_time=self.over_time)
+        mean, variance = self._measured(x, padding) if self.training else (self.mean, self.variance)
+        scale = self.scale * (variance + self.EPSILON).rsqrt()
+        return torch.addcmul(self.shift - mean * scale, x, scale)
+
+    def _measured(self, x: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
+        real = (~padding).to(x.dtype)[:, :, None]
+        count = real.sum().clamp(min=1)
+        mean = (x * real).sum(dim=(0, 1)) / count
+        variance = ((x - mean).square() * real).sum(dim=(0, 1)) / count
+        self.mean.lerp_(mean.detach(), 1 - self.MOMENTUM)
+        self.variance.lerp_(variance.detach(), 1 - self.MOMENTUM)
+        return mean, variance
+
+
+class Attended(NamedTuple):
+    """What attention found, and where it looked."""
+
+    found: Tensor  # (R, T, features)
+    weights: Tensor  # (R, T, S)
+
+
+def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
+    """Return one weighted sum of values per query; hypotheses of a sentence share its memory."""
+    rows, length, width = queries.shape
+    query = queries.reshape(len(memory.keys), -1, width)
+    weights = masked_softmax(query @ memory.keys.transpose(1, 2), memory.blocked)
+    found = weights @ memory.values
+    return Attended(found.view(rows, length, width), weights.view(rows, length, -1))
+
+
+class PublishedAttention(nn.Module):
+    """Attention from what was convolved and the word read last, between projections (3.3)."""
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        hidden = config.hidden_width or config.width
+        self.query = dense(config, hidden, config.width)
+        self.output = dense(config, config.width, hidden)
+
+    def forward(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
+        """Return ``y`` with what was found added to it."""
+        found, weights = attend((self.query(y) + words) * HALF, memory)
+        return Attended((self.output(found) + y) * HALF, weights)
+
+
+class ArticleAttention(nn.Module):
+    """Attention straight from what was convolved."""
+
+    def forward(self, y: Tensor, _words: Tensor, memory: ConvS2SMemory) -> Attended:
+        """Return what was found, alone."""
+        return attend(y, memory)
+
+
+class EncoderLayer(nn.Module):
+    """A convolution that sees words around, or before alone."""
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        self.convolution = GatedConvolution(config)
+        self.sum = ScaledSum() if config.block == "published" else NormalizedSum(config)
+        before = config.kernel - 1
+        self.after = before // 2 if config.encoder_padding == "symmetric" else 0
+        self.before = before - self.after
+
+    def forward(
+        self, x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]
+    ) -> Float[Tensor, "B S D"]:
+        """Read every position with its neighbours; padding reads as zeros."""
+        seen = F.pad(x.masked_fill(padding[:, :, None], 0.0), (0, 0, self.before, self.after))
+        return self.sum(x, self.convolution(seen), padding)
+
+
+class DecoderLayer(nn.Module):
+    """A convolution of the target so far, then attention to the source."""
+
+    def __init__(self, config: ConvS2SConfig) -> None:
+        super().__init__()
+        published = config.block == "published"
+        self.convolution = GatedConvolution(config)
+        self.attention = PublishedAttention(config) if published else ArticleAttention()
+        self.sum = ScaledSum() if published else NormalizedSum(config)
+        self.before = config.kernel - 1
+
+    def forward(
+        self,
+        x: Float[Tensor, "R T D"],
+        words: Tensor,
+        padding: Tensor,
+        memory: ConvS2SMemory,
+        past: Tensor | None,
+    ) -> tuple[Attended, Tensor]:
+        """Read (R, T, hidden) after ``past``; return the same shape, and the past with it."""
+        seen = F.pad(x, (0, 0, self.before, 0)) if past is None else torch.cat([past, x], dim=1)
+        y, weights = self.attention(self.convolution(seen), words, memory)
+        present = seen[:, seen.size(1) - self.before :]
+        return Attended(self.sum(x, y, padding), weights), present
+
+
+class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
+    """Convolutional sequence to sequence learning.
+
+    Args:
+        config: the shape.
+        source_size: source vocabulary, in tokens.
+        target_size: target vocabulary, in tokens, V.
+        pretrained: vectors to start from, per side.
+
+    Raises:
+        ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
+    """
+
+    def __init__(
+        self,
+        config: ConvS2SConfig,
+        *,
+        source_size: int,
+        target_size: int,
+        pretrained: Pretrained | None = None,
+    ) -> None:
+        super().__init__()
+        self.published = config.block == "published"
+        self.drop = config.dropout if self.published else 0.0
+        self.over_time = config.dropout_over_time
+        self.source_embedding = embedding(config, source_size, pretrained, "source")
+        self.target_embedding = embedding(config, target_size, pretrained, "target")
+        self.encoder_input, self.encoder_output = projections(config)
+        self.decoder_input, self.decoder_output = projections(config)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.output = OutputLayer(config, target_size)
+        nn.init.xavier_uniform_(self.output.weight)
+        if self.output.bias is not None:
+            nn.init.zeros_(self.output.bias)
+        tie(config, self.source_embedding.table, self.target_embedding.table, self.output)
+
+    @override
+    def encode(
+        self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
+    ) -> ConvS2SMemory:
+        words = self._drop(self.source_embedding(source))
+        x = self.encoder_input(words)
+        for layer in self.encoder:
+            x = layer(x, source_padding)
+        keys = self.encoder_output(x)
+        values = keys + words
+        if self.published:
+            if keys.requires_grad:
+                # every layer of the decoder sends gradients, twice; the words keep theirs (3.4)
+                share = 1 / (2 * len(self.decoder))
+                keys.register_hook(lambda gradient: gradient * share)
+            # a sum of S weights 1 / S has 1 / S of the variance (3.4)
+            lengths = (~source_padding).sum(dim=1)[:, None, None]
+            values = values * HALF * lengths.to(values.dtype).sqrt()
+        return ConvS2SMemory(keys, values, source_padding[:, None])
+
+    @override
+    def start(self, memory: ConvS2SMemory, beams: int = 1) -> ConvS2SState:
+        return ConvS2SState((), position=0)
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], memory: ConvS2SMemory, state: ConvS2SState
+    ) -> tuple[Float[Tensor, "R T D"], ConvS2SState]:
+        x, present, _ = self._read(tokens, memory, state)
+        return self._drop(self.decoder_output(x)), ConvS2SState(
+            present, state.position + tokens.size(1)
+        )
+
+    @override
+    def project(
+        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
+    ) -> Tensor:
+        return self.output(hidden, tokens)
+
+    @override
+    def attention(
+        self, tokens: Int[Tensor, "B T"], memory: ConvS2SMemory
+    ) -> Float[Tensor, "B T S"]:
+        """See the contract; the mean of all layers."""
+        *_, weights = self._read(tokens, memory, self.start(memory))
+        return torch.stack(weights).mean(dim=0)
+
+    def _read(
+        self, tokens: Tensor, memory: ConvS2SMemory, state: ConvS2SState
+    ) -> tuple[Tensor, tuple[Tensor, ...], list[Tensor]]:
+        """Return what the layers make of the tokens, what they still see, where they looked."""
+        padding = tokens == PAD
+        words = self._drop(self.target_embedding(tokens, state.position))
+        x = self.decoder_input(words)
+        past = state.layers or (None,) * len(self.decoder)
+        present, weights = [], []
+        for layer, layer_past in zip(self.decoder, past, strict=True):
+            (x, looked), seen = layer(x, words, padding, memory, layer_past)
+            present.append(seen)
+            weights.append(looked)
+        return x, tuple(present), weights
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.drop, training=self.training, over_time=self.over_time)
+
+
+def embedding(
+    config: ConvS2SConfig, size: int, pretrained: Pretrained | None, side: Side
+) -> Embedding:
+    """Return the embedding of one language."""
+    positions = (
+        LearnedPositions(config.width, config.max_positions)
+        if config.positions == "learned"
+        else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
+    )
+    return Embedding(word_table(config, size, pretrained, side), positions, scale=1.0)
+
+
+def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:
+    """Return what leads from words into the layers and back out, where their widths differ."""
+    hidden = config.hidden_width or config.width
+    if hidden == config.width:
+        return nn.Identity(), nn.Identity()
+    return dense(config, config.width, hidden), dense(config, hidden, config.width)
