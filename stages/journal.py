@@ -36,6 +36,18 @@ class Journal:
             whole, newline, _ = file.read().rpartition(b"\n")
         return list(_parsed(whole.split(b"\n"))), offset + len(whole) + len(newline)
 
+    def last(self, metric: str, *, at_most: int | None = None) -> float | None:
+        """Return the last number said under a name, of all steps or those up to one."""
+        entries, _ = self.read() if self.path.exists() else ([], 0)
+        said = (
+            entry["values"][metric]
+            for entry in reversed(entries)
+            if entry["kind"] == "metrics"
+            and metric in entry["values"]
+            and (at_most is None or entry["step"] <= at_most)
+        )
+        return next(said, None)
+
 
 def _parsed(lines: list[bytes]) -> Iterator[Entry]:
     for line in lines:

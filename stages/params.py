@@ -20,6 +20,7 @@ from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models import ModelConfig
 from nmt_core.text.cleaning import FilterConfig, SplitConfig
 from nmt_core.text.subwords import SubwordConfig
+from nmt_core.training.budget import Budget
 from nmt_core.training.optimizer import OptimizerConfig
 from nmt_core.training.precision import ComputeConfig
 from nmt_core.training.schedule import ScheduleConfig
@@ -129,8 +130,17 @@ class TrainParams(Config):
     schedule: ScheduleConfig
     """The learning rate, step by step."""
 
+    budget: Budget
+    """When training ends; schedules that end, end there."""
+
     training: TrainingConfig
-    """When to stop and what to do on the way."""
+    """What is minimised, and what to do on the way."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TrainParams":
+        if self.schedule.kind == "warm_down" and not self.budget.ends_schedules:
+            raise ValueError("a warm_down schedule needs budget.steps, budget.tokens or .seconds")
+        return self
 
 
 class EvaluateParams(Config):

@@ -9,6 +9,7 @@ Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, as
 import csv
 import io
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,17 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_torch
 from nmt_core.text import load_tokenizer
 from nmt_core.tracking import Tracker
+from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import prepare
-from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer, TrainingConfig
+from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
 from nmt_core.vocabulary import Vocabulary
 from stages import paths
 from stages.entry import run_stage
 from stages.fingerprint import fingerprint
+from stages.journal import Journal
 from stages.params import TrainParams, load
 from stages.tracking import open_tracker
 
@@ -50,7 +53,12 @@ class Inputs:
 
 
 def run(
-    params: TrainParams, inputs: Inputs, *, checkpoints: Path, tracker: Tracker
+    params: TrainParams,
+    inputs: Inputs,
+    *,
+    checkpoints: Path,
+    tracker: Tracker,
+    seconds_at: Callable[[int], float] = lambda _: 0.0,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
     """Train to the end; return the best model and how it came about."""
     compute = prepare(params.compute)
@@ -66,11 +74,12 @@ def run(
     validation = ShardDataset(inputs.shards / "validation")
     tracker.params(flat(params.model_dump(mode="json")))
     batches = TrainingBatches(training, params.batching, params.seed)
-    with TrainingDisplay(planned_steps(params.training, batches)) as display:
+    with TrainingDisplay(planned(params.budget, batches)) as display:
         trainer = Trainer(
             model=model,
             optimizer=build_optimizer(model, params.optimizer),
             schedule=params.schedule,
+            budget=params.budget,
             batches=batches,
             validation=validation_batches(validation),
             translate_and_score=ValidationBleu(
@@ -86,15 +95,17 @@ def run(
             compute=compute,
             config=params.training,
             seed=params.seed,
+            seconds_at=seconds_at,
         )
         return model, trainer.fit()
 
 
-def planned_steps(config: TrainingConfig, batches: TrainingBatches) -> int:
-    """Return the updates that training will make if patience lasts."""
-    if config.max_epochs is None:
-        return config.max_steps
-    return min(config.max_steps, batches.in_epochs(config.max_epochs))
+def planned(budget: Budget, batches: TrainingBatches) -> Budget:
+    """Return the budget with its epochs as updates, about, so that the share used can be shown."""
+    if budget.epochs is None:
+        return budget
+    steps = batches.in_epochs(budget.epochs)
+    return budget.model_copy(update={"steps": min(steps, budget.steps or steps)})
 
 
 def pretrained(embeddings: Path) -> Pretrained | None:
@@ -179,6 +190,7 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     params = load(TrainParams, "train")
     key = fingerprint(params, "train")
+    journal = Journal(key)
     with open_tracker(key, experiment=paths.EXPERIMENT) as tracker:
         try:
             model, progress = run(
@@ -186,6 +198,7 @@ def main() -> None:
                 Inputs(),
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
+                seconds_at=lambda step: journal.last("train/seconds", at_most=step) or 0.0,
             )
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)

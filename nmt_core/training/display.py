@@ -5,9 +5,10 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from nmt_core.training.budget import Budget
 from nmt_core.training.trainer import Point
 from nmt_core.training.trainer import Progress as TrainingProgress
 
@@ -19,17 +20,18 @@ class TrainingDisplay:
     """Shows step, loss, tokens per second and time left; a context manager.
 
     Args:
-        total: updates to be made.
+        budget: what of it is left tells the time left.
         console: where to write; by default, standard error.
     """
 
-    def __init__(self, total: int, console: Console | None = None) -> None:
-        self.total = total
+    def __init__(self, budget: Budget, console: Console | None = None) -> None:
+        self.budget = budget
         self.console = console or Console(stderr=True, highlight=False)
         self._bar = Progress(
             TextColumn("[bold]train"),
             BarColumn(),
-            MofNCompleteColumn(),
+            TaskProgressColumn(),
+            TextColumn("step {task.fields[step]:,}"),
             TextColumn("loss {task.fields[loss]:.3f}"),
             TextColumn("{task.fields[speed]:,.0f} tokens/s"),
             TextColumn("left"),
@@ -38,10 +40,10 @@ class TrainingDisplay:
             disable=not self.console.is_terminal,
             transient=True,
         )
-        self._task = self._bar.add_task("train", total=total, loss=float("nan"), speed=0.0)
+        self._task = self._bar.add_task("train", total=1.0, step=0, loss=float("nan"), speed=0.0)
         self._began = self._said = time.monotonic()
         self._first: TrainingProgress | None = None
-        self._first_tokens = self._first_step = 0
+        self._first_tokens, self._first_done = 0, 0.0
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -57,22 +59,29 @@ class TrainingDisplay:
 
     def step(self, progress: TrainingProgress, *, loss: float, learning_rate: float) -> None:
         """Show a point of the training curve."""
-        now = time.monotonic()
+        now, done = time.monotonic(), self._done(progress)
         if self._first is None:  # what came before is not known to have been trained just now
             self._first, self._began = progress, now
-            self._first_tokens, self._first_step = progress.target_tokens, progress.step
+            self._first_tokens, self._first_done = progress.target_tokens, done
         seconds = now - self._began
         speed = (progress.target_tokens - self._first_tokens) / seconds if seconds else 0.0
-        self._bar.update(self._task, completed=progress.step, loss=loss, speed=speed)
+        self._bar.update(self._task, completed=done, step=progress.step, loss=loss, speed=speed)
         if not self.console.is_terminal and now - self._said >= QUIET_SECONDS:
             self._said = now
-            done = progress.step - self._first_step
-            left = seconds / done * (self.total - progress.step) if done else 0.0
+            used = done - self._first_done
+            left = seconds / used * (1 - done) if used else 0.0
             self.console.print(
-                f"step {progress.step:,} of {self.total:,}, loss {loss:.3f}, rate "
+                f"step {progress.step:,}, {done:.0%} done, loss {loss:.3f}, rate "
                 f"{learning_rate:.2e}, {speed:,.0f} tokens/s, {_clock(left)} left",
                 soft_wrap=True,
             )
+
+    def _done(self, progress: TrainingProgress) -> float:
+        return self.budget.done(
+            steps=progress.step,
+            tokens=progress.target_tokens,
+            seconds=progress.seconds or 0.0,
+        )
 
     def validation(self, point: Point, *, best: bool) -> None:
         """Show what a validation saw."""

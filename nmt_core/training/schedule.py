@@ -1,4 +1,8 @@
-"""Learning rates as pure functions of the step, counted from 0."""
+"""Learning rates as pure functions of how far training is.
+
+``step`` is the number of the update, counted from 0; ``done``, from 0 to 1, the share of the budget
+that is used, the update included where that is known before.
+"""
 
 import math
 from typing import Annotated, Literal
@@ -18,35 +22,34 @@ class InverseSquareRoot(Config):
     warmup_steps: int = Field(400, ge=1)
     """Updates of linear warm-up."""
 
-    def rate(self, step: int, total: int) -> float:
+    def rate(self, step: int, done: float) -> float:
         """Return the learning rate of a step."""
-        del total
+        del done
         step += 1
         return self.peak * min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
 
 
 class WarmDown(Config):
-    """Linear warm-up, then down to ``floor`` at the last step, along a cosine or a line."""
+    """Linear warm-up, then down to ``floor`` when the budget is used, along a cosine or a line."""
 
     kind: Literal["warm_down"] = "warm_down"
     """The tag of this choice."""
     peak: float = Field(1.5e-3, gt=0)
     """Highest learning rate, reached at the end of the warm-up."""
     warmup: float = Field(0.05, gt=0, lt=1)
-    """Share of all updates spent in linear warm-up."""
+    """Share of the budget spent in linear warm-up."""
     shape: Literal["cosine", "linear"] = "cosine"
     """How to go down."""
     floor: float = Field(0.0, ge=0, le=1)
-    """Share of the peak that is left at the last step."""
+    """Share of the peak that is left at the end."""
 
-    def rate(self, step: int, total: int) -> float:
-        """Return the learning rate of a step among ``total``."""
-        step += 1
-        rising = self.warmup * total
-        if step <= rising:
-            return self.peak * step / rising
-        done = min(1.0, (step - rising) / max(1.0, total - rising))
-        left = (1 + math.cos(math.pi * done)) / 2 if self.shape == "cosine" else 1 - done
+    def rate(self, step: int, done: float) -> float:
+        """Return the learning rate where a share of the budget is used."""
+        del step
+        if done <= self.warmup:
+            return self.peak * done / self.warmup
+        fallen = (done - self.warmup) / (1 - self.warmup)
+        left = (1 + math.cos(math.pi * fallen)) / 2 if self.shape == "cosine" else 1 - fallen
         return self.peak * (self.floor + (1 - self.floor) * left)
 
 
@@ -66,15 +69,15 @@ class CosineRestarts(Config):
     floor: float = Field(0.01, ge=0, le=1)
     """Share of a cycle's first rate that is left at its end (alpha)."""
 
-    def rate(self, step: int, total: int) -> float:
+    def rate(self, step: int, done: float) -> float:
         """Return the learning rate of a step."""
-        del total
+        del done
         cycle, begin, length = 0, 0.0, float(self.first_steps)
         while step >= begin + length and length >= 1:
             begin, length, cycle = begin + length, length * self.length_factor, cycle + 1
-        done = min(1.0, (step - begin) / max(length, 1.0))
+        passed = min(1.0, (step - begin) / max(length, 1.0))
         start = self.initial * self.rate_factor**cycle
-        return start * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * done)) / 2)
+        return start * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * passed)) / 2)
 
 
 ScheduleConfig = Annotated[

@@ -8,6 +8,7 @@ one that was never interrupted (on the same processor, with the same number of t
 
 import math
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,7 @@ from nmt_core.models import Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_torch
 from nmt_core.tracking import Tracker
+from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
@@ -36,12 +38,8 @@ from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDo
 
 
 class TrainingConfig(Config):
-    """When to stop and what to do on the way."""
+    """What is minimised, and what to do on the way."""
 
-    max_steps: int = Field(ge=1)
-    """Optimizer updates; schedules that end, end here."""
-    max_epochs: int | None = Field(None, ge=1)
-    """Passes over the training pairs, if that ends earlier; null for no limit."""
     validate_every: int = Field(1000, ge=1)
     """Updates between two validations, each followed by a checkpoint."""
     log_every: int = Field(50, ge=1)
@@ -87,6 +85,8 @@ class Progress:
     step: int = 0
     position: Position = field(default_factory=Position)
     target_tokens: int = 0
+    seconds: float | None = None
+    """Time spent in updates; known only where the budget counts it, or no two runs were alike."""
     best_step: int | None = None
     best_value: float | None = None
     validations_since_best: int = 0
@@ -131,6 +131,33 @@ class Interrupted(Exception):  # noqa: N818 - not an error
         self.signal = number
 
 
+@dataclass
+class _Clock:
+    """Counts the time of updates, from asking for a batch to its last loss, and nothing between."""
+
+    seconds: float = 0.0
+    """Of the whole training."""
+    recent_seconds: float = 0.0
+    """Since the last point of the curve, as are the tokens."""
+    recent_tokens: int = 0
+    began: float = 0.0
+
+    def start(self) -> None:
+        self.began = time.monotonic()
+
+    def stop(self, tokens: int) -> None:
+        seconds = time.monotonic() - self.began
+        self.seconds += seconds
+        self.recent_seconds += seconds
+        self.recent_tokens += tokens
+
+    def tokens_per_second(self) -> float:
+        """Return the recent speed, and begin anew."""
+        speed = self.recent_tokens / max(self.recent_seconds, 1e-9)
+        self.recent_seconds, self.recent_tokens = 0.0, 0
+        return speed
+
+
 Schedule = InverseSquareRoot | WarmDown | CosineRestarts
 
 
@@ -142,6 +169,7 @@ class Trainer:
         model: on its device, in float32.
         optimizer: over the model's weights.
         schedule: gives each step its learning rate.
+        budget: ends the training.
         batches: training pairs without end.
         validation: validation pairs, as batches in a fixed order.
         translate_and_score: returns the BLEU of greedy validation translations (0-100).
@@ -149,13 +177,15 @@ class Trainer:
         tracker: remembers numbers.
         display: shows them.
         compute: device and precision.
-        config: limits and intervals.
+        config: loss and intervals.
         seed: decides initial weights, dropout and the order of the data.
+        seconds_at: returns the seconds of training that a step is remembered to have taken.
     """
 
     model: Seq2Seq[Any, Any]
     optimizer: torch.optim.Optimizer
     schedule: Schedule
+    budget: Budget
     batches: TrainingBatches
     validation: list[Batch]
     translate_and_score: Callable[[Seq2Seq[Any, Any]], float]
@@ -165,6 +195,7 @@ class Trainer:
     compute: Compute
     config: TrainingConfig
     seed: int
+    seconds_at: Callable[[int], float] = lambda _: 0.0
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
@@ -172,6 +203,8 @@ class Trainer:
         self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
         averages = self._learning if self.config.average > 0 else []
         self._average = [weight.detach().clone() for weight in averages]
+        self._clock = _Clock()
+        self._rate = 0.0
 
     def fit(self) -> Progress:
         """Train until done; return where it ended, the best weights in the model.
@@ -184,8 +217,12 @@ class Trainer:
         """
         self._resume()
         with _asked_to_stop() as asked:
+            self._clock.start()
             for batch, after in self._remaining():
                 self._update(batch, after)
+                self._clock.stop(batch.target_tokens)
+                if self.budget.seconds is not None:
+                    self.progress.seconds = self._clock.seconds
                 if self.progress.step % self.config.log_every == 0:
                     self._log()
                 if self._validation_is_due():
@@ -194,6 +231,7 @@ class Trainer:
                     self._save()
                 if (number := asked()) and not self.progress.finished:
                     raise Interrupted(number)
+                self._clock.start()
         best = self.checkpoints.best(at_most=self.progress.step)
         if best is None:
             raise CheckpointError(f"{self.checkpoints.folder} holds no best model; train again")
@@ -212,11 +250,16 @@ class Trainer:
     def _update(self, batch: Batch, after: Position) -> None:
         """Make one optimizer update."""
         step = self.progress.step
-        rate = self.schedule.rate(step, self.config.max_steps)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        seed_torch(self.seed, "dropout", step)
         tokens = batch.target_tokens
+        done = self.budget.done(
+            steps=step + 1,
+            tokens=self.progress.target_tokens + tokens,
+            seconds=self.progress.seconds or 0.0,
+        )
+        self._rate = self.schedule.rate(step, done)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._rate
+        seed_torch(self.seed, "dropout", step)
         with self.compute.autocast():
             loss, plain = batch_loss(
                 self.model,
@@ -260,13 +303,14 @@ class Trainer:
         progress = self.progress
         loss = progress.recent_sum / max(1, progress.recent_tokens)
         progress.recent_sum, progress.recent_tokens = 0.0, 0
-        rate = self.schedule.rate(progress.step - 1, self.config.max_steps)
-        self.display.step(progress, loss=loss, learning_rate=rate)
+        self.display.step(progress, loss=loss, learning_rate=self._rate)
         self.tracker.metrics(
             {
                 "train/loss": loss,
-                "train/learning_rate": rate,
+                "train/learning_rate": self._rate,
                 "train/epoch": progress.position.epoch,
+                "train/seconds": self._clock.seconds,
+                "train/tokens_per_second": self._clock.tokens_per_second(),
             },
             step=progress.step,
         )
@@ -275,10 +319,11 @@ class Trainer:
         return self.progress.step % self.config.validate_every == 0 or self._at_limit()
 
     def _at_limit(self) -> bool:
-        epochs = self.config.max_epochs
-        done = self.progress.position.epoch
-        return self.progress.step >= self.config.max_steps or (
-            epochs is not None and done >= epochs
+        return self.budget.is_spent(
+            steps=self.progress.step,
+            tokens=self.progress.target_tokens,
+            seconds=self.progress.seconds or 0.0,
+            epochs=self.progress.position.epoch,
         )
 
     def _validate(self) -> None:
@@ -292,7 +337,7 @@ class Trainer:
             step=progress.step,
             epoch=progress.position.epoch,
             target_tokens=progress.target_tokens,
-            learning_rate=self.schedule.rate(progress.step - 1, config.max_steps),
+            learning_rate=self._rate,
             train_loss=progress.loss_sum / max(1, progress.loss_tokens),
             validation_loss=loss,
             validation_perplexity=math.exp(min(loss, 100.0)),
@@ -311,7 +356,8 @@ class Trainer:
         progress.finished = self._at_limit() or exhausted
         self.display.validation(point, best=best)
         self.tracker.metrics(
-            {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES},
+            {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES}
+            | {"train/target_tokens": progress.target_tokens, "train/seconds": self._clock.seconds},
             step=progress.step,
         )
         if best:
@@ -362,6 +408,8 @@ class Trainer:
         if checkpoint is None:
             return
         self.progress = Progress.from_json(checkpoint.progress)
+        seconds = self.progress.seconds
+        self._clock.seconds = self.seconds_at(self.progress.step) if seconds is None else seconds
         tensors = checkpoint.tensors
         own = {
             name.removeprefix("model."): v for name, v in tensors.items() if name[:6] == "model."

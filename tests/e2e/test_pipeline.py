@@ -34,7 +34,7 @@ TINY = f"""
     train.compute.threads=1 train.compute.precision=float32
     train.model.width=32 train.model.heads=2 train.model.feed_forward_width=64
     train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=256
-    train.training.max_steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
+    train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
     train.training.log_every={LOG_EVERY} train.training.validation_sentences=5
     train.training.average=0.9 evaluate.beam.width=2 evaluate.beam.max_length=30
     evaluate.threads=1 evaluate.resamples=10 evaluate.pictures=1 export.canaries=3

@@ -1,5 +1,6 @@
 """A training stopped anywhere and continued ends in the bytes of one that never stopped."""
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,8 @@ from nmt_core.data.batching import TokenBatching
 from nmt_core.data.shards import IdPair, ShardDataset, write_shards
 from nmt_core.errors import TrainingError
 from nmt_core.random import generator
+from nmt_core.training import trainer as module
+from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.optimizer import AdamW, NesterovSgd, build_optimizer
 from nmt_core.training.precision import Compute
@@ -18,6 +21,7 @@ from nmt_core.training.trainer import Trainer, TrainingConfig
 from tests.conftest import PRESETS, TARGET_SIZE, tiny_model
 
 STEPS = 12
+CLOCKS = ("train/seconds", "train/tokens_per_second")
 
 
 class PowerCut(Exception):  # noqa: N818
@@ -37,7 +41,7 @@ class Log:
     def artifact(self, path): ...
 
     def metrics(self, values, *, step):
-        self.points.append((step, dict(values)))
+        self.points.append((step, {n: v for n, v in values.items() if n not in CLOCKS}))
 
     def step(self, progress, *, loss, learning_rate):
         if progress.step == self.cut_at:
@@ -68,14 +72,15 @@ def score(model):
     return sum(weight.abs().sum().item() for weight in model.parameters())
 
 
-def trainer(dataset, folder, log, *, name="transformer", **changes):
+def trainer(dataset, folder, log, *, name="transformer", budget=None, **changes):
     model = tiny_model(name, seed=3)
     optimizer = NesterovSgd() if "article" in name else AdamW(weight_decay=0.01)
-    settings = {"average": 0.9, "max_steps": STEPS, "validate_every": 5, "log_every": 1, **changes}
+    settings = {"average": 0.9, "validate_every": 5, "log_every": 1, **changes}
     return Trainer(
         model=model,
         optimizer=build_optimizer(model, optimizer),
         schedule=WarmDown(peak=1e-2, warmup=0.2),
+        budget=budget or Budget(steps=STEPS),
         batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
         validation=[collate([dataset[n] for n in range(10)])],
         translate_and_score=score,
@@ -124,7 +129,7 @@ def test_the_best_model_is_returned(dataset, tmp_path):
     best = trainer(dataset, tmp_path / "a", Log())
     scores = iter([9.0, 5.0, 1.0])
     best.translate_and_score = lambda _: next(scores)
-    first = trainer(dataset, tmp_path / "b", Log(), max_steps=STEPS, patience=None)
+    first = trainer(dataset, tmp_path / "b", Log(), patience=None)
     seen = {}
     first.translate_and_score = lambda model: seen.setdefault("weights", weights(model)) and 0.0
 
@@ -136,7 +141,9 @@ def test_the_best_model_is_returned(dataset, tmp_path):
 
 
 def test_patience_ends_training(dataset, tmp_path):
-    training = trainer(dataset, tmp_path, Log(), max_steps=500, validate_every=1, patience=3)
+    training = trainer(
+        dataset, tmp_path, Log(), budget=Budget(steps=500), validate_every=1, patience=3
+    )
     scores = iter([1.0, 2.0, 2.0, 1.5, 0.5, 9.0])
     training.translate_and_score = lambda _: next(scores)
 
@@ -145,10 +152,42 @@ def test_patience_ends_training(dataset, tmp_path):
 
 
 def test_epochs_end_training(dataset, tmp_path):
-    progress = trainer(dataset, tmp_path, Log(), max_steps=500, max_epochs=2).fit()
+    progress = trainer(dataset, tmp_path, Log(), budget=Budget(steps=500, epochs=2)).fit()
     tokens = int((dataset.lengths[:, 1] + 1).sum())
 
     assert progress.target_tokens == 2 * tokens
+
+
+def test_a_budget_of_tokens_is_resumed_to_the_bit(dataset, tmp_path):
+    """The learning rate follows the tokens, which the checkpoint knows."""
+    budget = Budget(tokens=600)
+    whole = trainer(dataset, tmp_path / "whole", log := Log(), budget=budget)
+    progress = whole.fit()
+    *_, before_last, _ = [values for _, values in log.points if "train/target_tokens" in values]
+    with pytest.raises(PowerCut):
+        trainer(dataset, tmp_path / "cut", Log(progress.step - 1), budget=budget).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), budget=budget)
+
+    assert progress == again.fit()
+    assert weights(whole.model) == weights(again.model)
+    assert before_last["train/target_tokens"] < 600 <= progress.target_tokens
+    assert progress.seconds is None
+
+
+def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, monkeypatch):
+    """Every look at the clock takes a second: so does an update, and a validation is free."""
+    ticks = itertools.count()
+    monkeypatch.setattr(module.time, "monotonic", lambda: float(next(ticks)))
+    budget = Budget(seconds=8)
+    with pytest.raises(PowerCut):
+        trainer(dataset, tmp_path, Log(7), budget=budget).fit()
+    again = trainer(dataset, tmp_path, Log(), budget=budget)
+    progress = again.fit()
+
+    assert (progress.step, progress.seconds) == (8, 8.0)
+    assert [point.step for point in progress.history] == [5, 8]
+    rates = [point.learning_rate for point in progress.history]
+    assert rates == [again.schedule.rate(0, seconds / 8) for seconds in (4, 7)]
 
 
 def test_a_loss_that_is_no_number_stops_training(dataset, tmp_path):

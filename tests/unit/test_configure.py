@@ -73,15 +73,13 @@ def test_a_document_reads_back_as_it_was(choice):
 
 def test_a_later_group_wins():
     """The corpus chooses how long to train, unless told otherwise."""
-    assert sections("data=europarl")["train"].training.max_steps == 100_000
-    assert sections("data=europarl", "train=quick")["train"].training.max_steps == 1200
+    assert sections("data=europarl")["train"].budget.steps == 100_000
+    assert sections("data=europarl", "train=quick")["train"].budget.steps == 1200
     assert sections("data=demo")["tokenize"].subwords.pieces == 2000
 
 
-GROUP_NAMES = (
-    "data=demo|europarl|files, "
-    "model=transformer|transformer_article|transformer_article_lite, train=full|quick|standard"
-)
+MODELS = "|".join(sorted(path.stem for path in (paths.CONF / "model").iterdir()))
+GROUP_NAMES = f"data=demo|europarl|files, model={MODELS}, train=full|quick|standard"
 
 
 @pytest.mark.parametrize(

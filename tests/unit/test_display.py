@@ -4,6 +4,7 @@ import pytest
 from rich.console import Console
 
 from nmt_core.training import display as module
+from nmt_core.training.budget import Budget
 from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.trainer import Point, Progress
 
@@ -40,19 +41,19 @@ def step(display, number, tokens):
 
 
 def test_where_nobody_watches_a_line_is_said_now_and_then(seconds):
-    with TrainingDisplay(1000, console()) as display:
+    with TrainingDisplay(Budget(steps=1000), console()) as display:
         for number in range(100, 400, 100):
             step(display, number, number * 50)
             seconds[0] += 8.0
 
     assert said(display) == (
-        "step 300 of 1,000, loss 3.220, rate 1.50e-03, 625 tokens/s, 0:00:56 left\n"
+        "step 300, 30% done, loss 3.220, rate 1.50e-03, 625 tokens/s, 0:00:56 left\n"
     )
 
 
 def test_a_resumed_training_counts_only_what_it_trained(seconds):
     """What came before the first point took an unknown time."""
-    with TrainingDisplay(10_000, console()) as display:
+    with TrainingDisplay(Budget(steps=10_000), console()) as display:
         step(display, 5000, 1_000_000)
         seconds[0] += 100.0
         step(display, 5100, 1_020_000)
@@ -61,7 +62,7 @@ def test_a_resumed_training_counts_only_what_it_trained(seconds):
 
 
 def test_a_first_line_divides_by_nothing(seconds):
-    with TrainingDisplay(1000, console()) as display:
+    with TrainingDisplay(Budget(steps=1000), console()) as display:
         seconds[0] += 20.0
         step(display, 1, 10)
 
@@ -69,7 +70,7 @@ def test_a_first_line_divides_by_nothing(seconds):
 
 
 def test_a_validation_is_one_line_however_narrow_the_output():
-    display = TrainingDisplay(2000, console())
+    display = TrainingDisplay(Budget(steps=2000), console())
     display.validation(POINT, best=True)
     display.validation(POINT, best=False)
 
@@ -81,26 +82,29 @@ def test_a_validation_is_one_line_however_narrow_the_output():
 
 
 def test_a_note_is_no_markup():
-    display = TrainingDisplay(1, console())
+    display = TrainingDisplay(Budget(steps=1), console())
     display.note("checkpoints/[a]b[/] is damaged")
 
     assert said(display) == "checkpoints/[a]b[/] is damaged\n"
 
 
 def test_a_terminal_shows_a_bar_and_no_lines(seconds):
-    with TrainingDisplay(1000, console(force_terminal=True, _environ={})) as display:
+    with TrainingDisplay(Budget(steps=1000), console(force_terminal=True, _environ={})) as display:
         for number in range(100, 400, 100):
             seconds[0] += 20.0
             step(display, number, number * 50)
         display.validation(POINT, best=True)
 
-    assert "step 300" not in said(display)
+    assert "step 300," not in said(display)
     assert "\x1b[" in said(display)
-    assert "loss 3.220 250 tokens/s left" in said(display)
+    assert "step 300 loss 3.220 250 tokens/s left" in said(display)
     assert "perplexity 9.49" in said(display)
 
 
 def test_the_bar_is_taken_away_after_an_error():
-    with pytest.raises(ZeroDivisionError), TrainingDisplay(1000, console()) as display:
+    with (
+        pytest.raises(ZeroDivisionError),
+        TrainingDisplay(Budget(steps=1000), console()) as display,
+    ):
         raise ZeroDivisionError
     assert not display._bar.live.is_started

@@ -75,11 +75,11 @@ def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
 
 
 def test_all_wrong_parameters_are_told_at_once():
-    told = problems(trian={}, train__sede=1, train__training__max_steps=0, export__canaries="x")
+    told = problems(trian={}, train__sede=1, train__budget__steps=0, export__canaries="x")
 
     assert told == [
         f"params.yaml: trian is not a section; known: {', '.join(SECTIONS)}",
-        "params.yaml: train.training.max_steps must be greater than or equal to 1, got 0 (int)",
+        "params.yaml: train.budget.steps must be greater than or equal to 1, got 0 (int)",
         "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
         "params.yaml: export.canaries must be integer, got 'x' (str)",
     ]
