@@ -38,6 +38,12 @@ def preset(name):
 PRESETS = {path.stem: preset(path.stem) for path in sorted((CONF / "model").glob("*.yaml"))}
 VARIANTS = {
     "transformer_post_learned": PRESETS["transformer"] | {"norm": "post", "positions": "learned"},
+    "rnn_dot_gru_forward": PRESETS["rnn_attention"]
+    | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False},
+    "rnn_concat_reversed": PRESETS["rnn_attention"]
+    | {"attention": "concat", "direction": "reversed", "input_feeding": False},
+    "rnn_additive_fed": PRESETS["rnn_attention"]
+    | {"attention": "additive", "bridge": "projection", "tie": "none"},
 }
 
 

@@ -8,11 +8,12 @@ from pydantic import Field
 from nmt_core import config
 from nmt_core.errors import ConfigError
 from nmt_core.models.convs2s import ConvS2S, ConvS2SConfig
+from nmt_core.models.rnn import Rnn, RnnConfig
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
 from nmt_core.models.transformer import Transformer, TransformerConfig
 
 ModelConfig = Annotated[
-    TransformerConfig | ConvS2SConfig,
+    TransformerConfig | ConvS2SConfig | RnnConfig,
     Field(discriminator="architecture"),
 ]
 """The settings of any architecture, told apart by ``architecture``."""
@@ -20,6 +21,7 @@ ModelConfig = Annotated[
 ARCHITECTURES: dict[type[Seq2SeqConfig], Callable[..., Seq2Seq[Any, Any]]] = {
     TransformerConfig: Transformer,
     ConvS2SConfig: ConvS2S,
+    RnnConfig: Rnn,
 }
 
 
@@ -58,6 +60,8 @@ __all__ = [
     "Memory",
     "ModelConfig",
     "Pretrained",
+    "Rnn",
+    "RnnConfig",
     "Seq2Seq",
     "State",
     "Transformer",

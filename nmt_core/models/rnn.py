@@ -1,0 +1,380 @@
+"""The recurrent encoder-decoder, with and without attention.
+
+Without, the decoder knows the source by the encoder's last state alone (Sutskever et al. 2014).
+With ``attention: additive`` the state before a step decides where it looks, and what it sees goes
+into the step (Bahdanau et al. 2015). With the others the state after a step decides, and the
+attentional vector ``tanh(W [context; state])`` goes out, and with ``input_feeding`` into the next
+step too (Luong et al. 2015).
+
+Dimension letters as in ``seq2seq.py``, and C features of a layer's state, Q queries.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from typing_extensions import override
+
+from nmt_core.models.attention import masked_softmax
+from nmt_core.models.dropout import dropout
+from nmt_core.models.embedding import OutputLayer, tie, word_table
+from nmt_core.models.recurrence import (
+    STATE_PARTS,
+    CellKind,
+    CellState,
+    RecurrentLayer,
+    RecurrentStep,
+)
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
+
+AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
+
+
+class RnnConfig(Seq2SeqConfig):
+    """The shape of a recurrent model."""
+
+    architecture: Literal["rnn"] = "rnn"
+    """Which architecture this is."""
+    cell: CellKind = "lstm"
+    """What layers are made of."""
+    hidden_width: int = Field(512, ge=1)
+    """Features of a layer's state, C; two directions share them evenly."""
+    encoder_layers: int = Field(1, ge=1)
+    """Layers that read the source; from the second on, each adds to what it reads."""
+    decoder_layers: int = Field(1, ge=1)
+    """Layers that write the target; from the second on, each adds to what it reads."""
+    direction: Literal["bidirectional", "forward", "reversed"] = "bidirectional"
+    """How the source is read: from both ends, or from one."""
+    attention: AttentionKind = "general"
+    """How a target position scores a source position: Luong's three ways, after a step, or
+    Bahdanau's, before it."""
+    input_feeding: bool = True
+    """Feed the attentional vector of a position into the next; the target is then trained one
+    position after another, which is slower."""
+    bridge: Literal["copy", "projection"] = "copy"
+    """How the decoder's first state is made of the encoder's last, layer by layer: as it is, or by
+    a trained projection and tanh. Decoder layers that the encoder has no equal of begin from the
+    encoder's last layer."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "RnnConfig":
+        if self.direction == "bidirectional" and self.hidden_width % 2:
+            raise ValueError(
+                f"hidden_width {self.hidden_width} does not split over two directions; choose an "
+                f"even one, or direction 'forward'"
+            )
+        if self.attention == "none" and self.input_feeding:
+            raise ValueError(
+                "input_feeding feeds what attention gave; set it to false, or choose an attention"
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class RnnMemory(Memory):
+    """The encoded source; without attention, the states to begin from are all of it."""
+
+    first: tuple[CellState, ...]  # per decoder layer
+    keys: Tensor | None  # (B, S, C)
+    values: Tensor | None  # (B, S, C)
+    blocked: Tensor  # (B, 1, S), True at padding
+
+
+@dataclass(frozen=True)
+class RnnState(State):
+    """What the decoder remembers of the target so far."""
+
+    layers: tuple[CellState, ...]  # per decoder layer
+    vector: Tensor  # (R, C), the last attentional vector; zeros at the start
+
+
+Decoded = tuple[Tensor, Tensor | None, RnnState]
+"""Vectors to predict from (R, T, C), attention weights (R, T, S) if there are any, and the state
+after them."""
+
+
+class Encoder(nn.Module):
+    """Layers that read the source."""
+
+    def __init__(self, config: RnnConfig) -> None:
+        super().__init__()
+        both = config.direction == "bidirectional"
+        self.layers = nn.ModuleList(
+            RecurrentLayer(config.cell, inputs, config.hidden_width, bidirectional=both)
+            for inputs in layer_inputs(config, config.encoder_layers)
+        )
+        self.reversed = config.direction == "reversed"
+        self.drop = config.dropout
+
+    def forward(
+        self, words: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]
+    ) -> tuple[Float[Tensor, "B S C"], list[CellState]]:
+        """Return the last layer's features at every word, and every layer's last state.
+
+        Padding stands at the end. A sentence of padding alone is read as if it had one word.
+        """
+        lengths = (~padding).sum(dim=1).clamp(min=1)
+        x = backwards(words, lengths) if self.reversed else words
+        ends = []
+        for number, layer in enumerate(cast("list[RecurrentLayer]", list(self.layers))):
+            below = dropout(x, self.drop, training=self.training)
+            above, end = layer.read(below, lengths)
+            x = x + above if number else above
+            ends.append(end)
+        return backwards(x, lengths) if self.reversed else x, ends
+
+
+def backwards(x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S D"]:
+    """Return sequences in reverse; what stands after their ends stays there."""
+    place = torch.arange(x.size(1), device=x.device)
+    mirrored = lengths[:, None] - 1 - place
+    order = mirrored.where(mirrored >= 0, place)
+    return x.gather(1, order[:, :, None].expand_as(x))
+
+
+class Bridge(nn.Module):
+    """Makes a decoder layer's first state of an encoder layer's last."""
+
+    def __init__(self, config: RnnConfig) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(
+            nn.Sequential(dense(config.hidden_width, config.hidden_width), nn.Tanh())
+            for _ in range(STATE_PARTS[config.cell] if config.bridge == "projection" else 0)
+        )
+
+    def forward(self, last: CellState) -> CellState:
+        """Return the state to begin from."""
+        if not self.parts:
+            return last
+        return tuple(project(part) for project, part in zip(self.parts, last, strict=True))
+
+
+class Attention(nn.Module):
+    """One look at the source, and the attentional vector (Luong et al. 2015, section 3.1).
+
+    ``additive`` scores as ``concat`` does (Bahdanau et al. 2015, appendix A.1.2), but the decoder
+    asks before its step.
+    """
+
+    def __init__(self, kind: AttentionKind, width: int) -> None:
+        super().__init__()
+        self.multiplies = kind in ("dot", "general")
+        self.key = nn.Identity() if kind == "dot" else dense(width, width, bias=False)
+        self.query = nn.Identity() if self.multiplies else dense(width, width)
+        self.score = nn.Identity() if self.multiplies else dense(width, 1, bias=False)
+        self.combine = dense(2 * width, width)
+
+    def forward(
+        self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
+    ) -> tuple[Float[Tensor, "R Q C"], Float[Tensor, "R Q S"]]:
+        """Return what every query sees, and its weights; all zeros where all is padding."""
+        keys, values = cast("tuple[Tensor, Tensor]", (memory.keys, memory.values))
+        rows, positions, _ = queries.shape
+        # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
+        query = self.query(queries).reshape(len(keys), -1, keys.size(2))
+        weights = masked_softmax(self._scores(query, keys), memory.blocked)
+        return (weights @ values).view(rows, positions, -1), weights.view(rows, positions, -1)
+
+    def vector(
+        self, context: Float[Tensor, "*N C"], features: Float[Tensor, "*N C"]
+    ) -> Float[Tensor, "*N C"]:
+        """Return the attentional vector: what was seen and what the decoder knows."""
+        return self.combine(torch.cat([context, features], dim=-1)).tanh()
+
+    def _scores(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B Q S"]:
+        if self.multiplies:
+            return query @ keys.transpose(1, 2)
+        return self.score((query[:, :, None] + keys[:, None]).tanh()).squeeze(3)
+
+
+class WholeDecoder(nn.Module):
+    """Reads all positions at once, layer by layer, then looks at the source from all of them."""
+
+    def __init__(self, config: RnnConfig, attention: Attention | None) -> None:
+        super().__init__()
+        self.attention = attention
+        self.layers = nn.ModuleList(
+            RecurrentLayer(config.cell, inputs, config.hidden_width)
+            for inputs in layer_inputs(config, config.decoder_layers)
+        )
+        self.drop = config.dropout
+
+    def forward(self, words: Float[Tensor, "R T D"], memory: RnnMemory, state: RnnState) -> Decoded:
+        """Read the next words of every row."""
+        x, layers = words, []
+        for number, (layer, before) in enumerate(zip(self.layers, state.layers, strict=True)):
+            below = dropout(x, self.drop, training=self.training)
+            above, after = layer(below, before)
+            x = x + above if number else above
+            layers.append(after)
+        if self.attention is None:
+            return x, None, RnnState(tuple(layers), state.vector)
+        context, weights = self.attention(x, memory)
+        vectors = self.attention.vector(context, x)
+        return vectors, weights, RnnState(tuple(layers), vectors[:, -1])
+
+
+class SteppedDecoder(nn.Module):
+    """Reads one position after another, for each waits for what was seen at the one before."""
+
+    def __init__(self, config: RnnConfig, attention: Attention) -> None:
+        super().__init__()
+        self.attention = attention
+        self.looks_before = config.attention == "additive"
+        self.input_feeding = config.input_feeding
+        width = config.hidden_width
+        fed = width * (self.looks_before + self.input_feeding)
+        self.layers = nn.ModuleList(
+            RecurrentStep(config.cell, inputs, 0 if number else fed, width)
+            for number, inputs in enumerate(layer_inputs(config, config.decoder_layers))
+        )
+        self.drop = config.dropout
+
+    def forward(self, words: Float[Tensor, "R T D"], memory: RnnMemory, state: RnnState) -> Decoded:
+        """Read the next words of every row."""
+        words = dropout(words, self.drop, training=self.training)
+        vectors, weights = [], []
+        for prepared in self._layers()[0].prepare(words).unbind(dim=1):
+            weight, state = self._step(prepared, memory, state)
+            weights.append(weight)
+            vectors.append(state.vector)
+        return torch.stack(vectors, dim=1), torch.cat(weights, dim=1), state
+
+    def _step(
+        self, prepared: Float[Tensor, "R gates"], memory: RnnMemory, state: RnnState
+    ) -> tuple[Float[Tensor, "R 1 S"], RnnState]:
+        """Read one position; return its attention weights and the state after it."""
+        fed = [state.vector] if self.input_feeding else []
+        if self.looks_before:
+            context, weights = self.attention(state.layers[-1][0][:, None], memory)
+            fed.append(context[:, 0])
+        x, layers = self._advance(prepared, torch.cat(fed, dim=1), state.layers)
+        if not self.looks_before:
+            context, weights = self.attention(x[:, None], memory)
+        return weights, RnnState(layers, self.attention.vector(context[:, 0], x))
+
+    def _advance(
+        self, prepared: Tensor, fed: Tensor, before: tuple[CellState, ...]
+    ) -> tuple[Float[Tensor, "R C"], tuple[CellState, ...]]:
+        """Return the last layer's features, and the state of every layer."""
+        first, *others = self._layers()
+        after = [first(prepared, fed, before[0])]
+        x = after[0][0]
+        for layer, state in zip(others, before[1:], strict=True):
+            below = dropout(x, self.drop, training=self.training)
+            after.append(layer(layer.prepare(below), None, state))
+            x = x + after[-1][0]
+        return x, tuple(after)
+
+    def _layers(self) -> list[RecurrentStep]:
+        return cast("list[RecurrentStep]", list(self.layers))
+
+
+class Rnn(Seq2Seq[RnnMemory, RnnState]):
+    """Sequence to sequence with recurrent layers.
+
+    Args:
+        config: the shape.
+        source_size: source vocabulary, in tokens.
+        target_size: target vocabulary, in tokens, V.
+        pretrained: vectors to start from, per side.
+
+    Raises:
+        ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
+    """
+
+    def __init__(
+        self,
+        config: RnnConfig,
+        *,
+        source_size: int,
+        target_size: int,
+        pretrained: Pretrained | None = None,
+    ) -> None:
+        super().__init__()
+        self.source_embedding = word_table(config, source_size, pretrained, "source")
+        self.target_embedding = word_table(config, target_size, pretrained, "target")
+        self.scale = config.width**0.5 if config.scale_embeddings else 1.0
+        self.encoder = Encoder(config)
+        self.bridges = nn.ModuleList(Bridge(config) for _ in range(config.decoder_layers))
+        self.decoder = decoder(config)
+        self.readout = dense(config.hidden_width, config.width)
+        self.output = OutputLayer(config, target_size)
+        self.drop = config.dropout
+        tie(config, self.source_embedding, self.target_embedding, self.output)
+
+    @override
+    def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> RnnMemory:
+        words = self.source_embedding(source) * self.scale
+        values, ends = self.encoder(words, source_padding)
+        ends += ends[-1:] * (len(self.bridges) - len(ends))
+        # in bfloat16, a state would forget within a sentence
+        first = tuple(
+            tuple(part.to(words.dtype) for part in bridge(end))
+            for bridge, end in zip(self.bridges, ends, strict=False)
+        )
+        blocked = source_padding[:, None]
+        if self.decoder.attention is None:
+            return RnnMemory(first, None, None, blocked)
+        keys = self.decoder.attention.key(values)
+        return RnnMemory(first, keys, values.to(keys.dtype), blocked)
+
+    @override
+    def start(self, memory: RnnMemory, beams: int = 1) -> RnnState:
+        layers = tuple(
+            tuple(part.repeat_interleave(beams, dim=0) for part in layer) for layer in memory.first
+        )
+        return RnnState(layers, torch.zeros_like(layers[-1][0]))
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], memory: RnnMemory, state: RnnState
+    ) -> tuple[Float[Tensor, "R T D"], RnnState]:
+        vectors, _, after = self._read(tokens, memory, state)
+        vectors = dropout(vectors, self.drop, training=self.training)
+        return self.readout(vectors), after
+
+    @override
+    def project(
+        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
+    ) -> Tensor:
+        return self.output(hidden, tokens)
+
+    @override
+    def attention(
+        self, tokens: Int[Tensor, "B T"], memory: RnnMemory
+    ) -> Float[Tensor, "B T S"] | None:
+        _, weights, _ = self._read(tokens, memory, self.start(memory))
+        return weights
+
+    def _read(self, tokens: Tensor, memory: RnnMemory, state: RnnState) -> Decoded:
+        return self.decoder(self.target_embedding(tokens) * self.scale, memory, state)
+
+
+def decoder(config: RnnConfig) -> WholeDecoder | SteppedDecoder:
+    """Return the fastest decoder of the configured shape."""
+    if config.attention == "none":
+        return WholeDecoder(config, None)
+    attention = Attention(config.attention, config.hidden_width)
+    if config.attention == "additive" or config.input_feeding:
+        return SteppedDecoder(config, attention)
+    return WholeDecoder(config, attention)
+
+
+def layer_inputs(config: RnnConfig, layers: int) -> list[int]:
+    """Return the features that go into each of so many layers."""
+    return [config.width, *[config.hidden_width] * (layers - 1)]
+
+
+def dense(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
+    """Return a dense layer, initialised by Glorot's rule."""
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    nn.init.xavier_uniform_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
