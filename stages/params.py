@@ -62,6 +62,10 @@ class TokenizeParams(Config):
     """Subwords by SentencePiece, or the articles' words by spaCy: letters, full stops and commas
     in lower case."""
 
+    numbers: Literal["keep", "drop"] = "keep"
+    """Whether spaCy's words include those that hold a digit, which the articles drop; of no effect
+    with SentencePiece."""
+
     subwords: SubwordConfig = SubwordConfig()
     """How SentencePiece learns; of no effect with spaCy."""
 

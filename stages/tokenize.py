@@ -50,7 +50,8 @@ def build_tokenizers(
     if params.kind == "spacy":
         from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
 
-        return dict(zip(paths.SIDES, map(SpacyWords, languages), strict=True))
+        words = (SpacyWords(language, numbers=params.numbers) for language in languages)
+        return dict(zip(paths.SIDES, words, strict=True))
     if config.joint:
         joint = Subwords.train(
             chain.from_iterable(

@@ -7,7 +7,6 @@ remain. The source is encoded once and shared by the K rows of its sentence; sen
 leave the batch. The program waits for the device once per step, to ask which sentences go on.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -17,14 +16,14 @@ from jaxtyping import Bool, Float, Int, Shaped
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from nmt_core.config import Config
-from nmt_core.decoding.constraints import Constraint, never_written, no_repeat_ngrams
-from nmt_core.errors import NmtError
+from nmt_core.decoding.constraints import Constraint
+from nmt_core.decoding.hypothesis import Hypothesis, only_possible
+from nmt_core.decoding.rules import Rules, SearchConfig
 from nmt_core.models.seq2seq import Rows, Seq2Seq
 from nmt_core.vocabulary import BOS, EOS, PAD
 
 
-class BeamConfig(Config):
+class BeamConfig(SearchConfig):
     """How to search."""
 
     width: int = Field(5, ge=1)
@@ -33,29 +32,14 @@ class BeamConfig(Config):
     best: int = Field(1, ge=1)
     """Hypotheses to return per sentence, at most ``width``; more of them take longer to be sure."""
 
-    length_penalty: float = Field(1.0, ge=0)
-    """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
-    compares sums and favours short output, 1 compares means per token."""
-
-    max_length_factor: float = Field(1.5, ge=0)
-    """Target tokens per source token that a hypothesis may have; the next setting is added."""
-
-    max_length_offset: int = Field(10, ge=1)
-    """Target tokens that a hypothesis may have beyond that, so that short sentences have room."""
-
-    max_length: int = Field(256, ge=1)
-    """Target tokens that no hypothesis exceeds, the end of the sentence included."""
-
     stopping: Literal["exact", "fast"] = "exact"
     """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
     ``fast``, when ``width`` hypotheses have ended, which misses better ones that end later."""
 
-    forbid_unknown: bool = True
-    """Never write the unknown token, but the next best one."""
-
-    repeat_guard: int = Field(0, ge=0)
-    """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
-    circles; 0 allows everything, and below 3 harms good translations."""
+    diversity: float = Field(0.0, ge=0)
+    """Nats that each next-best continuation of the same hypothesis is set back when choosing whom
+    to keep, so that different beginnings live on (Li, Monroe and Jurafsky 2016); scores stay the
+    model's own. 0 keeps the best; around 1 makes the ``best`` differ."""
 
     @model_validator(mode="after")
     def _check(self) -> "BeamConfig":
@@ -64,24 +48,8 @@ class BeamConfig(Config):
         return self
 
 
-class Hypothesis(NamedTuple):
-    """One translation in numbers; logarithms are natural."""
-
-    tokens: tuple[int, ...]
-    """What was written, without BOS and EOS."""
-
-    score: float
-    """``log_prob / length ** length_penalty``, where EOS counts as a token; higher is better."""
-
-    log_prob: float
-    """Log-probability of the tokens and the EOS after them."""
-
-    token_log_probs: tuple[float, ...]
-    """The terms of ``log_prob``: one for every token, and last the one of EOS."""
-
-
 class Candidates(NamedTuple):
-    """The best one-token extensions of every sentence's hypotheses, best first."""
+    """The best one-token extensions of every sentence's hypotheses, in the order of selection."""
 
     parent: Int[Tensor, "B N"]
     """Which hypothesis is extended, 0 <= parent < K."""
@@ -97,7 +65,7 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True)
 class Live(Rows):
-    """The unfinished hypotheses of every sentence, best first."""
+    """The unfinished hypotheses of every sentence, in the order of selection."""
 
     tokens: Int[Tensor, "B K t"]
     """BOS first."""
@@ -126,60 +94,49 @@ def beam_search(
     source_padding: Bool[Tensor, "B S"],
     config: BeamConfig,
     constraints: tuple[Constraint, ...] = (),
+    prefix: Int[Tensor, "B P"] | None = None,
 ) -> list[list[Hypothesis]]:
     """Translate a batch; return one to ``config.best`` hypotheses per sentence, best first.
 
     The model must be in evaluation mode. What is unfinished at its length limit is ended there.
 
+    Args:
+        model: what to search.
+        source: source sentences, each ended by EOS.
+        source_padding: True where ``source`` is padding.
+        config: how to search.
+        constraints: what hypotheses may not hold.
+        prefix: how they begin, followed by PAD; its probability counts.
+
     Raises:
         NmtError: if a sentence has no translation of positive probability.
     """
-    if config.repeat_guard:
-        constraints = (*constraints, no_repeat_ngrams(config.repeat_guard))
+    rules = Rules.configured(config, source_padding, constraints, prefix)
     found: list[list[Hypothesis]] = [[] for _ in source]
     sentences = torch.arange(len(source), device=source.device)
-    forbidden = never_written(source.device, forbid_unknown=config.forbid_unknown)
-    limits = length_limits(source_padding, config)
-    last_steps = set(limits.tolist())
     memory = model.encode(source, source_padding)
     state = model.start(memory, beams=config.width)
     live, finished = beginning(len(source), config.width, source.device)
 
-    for length in range(1, max(last_steps, default=0) + 1):
+    for length in range(1, rules.longest + 1):
         hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
-        step, end = next_log_probs(model.log_probs(hidden[:, -1]), forbidden)
-        for constraint in constraints:
-            step = constraint(live.tokens.flatten(0, 1), step)
-        if length in last_steps:
-            step = only_end(step, end, (limits == length).repeat_interleave(config.width))
-        candidates = extend(live, step)
+        step = rules.allow(live.tokens.flatten(0, 1), model.log_probs(hidden[:, -1]))
+        candidates = extend(live, step, config.diversity)
         finished = collect_finished(finished, live, candidates, length**config.length_penalty)
         candidates = keep_live(candidates, config.width)
         live = grow(live, candidates)
 
-        done = all_done(finished, live, limits, config)
+        done = all_done(finished, live, rules.limits, config)
         going = (~done).nonzero().flatten()
         if len(going) < len(done):
             report(found, sentences[done], finished.select(done.nonzero().flatten()), config.best)
             if not len(going):
                 break
-            sentences, limits, memory = sentences[going], limits[going], memory.select(going)
+            sentences, rules, memory = sentences[going], rules.select(going), memory.select(going)
             live, finished = live.select(going), finished.select(going)
         state = state.select(flat_rows(candidates.parent)[going].flatten())
 
-    if not all(found):
-        raise NmtError(
-            "the model gives a sentence no translation of positive probability; its weights are "
-            "not numbers or it cannot end a sentence: train it again, or take another checkpoint"
-        )
-    return found
-
-
-def length_limits(source_padding: Bool[Tensor, "B S"], config: BeamConfig) -> Int[Tensor, " B"]:
-    """Return how many tokens a hypothesis of each sentence may have, its EOS included."""
-    lengths = (~source_padding).sum(dim=1)
-    limits = (lengths * config.max_length_factor).long() + config.max_length_offset
-    return limits.clamp(max=config.max_length)
+    return [only_possible(hypotheses) for hypotheses in found]
 
 
 def beginning(sentences: int, size: int, device: torch.device) -> tuple[Live, Finished]:
@@ -192,35 +149,23 @@ def beginning(sentences: int, size: int, device: torch.device) -> tuple[Live, Fi
     return Live(tokens, steps, log_prob), Finished(tokens, steps, nothing, nothing)
 
 
-def next_log_probs(
-    log_probs: Float[Tensor, "R V"], forbidden: Int[Tensor, " N"]
-) -> tuple[Float[Tensor, "R V"], Float[Tensor, " R"]]:
-    """Return the log-probabilities of what may be written next, and those of EOS."""
-    step = log_probs.index_fill(1, forbidden, -torch.inf)
-    return step, step[:, EOS].clone()
+def extend(live: Live, step: Float[Tensor, "R V"], diversity: float) -> Candidates:
+    """Return the 2K best of all K * V one-token extensions of every sentence.
 
-
-def only_end(
-    step: Float[Tensor, "R V"], end: Float[Tensor, " R"], rows: Bool[Tensor, " R"]
-) -> Float[Tensor, "R V"]:
-    """Let nothing but EOS follow in the given rows."""
-    forced = step.masked_fill(rows[:, None], -torch.inf)
-    forced[:, EOS] = end.where(rows, step[:, EOS])
-    return forced
-
-
-def extend(live: Live, step: Float[Tensor, "R V"]) -> Candidates:
-    """Return the 2K best of all K * V one-token extensions of every sentence."""
+    A hypothesis' best extension competes as it is, its second best less ``diversity``, its third
+    best less twice that, and so on.
+    """
     size = live.log_prob.size(1)
     # The best 2K are among the best 2K of every hypothesis.
     each = step.unflatten(0, (-1, size)).topk(min(2 * size, step.size(1)), dim=2)
-    total = (live.log_prob[:, :, None] + each.values).flatten(1)
-    best = total.topk(min(2 * size, total.size(1)), dim=1)
+    total = live.log_prob[:, :, None] + each.values
+    handicap = diversity * torch.arange(each.values.size(2), device=total.device)
+    best = (total - handicap).flatten(1).topk(min(2 * size, total[0].numel()), dim=1)
     return Candidates(
         parent=best.indices // each.values.size(2),
         token=each.indices.flatten(1).gather(1, best.indices),
         step=each.values.flatten(1).gather(1, best.indices),
-        log_prob=best.values,
+        log_prob=total.flatten(1).gather(1, best.indices),
     )
 
 
@@ -254,10 +199,10 @@ def collect_finished(
 
 def keep_live(candidates: Candidates, size: int) -> Candidates:
     """Keep the K best candidates that do not end their sentence."""
-    log_prob = candidates.log_prob.masked_fill(candidates.token == EOS, -torch.inf)
-    best = log_prob.topk(size, dim=1)
-    parent, token, step, _ = (column.gather(1, best.indices) for column in candidates)
-    return Candidates(parent, token, step, best.values)
+    ends = candidates.token == EOS
+    first = ends.to(torch.uint8).argsort(dim=1, stable=True)[:, :size]
+    log_prob = candidates.log_prob.masked_fill(ends, -torch.inf)
+    return Candidates(*(column.gather(1, first) for column in (*candidates[:3], log_prob)))
 
 
 def grow(live: Live, candidates: Candidates) -> Live:
@@ -277,7 +222,7 @@ def all_done(
     Log-probabilities only fall, and none is positive, so no hypothesis can end with a better score
     than the one it would have at the greatest length with the log-probability it has now.
     """
-    best_live = live.log_prob[:, 0]
+    best_live = live.log_prob.amax(dim=1)
     bound = best_live / limits.to(best_live.dtype) ** config.length_penalty
     done = finished.score[:, config.best - 1] >= bound
     if config.stopping == "fast":
@@ -296,7 +241,6 @@ def report(
         found[sentence] = [
             Hypothesis(tuple(tokens[1 : length - 1]), score, log_prob, tuple(steps[1:length]))
             for length, tokens, steps, log_prob, score in zip(*row, strict=True)
-            if math.isfinite(score)
         ]
 
 

@@ -3,13 +3,13 @@
 A constraint decides what is forbidden, never how likely the rest is: scores stay the model's own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from nmt_core.vocabulary import BOS, PAD, UNK
+from nmt_core.vocabulary import PAD
 
 Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], Float[Tensor, "R V"]]
 """Takes the tokens so far, BOS first, and the next log-probabilities; returns these with some -inf.
@@ -18,9 +18,10 @@ It may forbid the end of the sentence too, which has no effect at the length lim
 """
 
 
-def never_written(device: torch.device, *, forbid_unknown: bool) -> Int[Tensor, " N"]:
-    """Return the tokens that no search may write."""
-    return torch.tensor([PAD, BOS, UNK] if forbid_unknown else [PAD, BOS], device=device)
+def never(tokens: Sequence[int], device: torch.device) -> Constraint:
+    """Return a constraint that forbids some tokens everywhere."""
+    forbidden = torch.tensor(tokens, device=device)
+    return lambda _, log_probs: log_probs.index_fill(1, forbidden, -torch.inf)
 
 
 def no_repeat_ngrams(size: int) -> Constraint:
@@ -45,3 +46,18 @@ def no_repeat_ngrams(size: int) -> Constraint:
         return log_probs.scatter(1, forbidden, -torch.inf)
 
     return constraint
+
+
+def demand(
+    tokens: Int[Tensor, " R"], log_probs: Float[Tensor, "R V"], otherwise: Float[Tensor, "R V"]
+) -> Float[Tensor, "R V"]:
+    """Let nothing but the given tokens follow, as likely as they are; PAD demands nothing.
+
+    Args:
+        tokens: what must follow each row.
+        log_probs: what the model says, with nothing forbidden.
+        otherwise: what holds for rows of which nothing is demanded.
+    """
+    own = log_probs.gather(1, tokens[:, None])
+    forced = torch.full_like(log_probs, -torch.inf).scatter(1, tokens[:, None], own)
+    return forced.where((tokens != PAD)[:, None], otherwise)

@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from nmt_core.decoding.constraints import never_written
+from nmt_core.decoding.rules import Rules, Unknown
+from nmt_core.decoding.walk import walk
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.vocabulary import BOS, EOS, PAD
 
 
-@torch.inference_mode()
 def greedy(
     model: Seq2Seq[Any, Any],
     source: Int[Tensor, "B S"],
@@ -19,6 +17,7 @@ def greedy(
     max_lengths: Int[Tensor, " B"],
     *,
     forbid_unknown: bool = True,
+    prefix: Int[Tensor, "B P"] | None = None,
 ) -> list[list[int]]:
     """Translate a batch; return the tokens of every sentence, without BOS and EOS.
 
@@ -30,25 +29,16 @@ def greedy(
         source_padding: True where ``source`` is padding.
         max_lengths: tokens that a translation may have, its EOS included; see ``length_limits``.
         forbid_unknown: never write the unknown token, but the next best one.
+        prefix: how translations begin, followed by PAD.
     """
-    longest = int(max_lengths.amax()) - 1 if len(source) else 0
-    forbidden = never_written(source.device, forbid_unknown=forbid_unknown)
-    found = source.new_full((len(source), longest), PAD)
-    sentences = torch.arange(len(source), device=source.device)
-    newest = source.new_full((len(source),), BOS)
-    memory = model.encode(source, source_padding)
-    state = model.start(memory)
+    unknown: Unknown = "forbid" if forbid_unknown else "write"
+    rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
+    found = walk(model, source, source_padding, rules, most_likely)
+    return [list(hypothesis.tokens) for [hypothesis] in found]
 
-    for position in range(longest):
-        hidden, state = model.decode(newest[:, None], memory, state)
-        log_probs = model.log_probs(hidden[:, -1]).index_fill(1, forbidden, -torch.inf)
-        newest = log_probs.argmax(dim=-1)
-        goes_on = (newest != EOS) & (position < max_lengths[sentences] - 1)
-        going = goes_on.nonzero().flatten()
-        if not len(going):
-            break
-        if len(going) < len(newest):
-            newest, sentences = newest[going], sentences[going]
-            memory, state = memory.select(going), state.select(going)
-        found[sentences, position] = newest
-    return [[token for token in row if token != PAD] for row in found.tolist()]
+
+def most_likely(
+    log_probs: Float[Tensor, "R V"], _sentences: Int[Tensor, " B"], _position: int
+) -> Int[Tensor, " R"]:
+    """Choose the most likely token."""
+    return log_probs.argmax(dim=-1)

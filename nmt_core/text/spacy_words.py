@@ -1,7 +1,7 @@
-"""Words as spaCy's rules find them: letters, full stops and commas, in lower case.
+"""Words as spaCy's rules find them: letters, numbers, full stops and commas, in lower case.
 
-This is the tokenizer of the first experiments: numbers, other punctuation and case are lost, so
-``decode`` gives a readable line and not the line that was encoded.
+Without numbers this is the tokenizer of the first experiments. Other punctuation and case are lost,
+so ``decode`` gives a readable line and not the line that was encoded.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import spacy
 from spacy.about import __version__ as spacy_version
@@ -20,6 +20,9 @@ from nmt_core.errors import TokenizerError
 
 MARKS = (".", ",")
 """The punctuation that is kept; a line is written with no space before it."""
+
+Numbers = Literal["keep", "drop"]
+"""What becomes of words that hold a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
 
 REMEMBERED_CHUNKS = 500_000
 """Chunks whose words are remembered before memory is freed and filled anew."""
@@ -35,13 +38,15 @@ class SpacyWords:
 
     Args:
         language: a code that spaCy knows, such as ``"de"``.
+        numbers: whether words that hold a digit are kept.
 
     Raises:
         TokenizerError: if spaCy lacks the language, or a package that the language needs.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, *, numbers: Numbers = "keep") -> None:
         self.language = language
+        self.numbers = numbers
         self._start_afresh()
 
     @classmethod
@@ -54,8 +59,9 @@ class SpacyWords:
         """
         try:
             saved = files.read_json(folder / FILE)
-            kind, language, version, rules = (
-                saved[name] for name in ("kind", "language", "spacy_version", "rules_sha256")
+            kind, language, numbers, version, rules = (
+                saved[name]
+                for name in ("kind", "language", "numbers", "spacy_version", "rules_sha256")
             )
         except (OSError, ValueError, KeyError, TypeError):
             raise TokenizerError(
@@ -66,7 +72,7 @@ class SpacyWords:
             raise TokenizerError(f"{folder / FILE} describes a {kind!r} tokenizer, not spaCy words")
         if _release(version) != _release(spacy_version):
             raise TokenizerError(_other_rules(folder, language, version))
-        tokenizer = cls(language)
+        tokenizer = cls(language, numbers=numbers)
         if tokenizer.rules_sha256() != rules:
             raise TokenizerError(_other_rules(folder, language, version))
         return tokenizer
@@ -76,6 +82,7 @@ class SpacyWords:
         description = {
             "kind": "spacy",
             "language": self.language,
+            "numbers": self.numbers,
             "spacy_version": spacy_version,
             "rules_sha256": self.rules_sha256(),
         }
@@ -86,9 +93,9 @@ class SpacyWords:
         return hashlib.sha256(self._tokenizer.to_bytes(exclude=["vocab"])).hexdigest()
 
     def encode(self, line: str) -> list[str]:
-        """Return the words, full stops and commas of a line, in lower case."""
+        """Return the words of a line, full stops and commas among them, in lower case."""
         if self._cases is None:
-            return _words(self._tokenizer(line))
+            return _lower(self.surfaces(line))
         if len(self._memory) >= REMEMBERED_CHUNKS:
             self._start_afresh()
         words: list[str] = []
@@ -96,10 +103,14 @@ class SpacyWords:
         for text in line.split():
             chunk = self._memory.get(text) or self._remember(text, self._cases)
             if opens and not opens.isdisjoint(chunk.continues):
-                return _words(self._tokenizer(line))
+                return _lower(self.surfaces(line))
             words += chunk.words
             opens = chunk.opens
         return words
+
+    def surfaces(self, line: str) -> list[str]:
+        """Return the words of a line in the case they have there."""
+        return self._kept(self._tokenizer(line))
 
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the line of these words."""
@@ -119,9 +130,16 @@ class SpacyWords:
         self._cases = _CutCases.of(self._tokenizer)
         self._memory: dict[str, _Chunk] = {}
 
+    def _kept(self, tokens: Iterable[Any]) -> list[str]:
+        texts = ((token.text, token.is_alpha) for token in tokens)
+        return [text for text, letters in texts if letters or text in MARKS or self._number(text)]
+
+    def _number(self, text: str) -> bool:
+        return self.numbers == "keep" and any(letter.isdigit() for letter in text)
+
     def _remember(self, text: str, cases: "_CutCases") -> "_Chunk":
         tokens = self._tokenizer(text)
-        chunk = _Chunk(tuple(_words(tokens)), *cases.touched_by(text, tokens))
+        chunk = _Chunk(tuple(_lower(self._kept(tokens))), *cases.touched_by(text, tokens))
         self._memory[text] = chunk
         return chunk
 
@@ -180,8 +198,8 @@ class _CutCases:
         return frozenset[str]().union(*filter(None, asked)), self._all & given
 
 
-def _words(tokens: Iterable[Any]) -> list[str]:
-    return [token.text.lower() for token in tokens if token.is_alpha or token.text in MARKS]
+def _lower(words: Iterable[str]) -> list[str]:
+    return [word.lower() for word in words]
 
 
 def _release(version: str) -> list[str]:

@@ -108,6 +108,10 @@ class Subwords:
         """Return the pieces of a line."""
         return self._processor.encode(normalize(line), out_type=str)
 
+    def surfaces(self, line: str) -> list[str]:
+        """Return the pieces of a line, which are what they stand for."""
+        return self.encode(line)
+
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the line that the pieces make; bytes that are no UTF-8 become U+FFFD."""
         return self._processor.decode(list(tokens))

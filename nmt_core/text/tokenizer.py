@@ -11,6 +11,13 @@ class Tokenizer(Protocol):
     def encode(self, line: str) -> list[str]:
         """Return the tokens of one line; none holds a space."""
 
+    def surfaces(self, line: str) -> list[str]:
+        """Return for each token of :meth:`encode` what to write where it is copied untranslated.
+
+        The tokens themselves, where they keep all that the line shows.
+        """
+        return self.encode(line)
+
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the line that the tokens make."""
 

@@ -8,9 +8,10 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.decoding.beam import BeamConfig, beam_search, length_limits
+from nmt_core.decoding.beam import BeamConfig, beam_search
 from nmt_core.decoding.constraints import no_repeat_ngrams
 from nmt_core.decoding.greedy import greedy
+from nmt_core.decoding.rules import length_limits
 from nmt_core.errors import NmtError
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 from tests.laws.toy_model import Toy
@@ -66,7 +67,10 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
     """Sentences end at different steps, some at limits of their own."""
     model = Toy(seed, end=end)
     config = BeamConfig(
-        width=1, stopping="fast", max_length_offset=1, forbid_unknown=forbid_unknown
+        width=1,
+        stopping="fast",
+        max_length_offset=1,
+        unknown="forbid" if forbid_unknown else "write",
     )
     limits = length_limits(padding, config)
     found = beam_search(model, source, padding, config)
@@ -214,7 +218,7 @@ def test_the_unknown_word_is_written_only_where_allowed():
             return logits
 
     [[forbidden], *_] = beam_search(Puzzled(), source, padding, beam())
-    [[allowed], *_] = beam_search(Puzzled(), source, padding, beam(forbid_unknown=False))
+    [[allowed], *_] = beam_search(Puzzled(), source, padding, beam(unknown="write"))
 
     assert UNK not in forbidden.tokens
     assert UNK in allowed.tokens

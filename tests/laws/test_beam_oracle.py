@@ -88,7 +88,7 @@ def test_every_setting_is_the_textbooks(seed, size, penalty, end, fast, unknown,
         max_length_factor=1.5,
         max_length_offset=1,
         stopping="fast" if fast else "exact",
-        forbid_unknown=not unknown,
+        unknown="write" if unknown else "forbid",
     )
 
     assert_textbook(Toy(seed, end=end), config, [8, 5, 4], fast=fast, unknown=unknown)

@@ -13,7 +13,7 @@ from nmt_core.text.spacy_words import SpacyWords
 
 LANGUAGES = ("de", "en", "es")
 PLAIN = {language: spacy.blank(language).tokenizer for language in LANGUAGES}
-WORDS = {language: SpacyWords(language) for language in LANGUAGES}
+WORDS = {language: SpacyWords(language, numbers="drop") for language in LANGUAGES}
 
 SPACES = st.sampled_from([" ", "  ", "\t", "\u00a0", "\u2028", " \u3000", "\x1f"])
 

@@ -147,7 +147,7 @@ def test_more_translations_than_beams_are_refused():
 
 
 def test_the_unknown_token_is_shown_where_it_may_be_written():
-    translator = toy_translator(beam=BeamConfig(width=9, best=9, forbid_unknown=False))
+    translator = toy_translator(beam=BeamConfig(width=9, best=9, unknown="write"))
     found = [best for [*every] in translator.search(["one"] * 2) for best in every]
 
     assert any("<unk>" in best.text.split() for best in found)

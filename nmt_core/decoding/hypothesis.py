@@ -1,0 +1,37 @@
+"""What every search returns: one translation in numbers."""
+
+import math
+from typing import NamedTuple
+
+from nmt_core.errors import NmtError
+
+
+class Hypothesis(NamedTuple):
+    """One translation in numbers; logarithms are natural, probabilities the model's own."""
+
+    tokens: tuple[int, ...]
+    """What was written, without BOS and EOS."""
+
+    score: float
+    """``log_prob / length ** length_penalty``, where EOS counts as a token; higher is better."""
+
+    log_prob: float
+    """Log-probability of the tokens and the EOS after them."""
+
+    token_log_probs: tuple[float, ...]
+    """The terms of ``log_prob``: one for every token, and last the one of EOS."""
+
+
+def only_possible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+    """Return the hypotheses of positive probability.
+
+    Raises:
+        NmtError: if there is none.
+    """
+    possible = [hypothesis for hypothesis in hypotheses if math.isfinite(hypothesis.score)]
+    if not possible:
+        raise NmtError(
+            "the model gives a sentence no translation of positive probability; its weights are "
+            "not numbers or it cannot end a sentence: train it again, or take another checkpoint"
+        )
+    return possible

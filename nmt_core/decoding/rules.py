@@ -1,0 +1,137 @@
+"""What every search keeps to: how long a translation may be, what it may hold, how it begins.
+
+Dimension letters as in ``seq2seq.py``; P tokens of the longest prefix, t tokens so far with BOS.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor
+
+from nmt_core.config import Config
+from nmt_core.decoding.constraints import Constraint, demand, never, no_repeat_ngrams
+from nmt_core.models.seq2seq import Rows
+from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+
+Unknown = Literal["forbid", "copy", "write"]
+
+
+class SearchConfig(Config):
+    """What a translation is scored by and must keep to, however it is searched for."""
+
+    length_penalty: float = Field(1.0, ge=0)
+    """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
+    compares sums and favours short output, 1 compares means per token."""
+
+    max_length_factor: float = Field(1.5, ge=0)
+    """Target tokens per source token that a hypothesis may have; the next setting is added."""
+
+    max_length_offset: int = Field(10, ge=1)
+    """Target tokens that a hypothesis may have beyond that, so that short sentences have room."""
+
+    max_length: int = Field(256, ge=1)
+    """Target tokens that no hypothesis exceeds, the end of the sentence included; only a given
+    beginning may be longer."""
+
+    unknown: Unknown = "forbid"
+    """What becomes of the unknown token: ``forbid`` writes the next best one, as subwords need no
+    other; ``copy`` puts the source word that attention looks at most in its place, for models of
+    words (without attention it forbids); ``write`` leaves ``<unk>`` in the text."""
+
+    repeat_guard: int = Field(0, ge=0)
+    """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
+    circles; 0 allows everything, and below 3 harms good translations."""
+
+
+def length_limits(source_padding: Bool[Tensor, "B S"], config: SearchConfig) -> Int[Tensor, " B"]:
+    """Return how many tokens a hypothesis of each sentence may have, its EOS included."""
+    lengths = (~source_padding).sum(dim=1)
+    limits = (lengths * config.max_length_factor).long() + config.max_length_offset
+    return limits.clamp(max=config.max_length)
+
+
+@dataclass(frozen=True)
+class Rules(Rows):
+    """What each sentence of a batch keeps to."""
+
+    limits: Int[Tensor, " B"]
+    """Tokens of a hypothesis, its EOS included; no prefix is longer."""
+
+    prefix: Int[Tensor, "B P"]
+    """How hypotheses begin, followed by PAD."""
+
+    constraints: tuple[Constraint, ...]
+
+    last_steps: frozenset[int]
+    """All values of ``limits``, known without asking the device."""
+
+    @classmethod
+    def of(
+        cls,
+        limits: Int[Tensor, " B"],
+        *,
+        unknown: Unknown = "forbid",
+        constraints: tuple[Constraint, ...] = (),
+        prefix: Int[Tensor, "B P"] | None = None,
+    ) -> "Rules":
+        """Return the rules of a batch; a limit makes room for its prefix and the end.
+
+        Raises:
+            ValueError: if a prefix holds BOS or EOS.
+        """
+        if prefix is None:
+            prefix = limits.new_empty((len(limits), 0))
+        if ((prefix == BOS) | (prefix == EOS)).any():
+            raise ValueError("a prefix may hold neither the start nor the end of a sentence")
+        limits = limits.maximum((prefix != PAD).sum(dim=1) + 1)
+        forbidden = [PAD, BOS, UNK] if unknown == "forbid" else [PAD, BOS]
+        return cls(
+            limits,
+            prefix,
+            (never(forbidden, limits.device), *constraints),
+            frozenset(limits.tolist()),
+        )
+
+    @classmethod
+    def configured(
+        cls,
+        config: SearchConfig,
+        source_padding: Bool[Tensor, "B S"],
+        constraints: tuple[Constraint, ...] = (),
+        prefix: Int[Tensor, "B P"] | None = None,
+    ) -> "Rules":
+        """Return the rules of a batch as configured, and further constraints."""
+        guard = (no_repeat_ngrams(config.repeat_guard),) if config.repeat_guard else ()
+        return cls.of(
+            length_limits(source_padding, config),
+            unknown=config.unknown,
+            constraints=(*guard, *constraints),
+            prefix=prefix,
+        )
+
+    @property
+    def longest(self) -> int:
+        """Tokens that the longest hypothesis of all may have, its EOS included."""
+        return max(self.last_steps, default=0)
+
+    def allow(
+        self, tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]
+    ) -> Float[Tensor, "R V"]:
+        """Return the next log-probabilities, -inf where a token may not follow.
+
+        Prefix and length limit outweigh constraints.
+        """
+        allowed = log_probs
+        for constraint in self.constraints:
+            allowed = constraint(tokens, allowed)
+        length = tokens.size(1)  # of the hypothesis with the next token, BOS not counted
+        given = length <= self.prefix.size(1)
+        if not given and length not in self.last_steps:
+            return allowed
+        wanted = self.prefix[:, length - 1] if given else torch.full_like(self.limits, PAD)
+        wanted = wanted.masked_fill(self.limits == length, EOS)
+        rows = len(tokens) // len(wanted)
+        return demand(wanted.repeat_interleave(rows), log_probs, allowed)

@@ -1,0 +1,131 @@
+"""Ancestral sampling: draw every token from the model's distribution of the next.
+
+What a sentence draws depends on the seed, its own tokens and the number of the sample, and on
+nothing else, so no batch, order or neighbour changes it.
+
+Dimension letters as in ``seq2seq.py``, and N samples per sentence, L tokens of the longest.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import Field
+from torch import Tensor
+
+from nmt_core.config import Config
+from nmt_core.decoding.constraints import Constraint
+from nmt_core.decoding.greedy import most_likely
+from nmt_core.decoding.hypothesis import Hypothesis, only_possible
+from nmt_core.decoding.rules import Rules, SearchConfig
+from nmt_core.decoding.walk import walk
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.random import generator
+from nmt_core.vocabulary import PAD
+
+
+class SamplingConfig(Config):
+    """How to draw."""
+
+    samples: int = Field(1, ge=1)
+    """Translations per sentence, drawn apart from each other, so that some may be equal."""
+
+    temperature: float = Field(1.0, ge=0)
+    """What log-probabilities are divided by before drawing: 1 draws as the model says, less makes
+    likely tokens likelier, and 0 takes the likeliest."""
+
+    top_k: int = Field(0, ge=0)
+    """Draw from so many of the likeliest tokens; 0 from all."""
+
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Draw from the fewest of the likeliest tokens that have this probability together, once
+    tempered (Holtzman et al. 2020); with ``top_k``, a token must be among both."""
+
+    seed: int = Field(1, ge=0)
+    """Another seed draws other translations."""
+
+
+def sample(
+    model: Seq2Seq[Any, Any],
+    source: Int[Tensor, "B S"],
+    source_padding: Bool[Tensor, "B S"],
+    sampling: SamplingConfig,
+    search: SearchConfig,
+    *,
+    constraints: tuple[Constraint, ...] = (),
+    prefix: Int[Tensor, "B P"] | None = None,
+) -> list[list[Hypothesis]]:
+    """Translate a batch; return ``sampling.samples`` hypotheses per sentence, as they were drawn.
+
+    Their scores are the model's own, whatever temperature and truncation they were drawn with. The
+    model must be in evaluation mode.
+
+    Args:
+        model: what to sample from.
+        source: source sentences, each ended by EOS.
+        source_padding: True where ``source`` is padding.
+        sampling: how to draw.
+        search: what the hypotheses keep to.
+        constraints: what they may not hold.
+        prefix: how they begin, followed by PAD.
+
+    Raises:
+        NmtError: if a sentence has no translation of positive probability.
+    """
+    rules = Rules.configured(search, source_padding, constraints, prefix)
+    noise = _noise(source, sampling, rules.longest)
+
+    def choose(
+        log_probs: Float[Tensor, "R V"], sentences: Int[Tensor, " B"], position: int
+    ) -> Int[Tensor, " R"]:
+        return draw(shaped(log_probs, sampling), noise[sentences, :, position].flatten())
+
+    found = walk(
+        model,
+        source,
+        source_padding,
+        rules,
+        choose if sampling.temperature else most_likely,
+        walks=sampling.samples,
+        length_penalty=search.length_penalty,
+    )
+    return [only_possible(hypotheses) for hypotheses in found]
+
+
+def shaped(log_probs: Float[Tensor, "R V"], sampling: SamplingConfig) -> Float[Tensor, "R V"]:
+    """Return what to draw from, in float64: tempered probabilities, 0 beyond top k and top p.
+
+    They need not sum to one.
+    """
+    probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)
+    if not sampling.top_k and sampling.top_p == 1:
+        return probabilities
+    most = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
+    likeliest = probabilities.topk(most, dim=1)
+    before = likeliest.values.cumsum(dim=1) - likeliest.values
+    kept = likeliest.values.masked_fill(before >= sampling.top_p, 0)
+    return torch.zeros_like(probabilities).scatter(1, likeliest.indices, kept)
+
+
+def draw(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
+    """Return for every row the token that uniform noise in [0, 1) falls on."""
+    cumulative = weights.cumsum(dim=1)
+    place = noise[:, None] * cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, place, right=True)[:, 0]
+    return drawn.clamp(max=weights.size(1) - 1)  # beyond it lie only weights that are not numbers
+
+
+def _noise(
+    source: Int[Tensor, "B S"], sampling: SamplingConfig, longest: int
+) -> Float[Tensor, "B N L"]:
+    """Return uniform noise in [0, 1) for every token of every sample.
+
+    With 32 bits, so that its product with a sum is always below the sum.
+    """
+    noise = torch.empty((len(source), sampling.samples, longest), dtype=torch.float64)
+    for number, row in enumerate(source.tolist()):
+        name = " ".join(str(token) for token in row if token != PAD)
+        for one in range(sampling.samples):
+            bits = generator(sampling.seed, "sample", name, one).integers(2**32, size=longest)
+            noise[number, one] = torch.from_numpy(bits) / 2**32
+    return noise.to(source.device)
