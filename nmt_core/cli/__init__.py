@@ -5,7 +5,10 @@ from typing import Annotated
 
 import typer
 
+from nmt_core.cli.generate import generate
+from nmt_core.cli.learn import learn
 from nmt_core.cli.program import Program
+from nmt_core.cli.score import score
 from nmt_core.cli.translate import translate
 from nmt_core.cli.verify import verify
 
@@ -39,5 +42,5 @@ app = typer.Typer(
     help="Translate with an exported model, and check that it is what was exported.",
 )
 app.callback()(nmt)
-for command in (translate, verify):
+for command in (translate, verify, learn, score, generate):
     app.command()(command)

@@ -5,7 +5,7 @@ sum is no probability, but never above zero, which is all that a search asks for
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
@@ -114,6 +114,7 @@ def check_vocabularies(target: Vocabulary, language: Vocabulary) -> None:
 
 def count_rows(rows: Rows) -> int:
     """Return how many rows there are; every tensor has them on axis 0."""
+    assert is_dataclass(rows)
     return next(_tensors([getattr(rows, field.name) for field in fields(rows)])).size(0)
 
 

@@ -1,0 +1,52 @@
+"""``nmt generate``: let a language model write."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmt_core.cli.program import Device, Threads
+from nmt_core.cli.score import load_text_model
+
+
+def generate(  # noqa: PLR0913 - one argument per option
+    *,
+    language_model: Annotated[Path, typer.Option(metavar="DIR", help="What nmt learn wrote.")],
+    length: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Tokens to write, ends of lines included.")
+    ] = 500,
+    temperature: Annotated[
+        float,
+        typer.Option(
+            metavar="T", min=0, help="Below 1 surer, above 1 bolder; 0 takes the likeliest."
+        ),
+    ] = 1.0,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Draw from the K likeliest alone.")
+    ] = None,
+    top_p: Annotated[
+        float, typer.Option(metavar="P", help="Draw from the likeliest that make up P together.")
+    ] = 1.0,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="What to go on from.")] = "",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another text.")] = 1,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Write a text, each token drawn from what the model expects after those before it.
+
+    **Examples**
+
+        nmt generate --language-model models/plays --length 500 --temperature 0.8
+
+        nmt generate --language-model models/plays --prefix 'My lord,' --seed 7
+
+    The same seed writes the same text. A temperature near 0 repeats what is most common; at 1 the
+    text is as varied as the one learnt from; above, it dissolves.
+    """
+    text_model = load_text_model(language_model, device, threads)
+    from nmt_core import config  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.sampling import SamplingConfig  # noqa: PLC0415 - takes seconds
+
+    values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    sampling = config.build(SamplingConfig, values, at="generate")
+    typer.echo(text_model.generate(length, sampling, seed=seed, prefix=prefix))

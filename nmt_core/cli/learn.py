@@ -1,0 +1,236 @@
+"""``nmt learn``: a language model from a text."""
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from nmt_core.cli.program import Threads
+from nmt_core.errors import ConfigError, CorpusError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.language_models.units import Units
+    from nmt_core.training.display import TrainingDisplay
+    from nmt_core.training.language_model import LearningConfig, LearningProgress, Point
+
+
+def learn(  # noqa: PLR0913 - one argument per option
+    *,
+    text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the model goes.")],
+    validation: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Text to validate on. \\[default: the end of --text]"),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option(metavar="KIND", help="ngram, feed_forward or rnn.")
+    ] = "ngram",
+    unit: Annotated[
+        str, typer.Option(metavar="UNIT", help="character, word or subword.")
+    ] = "character",
+    tokens_of: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Exported translator whose target tokens to use."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Learn a language model from a text: how likely is a text, and what comes next?
+
+    A training that is stopped goes on after its last whole epoch when the same command is given.
+
+    **Examples**
+
+        nmt learn --text plays.txt --kind rnn --unit character --out models/plays
+
+        nmt learn --text train.en --validation val.en --unit word --out models/words
+
+        nmt learn --text train.en --kind rnn --unit subword --tokens-of models/export \
+          --set model.stateful=false --out models/english
+
+    The last can help a translator: `nmt translate --fuse models/english`.
+
+    **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
+    `rnn` remembers all it has read.
+
+    **Units**: characters make one stream, line ends included; words and subwords make lines.
+
+    **Settings** and their defaults:
+
+    - ngram: `model.order=5`, `model.smoothing.kind=kneser_ney` (or `maximum_likelihood`, or `add_k`
+      with `model.smoothing.k=0.01`)
+
+    - feed_forward: `model.order=5`, `model.embedding_width=128`, `model.width=512`,
+      `model.dropout=0.2`
+
+    - rnn: `model.cell=lstm` (or `gru`), `model.layers=2`, `model.embedding_width=64`,
+      `model.width=512`, `model.dropout=0.2`, `model.tie=false`, `model.stateful=true`
+
+    - word: `unit.split=punctuation` (or `whitespace`), `unit.min_count=2`, `unit.max_words=null`
+
+    - training: `training.epochs=10`, `training.rows=32`, `training.window=64`,
+      `training.schedule.peak=0.004`, `training.max_gradient_norm=1.0`, `training.patience=null`
+
+    - all: `held_out=0.1`, `seed=1`
+    """
+    chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
+    if threads:
+        chosen.append(f"training.compute.threads={threads}")
+    values = nested(chosen)
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
+    from nmt_core import config  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_bundle import write_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds
+    from nmt_core.training import language_model  # noqa: PLC0415 - takes seconds
+
+    built = config.build(language_model.LearningConfig, values, at="learn")
+    document = built.unit.kind == "character"
+    training_text = read(text)
+    if validation:
+        validation_text = read(validation)
+    else:
+        training_text, validation_text = language_model.hold_out(
+            training_text, built.held_out, document=document
+        )
+    units = find_units(built, training_text, tokens_of)
+    console = Console(stderr=True, highlight=False)
+    training, validating = units.encode(training_text), units.encode(validation_text)
+    console.print(
+        f"{len(training):,} tokens to learn from, {len(validating):,} to validate on, "
+        f"{len(units.vocabulary):,} in the vocabulary"
+    )
+    model, points = language_model.learn(
+        built,
+        units,
+        training=training,
+        validation=validating,
+        checkpoints=out.with_name(f"{out.name}.checkpoints"),
+        display=shown,
+    )
+    learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
+    write_language_model(out, TextModel(model, units), model_config=built.model, learning=learning)
+    best = min(point.validation_loss for point in points)
+    console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
+
+
+def nested(settings: Sequence[str]) -> dict[str, Any]:
+    """Turn ``model.order=3`` into nested values; what is no JSON is a word.
+
+    Raises:
+        ConfigError: if a setting has no value, or its place is a value already.
+    """
+    values: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise ConfigError(f"--set {setting} has no value; write --set name=value")
+        *way, last = name.split(".")
+        place = values
+        for step in way:
+            place = place.setdefault(step, {})
+            if not isinstance(place, dict):
+                raise ConfigError(f"--set {setting} is at odds with a setting before it")
+        try:
+            place[last] = json.loads(value)
+        except ValueError:
+            place[last] = value
+    return fill_tags(values)
+
+
+def fill_tags(values: dict[str, Any]) -> dict[str, Any]:
+    """Name the default choice where a part of it is set and the choice is not."""
+    training, model = values.get("training", {}), values.get("model", {})
+    for parent, name, kind in (
+        (training, "schedule", "warm_down"),
+        (training, "optimizer", "adamw"),
+        (model, "smoothing", "kneser_ney"),
+    ):
+        if isinstance(parent, dict) and isinstance(parent.get(name), dict):
+            parent[name].setdefault("kind", kind)
+    return values
+
+
+def read(paths: Sequence[Path]) -> str:
+    """Return texts as one.
+
+    Raises:
+        CorpusError: if one cannot be read, or is not UTF-8.
+    """
+    texts = []
+    for path in paths:
+        try:
+            texts.append(path.read_bytes().decode())
+        except OSError as error:
+            raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{path} is not UTF-8 (byte {error.start + 1} is 0x{error.object[error.start]:02x})"
+                f"; convert it, for example with iconv"
+            ) from None
+    return "".join(
+        text if text.endswith("\n") or len(texts) == 1 else f"{text}\n" for text in texts
+    )
+
+
+def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "Units":
+    """Return the units that are asked for."""
+    from nmt_core import bundle  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.units import SubwordUnit, Units, learn_units  # noqa: PLC0415
+
+    if not isinstance(built.unit, SubwordUnit):
+        if tokens_of:
+            raise ConfigError(f"--tokens-of goes with --unit subword, not {built.unit.kind}")
+        return learn_units(built.unit, text)
+    if tokens_of is None:
+        raise ConfigError(
+            "--unit subword takes its tokens from a translator; add --tokens-of models/export"
+        )
+    translator = bundle.load_translator(tokens_of, device="cpu")
+    return Units(built.unit, translator.target_tokenizer, translator.target_vocabulary)
+
+
+@contextmanager
+def shown(total_steps: int) -> "Iterator[Watching]":
+    """Show a training of so many updates on standard error."""
+    from nmt_core.training.budget import Budget  # noqa: PLC0415 - takes seconds
+    from nmt_core.training.display import TrainingDisplay  # noqa: PLC0415 - takes seconds
+
+    with TrainingDisplay(Budget(steps=total_steps)) as display:
+        yield Watching(display)
+
+
+class Watching:
+    """Shows the training of a language model as that of a translator is shown."""
+
+    def __init__(self, display: "TrainingDisplay") -> None:
+        self.display = display
+        self.began = time.monotonic()
+
+    def step(self, progress: "LearningProgress", *, loss: float, learning_rate: float) -> None:
+        """Show a point of the training curve."""
+        from nmt_core.training.trainer import Progress  # noqa: PLC0415 - takes seconds
+
+        same = Progress(step=progress.step, target_tokens=progress.tokens)
+        self.display.step(same, loss=loss, learning_rate=learning_rate)
+
+    def validation(self, point: "Point", *, best: bool) -> None:
+        """Show what a validation saw."""
+        mark = "  [green]best so far[/green]" if best else ""
+        self.display.console.print(
+            f"epoch {point.epoch:>3}  step {point.step:>7,}  train loss {point.train_loss:.4f}  "
+            f"validation loss {point.validation_loss:.4f}{mark}",
+            soft_wrap=True,
+        )
+
+    def note(self, sentence: str) -> None:
+        """Show something worth knowing."""
+        self.display.note(sentence)

@@ -1,0 +1,117 @@
+"""``nmt score``: how likely is a text, or a translation?"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from nmt_core.cli.lines import decoded
+from nmt_core.cli.program import Device, Threads, load
+from nmt_core.errors import ConfigError, CorpusError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.language_models.scoring import Score
+    from nmt_core.language_models.text_model import TextModel
+
+
+def score(
+    *,
+    language_model: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="What nmt learn wrote: score lines."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Exported translator: score SOURCE<tab>TARGET lines."),
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Tell how likely a model holds every line of standard input.
+
+    **Examples**
+
+        nmt score --language-model models/plays < scene.txt
+
+        paste test.de test.en | nmt score --model models/export
+
+    **What is written**, a line for each line of input, with tabs between fields: log-likelihood in
+    nats, perplexity per token, tokens. The end of the line counts as a token; by a model of
+    characters and by a stateful one, each line is read after those before it. The total is written
+    to standard error, per token and per character, which models of different units can be compared
+    by.
+    """
+    if (language_model is None) == (model is None):
+        raise ConfigError("say what to score with: either --language-model DIR or --model DIR")
+    lines = list(decoded(sys.stdin.buffer))
+    judge = by_language(language_model, device, threads) if language_model else None
+    if model:
+        judge = by_translator(model, device, threads)
+    assert judge is not None
+    scores = judge(lines)
+    for one in scores:
+        typer.echo(f"{one.log_likelihood:.4f}\t{one.perplexity:.4f}\t{one.tokens}")
+    Console(stderr=True, highlight=False).print(summary(scores), soft_wrap=True)
+
+
+def by_language(
+    folder: Path, device: str, threads: int | None
+) -> "Callable[[Sequence[str]], list[Score]]":
+    """Return what scores lines."""
+    return load_text_model(folder, device, threads).score
+
+
+def by_translator(
+    folder: Path, device: str, threads: int | None
+) -> "Callable[[Sequence[str]], list[Score]]":
+    """Return what scores pairs of lines."""
+    translator = load(folder, device, threads, None)
+    from nmt_core.decoding.likelihood import pair_scores  # noqa: PLC0415 - takes seconds
+
+    return lambda lines: pair_scores(translator, list(pairs(lines)))
+
+
+def pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield source and target.
+
+    Raises:
+        CorpusError: naming the first line that is no pair.
+    """
+    for number, line in enumerate(lines, start=1):
+        fields = line.split("\t")
+        if len(fields) != 2:  # noqa: PLR2004 - a source and a target
+            raise CorpusError(
+                f"line {number} of the input has {len(fields)} fields, and needs 2: source, tab, "
+                f"target; make such lines with paste"
+            )
+        yield fields[0], fields[1]
+
+
+def summary(scores: "Sequence[Score]") -> str:
+    """Return the score of all lines together."""
+    from nmt_core.language_models.scoring import Score  # noqa: PLC0415 - takes seconds
+
+    total = Score()
+    for one in scores:
+        total = total.plus(one)
+    return (
+        f"{len(scores):,} lines, {total.tokens:,} tokens, {total.unknown:,} of them unknown, "
+        f"log-likelihood {total.log_likelihood:.2f}; perplexity {total.perplexity:.3f} per token, "
+        f"{total.nats_per_character:.4f} nats per character"
+    )
+
+
+def load_text_model(folder: Path, device: str, threads: int | None) -> "TextModel":
+    """Load a language model."""
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
+    import torch  # noqa: PLC0415 - takes seconds
+
+    from nmt_core.language_bundle import load_language_model  # noqa: PLC0415 - takes seconds
+
+    if threads:
+        torch.set_num_threads(threads)
+    return load_language_model(folder, device=device)

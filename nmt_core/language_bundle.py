@@ -1,0 +1,71 @@
+"""A language model as one sealed folder, as ``bundle.py`` seals translators.
+
+::
+
+    manifest.json            format, and the digest and size of every other file
+    model.safetensors        weights, or counts
+    model.json               kind and shape
+    units.json               what a text is made of
+    vocabulary.json          the tokens in order
+    tokenizer/               for subwords
+    learning.json            how it was learnt, and what its validations saw
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from nmt_core import config, files
+from nmt_core.bundle import FORMAT, MANIFEST, contents, find_device, verify
+from nmt_core.config import Config
+from nmt_core.errors import BundleError
+from nmt_core.language_models import LanguageModelConfig, restore
+from nmt_core.language_models.text_model import TextModel
+from nmt_core.language_models.units import Units
+from nmt_core.models.weights import own_tensors
+
+
+class _Settings(Config):
+    model: LanguageModelConfig
+
+
+def write_language_model(
+    folder: Path, model: TextModel, *, model_config: Config, learning: Mapping[str, Any]
+) -> None:
+    """Seal a language model into a folder, which replaces one of that name.
+
+    Args:
+        folder: where to.
+        model: the model and its units.
+        model_config: settings the model was built from.
+        learning: how it was learnt, as JSON, for people.
+    """
+    with files.whole_folder(folder) as part:
+        weights = {name: w.cpu().contiguous() for name, w in own_tensors(model.model).items()}
+        save_file(weights, part / "model.safetensors")
+        files.write_json(part / "model.json", model_config.model_dump(mode="json"))
+        files.write_json(part / "learning.json", dict(learning))
+        model.units.save(part)
+        files.write_json(part / MANIFEST, {"format": FORMAT, "files": contents(part)})
+
+
+def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
+    """Verify a language model and load it.
+
+    Raises:
+        BundleError: if it is incomplete, altered, of another format, or no language model.
+        ConfigError: if it asks for what this program does not know, or the device is not there.
+    """
+    verify(folder)
+    units = Units.load(folder)
+    values = {"model": files.read_json(folder / "model.json")}
+    settings = config.build(_Settings, values, at=folder.name).model
+    try:
+        tensors = load_file(folder / "model.safetensors")
+    except SafetensorError as error:
+        raise BundleError(f"{folder}/model.safetensors cannot be read ({error})") from None
+    model = restore(settings, len(units.vocabulary), tensors)
+    return TextModel(model.to(find_device(device)), units)

@@ -1,0 +1,65 @@
+"""Language models: how likely is a text, and what comes next? Each kind a file and a line here."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+from torch import Tensor
+
+from nmt_core.errors import BundleError
+from nmt_core.language_models.feed_forward import FeedForward, FeedForwardConfig
+from nmt_core.language_models.model import LanguageModel, NeuralLanguageModel
+from nmt_core.language_models.ngram import NGram, NGramConfig
+from nmt_core.language_models.recurrent import Recurrent, RecurrentConfig
+
+LanguageModelConfig = Annotated[
+    NGramConfig | FeedForwardConfig | RecurrentConfig, Field(discriminator="kind")
+]
+"""The settings of any language model, told apart by ``kind``."""
+
+
+def build_neural(
+    config: FeedForwardConfig | RecurrentConfig, words: int
+) -> NeuralLanguageModel[Any]:
+    """Return a freshly initialised model; torch's generator decides its weights."""
+    if isinstance(config, FeedForwardConfig):
+        return FeedForward(config, words)
+    return Recurrent(config, words)
+
+
+def restore(
+    config: NGramConfig | FeedForwardConfig | RecurrentConfig,
+    words: int,
+    tensors: Mapping[str, Tensor],
+) -> LanguageModel[Any]:
+    """Return a model as it was saved, in evaluation mode.
+
+    Raises:
+        BundleError: if the tensors are not those of such a model.
+    """
+    try:
+        if isinstance(config, NGramConfig):
+            return NGram.load(config, words, tensors).eval()
+        model = build_neural(config, words)
+        missing = model.load_state_dict(dict(tensors), strict=False).missing_keys
+    except (KeyError, RuntimeError) as error:
+        raise BundleError(f"the tensors do not fit the settings of the model: {error}") from None
+    tied = {"output.weight"} if isinstance(config, RecurrentConfig) and config.tie else set()
+    if set(missing) - tied:
+        raise BundleError(f"the tensors of the model lack {', '.join(sorted(missing))}")
+    return model.eval()
+
+
+__all__ = [
+    "FeedForward",
+    "FeedForwardConfig",
+    "LanguageModel",
+    "LanguageModelConfig",
+    "NGram",
+    "NGramConfig",
+    "NeuralLanguageModel",
+    "Recurrent",
+    "RecurrentConfig",
+    "build_neural",
+    "restore",
+]

@@ -1,0 +1,94 @@
+"""The contract every language model fulfils, so that scoring, sampling and fusion serve them all.
+
+It is the decoder's half of ``models/seq2seq.py``: a model reads tokens, one or many at a time,
+carrying a :class:`State`, and gives what the next token is predicted from. The first token it reads
+is BOS, which says that nothing is known of what came before; PAD and BOS are never predicted.
+
+Letters as in ``seq2seq.py``: R rows, T tokens, D features, V vocabulary; and N, the order of a
+model that looks at a window of the last N - 1 tokens.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from itertools import chain
+from typing import Generic, TypeVar
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor, nn
+
+from nmt_core.models.seq2seq import State
+from nmt_core.vocabulary import BOS, PAD
+
+StateT = TypeVar("StateT", bound=State)
+
+
+class LanguageModel(nn.Module, ABC, Generic[StateT]):
+    """Says how likely every token is after those before it."""
+
+    carries = False
+    """Whether it was trained to go on from line to line, and is to be read so."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(chain(self.parameters(), self.buffers())).device
+
+    @abstractmethod
+    def start(self, rows: int) -> StateT:
+        """Return the state before anything was read."""
+
+    @abstractmethod
+    def decode(
+        self, tokens: Int[Tensor, "R T"], state: StateT
+    ) -> tuple[Shaped[Tensor, "R T D"], StateT]:
+        """Read the next tokens of every row; return what to predict from, and the new state."""
+
+    @abstractmethod
+    def log_probs(self, hidden: Shaped[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        """Return the log-probabilities of the next token, in float32 or better."""
+
+    def log_likelihood(
+        self, hidden: Shaped[Tensor, "*N D"], tokens: Int[Tensor, "*N"]
+    ) -> Float[Tensor, "*N"]:
+        """Return the log-probability of the given next tokens."""
+        return self.log_probs(hidden).gather(-1, tokens[..., None]).squeeze(-1)
+
+    def forward(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T V"]:
+        """Return the log-probabilities of every next token at once (teacher forcing)."""
+        hidden, _ = self.decode(tokens, self.start(len(tokens)))
+        return self.log_probs(hidden)
+
+
+class NeuralLanguageModel(LanguageModel[StateT]):
+    """A language model that predicts from features."""
+
+    @abstractmethod
+    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        """Return the logits of the next token."""
+
+    def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        """See the contract; PAD and BOS have probability 0."""
+        logits = self.project(hidden)
+        precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        never = torch.tensor([PAD, BOS], device=logits.device)
+        return precise.index_fill(-1, never, -torch.inf).log_softmax(dim=-1)
+
+
+@dataclass(frozen=True)
+class Window(State):
+    """The last N - 1 tokens; PAD where nothing was read yet."""
+
+    tokens: Tensor  # (R, N - 1)
+
+
+def empty_window(rows: int, order: int, device: torch.device) -> Window:
+    """Return the window before anything was read."""
+    return Window(torch.full((rows, order - 1), PAD, device=device))
+
+
+def slide(tokens: Int[Tensor, "R T"], window: Window) -> tuple[Int[Tensor, "R T N-1"], Window]:
+    """Return the window after each of the tokens, and the last one."""
+    seen = torch.cat([window.tokens, tokens], dim=1)
+    width = window.tokens.size(1)
+    return seen.unfold(1, width, 1)[:, 1:], Window(seen[:, seen.size(1) - width :])

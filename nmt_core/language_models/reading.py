@@ -1,0 +1,142 @@
+"""How a text is read in training: window after window in order, or windows in any order.
+
+A row begins with BOS, which says that nothing is known of what came before. Targets are PAD where
+there is nothing to learn: in padding, and at the BOS between two lines.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from nmt_core.random import generator
+from nmt_core.vocabulary import BOS, PAD
+
+POOL = 64
+"""Batches whose rows are sorted by length together, so that little is padding."""
+
+
+class Passage(NamedTuple):
+    """What is read in one step."""
+
+    tokens: Int[Tensor, "R T"]
+    targets: Int[Tensor, "R T"]
+    continues: bool
+    """Whether every row goes on where it ended in the passage before."""
+
+    def to(self, device: torch.device) -> "Passage":
+        """Return the passage on a device."""
+        return Passage(self.tokens.to(device), self.targets.to(device), self.continues)
+
+
+class Reading(Protocol):
+    """A text, passage by passage."""
+
+    def steps(self, epoch: int) -> int:
+        """Count the passages of an epoch."""
+
+    def epoch(self, epoch: int) -> Iterator[Passage]:
+        """Yield the passages of an epoch; the same whenever it is asked for."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """A text cut into as many streams as there are rows, read side by side from end to end.
+
+    Attributes:
+        text: in which BOS begins what is independent.
+        rows: streams, R; fewer for a short text.
+        window: tokens per passage, T.
+    """
+
+    text: Int[np.ndarray, " N"]
+    rows: int
+    window: int
+
+    def steps(self, epoch: int) -> int:
+        """See the contract."""
+        del epoch
+        return -(-self._targets().size(1) // self.window)
+
+    def epoch(self, epoch: int) -> Iterator[Passage]:
+        """See the contract; the text of all epochs is the same."""
+        targets = self._targets()
+        begin = torch.full((len(targets), 1), BOS)
+        tokens = torch.cat([begin, targets[:, :-1]], dim=1)
+        targets = targets.masked_fill(targets == BOS, PAD)
+        for step in range(self.steps(epoch)):
+            window = slice(step * self.window, (step + 1) * self.window)
+            yield Passage(tokens[:, window], targets[:, window], continues=step > 0)
+
+    def _targets(self) -> Int[Tensor, "R T"]:
+        targets = torch.from_numpy(self.text[1:])
+        rows = max(1, min(self.rows, len(targets) // self.window))
+        length = -(-len(targets) // rows)
+        missing = rows * length - len(targets)
+        return torch.cat([targets, targets.new_full((missing,), PAD)]).view(rows, length)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A text cut into windows, or lines, that are read in an order of chance.
+
+    What is longer than a window is cut, each epoch at other places.
+
+    Attributes:
+        text: in which BOS begins what is independent.
+        rows: windows per passage, R.
+        window: tokens per window at most, T.
+        seed: where chance comes from.
+    """
+
+    text: Int[np.ndarray, " N"]
+    rows: int
+    window: int
+    seed: int
+
+    def steps(self, epoch: int) -> int:
+        """See the contract."""
+        return -(-len(self._spans(epoch)) // self.rows)
+
+    def epoch(self, epoch: int) -> Iterator[Passage]:
+        """See the contract."""
+        draw = generator(self.seed, "windows", epoch)
+        spans = self._spans(epoch)
+        spans = [spans[place] for place in draw.permutation(len(spans))]
+        pool = POOL * self.rows
+        pools = [sorted(spans[at : at + pool], key=_length) for at in range(0, len(spans), pool)]
+        spans = [span for pool in pools for span in pool]
+        for batch in draw.permutation(self.steps(epoch)):
+            yield self._passage(spans[batch * self.rows : (batch + 1) * self.rows])
+
+    def _spans(self, epoch: int) -> list[tuple[int, int]]:
+        begins = 1 + np.flatnonzero(self.text == BOS)
+        ends = [*(begins[1:] - 1), len(self.text)]
+        offset = int(generator(self.seed, "offset", epoch).integers(1, self.window + 1))
+        spans = []
+        for begin, end in zip(begins.tolist(), ends, strict=True):
+            cuts = [begin, end]
+            if end - begin > self.window:
+                cuts = [begin, *range(begin + offset, end, self.window), end]
+            spans += [(int(a), int(b)) for a, b in pairwise(cuts) if a < b]
+        return spans
+
+    def _passage(self, spans: Sequence[tuple[int, int]]) -> Passage:
+        targets = [torch.from_numpy(self.text[begin:end]) for begin, end in spans]
+        start = torch.tensor([BOS])
+        tokens = [torch.cat([start, row[:-1]]) for row in targets]
+        return Passage(
+            pad_sequence(tokens, batch_first=True, padding_value=PAD),
+            pad_sequence(targets, batch_first=True, padding_value=PAD),
+            continues=False,
+        )
+
+
+def _length(span: tuple[int, int]) -> int:
+    return span[1] - span[0]

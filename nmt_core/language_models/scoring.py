@@ -1,0 +1,119 @@
+"""How likely is a text? The log-likelihood of every token, and perplexity from it."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from nmt_core.language_models.model import LanguageModel
+from nmt_core.vocabulary import BOS, PAD
+
+ROWS_PER_SOFTMAX = 1024
+"""Predictions made at once, which bounds memory where vocabularies are large."""
+
+CHUNK = 512
+"""Tokens of a stream read at once."""
+
+BATCH_TOKENS = 4096
+"""Padded tokens of independent lines read at once."""
+
+
+class Score(NamedTuple):
+    """What a model thinks of a text; scores of several texts add up."""
+
+    log_likelihood: float = 0.0
+    """Sum over tokens, in nats."""
+
+    tokens: int = 0
+    """Ends of lines included."""
+
+    unknown: int = 0
+    """Tokens of these that the model does not know."""
+
+    characters: int = 0
+    """Line ends included."""
+
+    @property
+    def perplexity(self) -> float:
+        """Tokens between which the model was as unsure as if all were equally likely."""
+        return math.exp(min(-self.log_likelihood / max(1, self.tokens), 700.0))
+
+    @property
+    def nats_per_character(self) -> float:
+        """Cross entropy per character, which models of different units share."""
+        return -self.log_likelihood / max(1, self.characters)
+
+    def plus(self, other: Self) -> "Score":
+        """Return the score of both texts together."""
+        return Score(
+            self.log_likelihood + other.log_likelihood,
+            self.tokens + other.tokens,
+            self.unknown + other.unknown,
+            self.characters + other.characters,
+        )
+
+
+@torch.inference_mode()
+def stream_log_likelihoods(
+    model: LanguageModel[Any], tokens: Sequence[int]
+) -> Float[np.ndarray, " T-1"]:
+    """Read one stream from its first token on; return what every later one was worth, 0 for BOS."""
+    stream = torch.tensor(tokens, device=model.device)
+    state, found = model.start(1), [np.zeros(0)]
+    for begin in range(0, len(stream) - 1, CHUNK):
+        chunk = stream[begin : begin + CHUNK + 1]
+        hidden, state = model.decode(chunk[None, :-1], state)
+        found.append(_worth(model, hidden[0], chunk[1:]).double().cpu().numpy())
+    return np.concatenate(found)
+
+
+@torch.inference_mode()
+def line_log_likelihoods(
+    model: LanguageModel[Any], lines: Sequence[Sequence[int]]
+) -> list[Float[np.ndarray, " T-1"]]:
+    """Return what every token after the first was worth, of lines that each begin with BOS.
+
+    A model that was trained to go on from line to line reads them as one stream.
+    """
+    if model.carries:
+        stream = [token for line in lines for token in line]
+        worth = stream_log_likelihoods(model, stream)
+        ends = np.cumsum([len(line) for line in lines])
+        return [worth[end - len(line) : end - 1] for line, end in zip(lines, ends, strict=True)]
+    found: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
+    for rows in _batches([len(line) for line in lines]):
+        for row, worth in zip(rows, _together(model, [lines[row] for row in rows]), strict=True):
+            found[row] = worth
+    return found
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Return rows in batches of similar length."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row: (-lengths[row], row)):
+        if not batches or lengths[batches[-1][0]] * (len(batches[-1]) + 1) > BATCH_TOKENS:
+            batches.append([])
+        batches[-1].append(row)
+    return batches
+
+
+def _together(
+    model: LanguageModel[Any], lines: Sequence[Sequence[int]]
+) -> list[Float[np.ndarray, " T-1"]]:
+    rows = [torch.tensor(line) for line in lines]
+    tokens = pad_sequence(rows, batch_first=True, padding_value=PAD).to(model.device)
+    hidden, _ = model.decode(tokens[:, :-1], model.start(len(rows)))
+    real = tokens[:, 1:] != PAD
+    worth = _worth(model, hidden[real], tokens[:, 1:][real]).double().cpu()
+    return [part.numpy() for part in worth.split([len(row) - 1 for row in rows])]
+
+
+def _worth(model: LanguageModel[Any], hidden: Tensor, tokens: Tensor) -> Tensor:
+    parts = zip(hidden.split(ROWS_PER_SOFTMAX), tokens.split(ROWS_PER_SOFTMAX), strict=True)
+    worth = torch.cat([model.log_likelihood(features, wanted) for features, wanted in parts])
+    return worth.masked_fill(tokens == BOS, 0.0)

@@ -1,0 +1,69 @@
+"""Text in, numbers out, and text out again: a language model with what its tokens are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from nmt_core.language_models.model import LanguageModel
+from nmt_core.language_models.sampling import SamplingConfig, write
+from nmt_core.language_models.scoring import Score, line_log_likelihoods, stream_log_likelihoods
+from nmt_core.language_models.units import Units, split_lines, unknown
+from nmt_core.random import generator
+from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A language model and its units; puts the model in evaluation mode."""
+
+    model: LanguageModel[Any]
+    units: Units
+
+    def __post_init__(self) -> None:
+        self.model.eval()
+
+    def score(self, lines: Sequence[str]) -> list[Score]:
+        """Return what the model thinks of every line, its end included.
+
+        Characters are read as one stream, each line after those before it; so are words and
+        subwords by a model that was trained to go on from line to line.
+        """
+        if self.units.document:
+            texts = [f"{line}\n" for line in lines]
+            tokens = [self.units.vocabulary.encode(text) for text in texts]
+            flat = [BOS, *(number for line in tokens for number in line)]
+            ends = np.cumsum([len(line) for line in tokens])
+            worth = np.split(stream_log_likelihoods(self.model, flat), ends[:-1])
+        else:
+            encoded = [self.units.encode_line(line) for line in lines]
+            tokens = [line[1:] for line in encoded]
+            worth = line_log_likelihoods(self.model, encoded)
+        return [
+            Score(float(nats.sum()), len(numbers), unknown(numbers), len(line) + 1)
+            for nats, numbers, line in zip(worth, tokens, lines, strict=True)
+        ]
+
+    def generate(
+        self, length: int, sampling: SamplingConfig, *, seed: int, prefix: str = ""
+    ) -> str:
+        """Return ``prefix`` and ``length`` more tokens.
+
+        Args:
+            length: tokens to write; ends of lines count.
+            sampling: how to draw.
+            seed: the same seed gives the same text.
+            prefix: what to go on from.
+        """
+        if self.units.document:
+            read, never = self.units.vocabulary.encode(prefix), [PAD, BOS, UNK, EOS]
+        else:
+            lines = [self.units.encode_line(line) for line in split_lines(prefix)] or [[BOS, EOS]]
+            read, never = [n for line in lines for n in line][1:-1], [PAD, BOS, UNK]
+        context = [BOS, *read]
+        if not (self.units.document or self.model.carries):
+            context = context[len(context) - 1 - context[::-1].index(BOS) :]
+        tokens = write(self.model, context, sampling, generator(seed, "generate"), never=never)
+        return self.units.decode([*read, *islice(tokens, length)])

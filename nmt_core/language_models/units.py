@@ -1,0 +1,197 @@
+"""What a text is made of, to a language model: characters, words, or the tokens of a translator.
+
+Characters make a document, kept verbatim, line ends included, and read as one stream. Words and
+subwords make lines, each from BOS to EOS, as translations are.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from jaxtyping import Int
+from pydantic import Field
+from typing_extensions import override
+
+from nmt_core import config, files
+from nmt_core.config import Config
+from nmt_core.errors import BundleError, CorpusError
+from nmt_core.text import load_tokenizer
+from nmt_core.text.normalize import normalize
+from nmt_core.text.tokenizer import Tokenizer
+from nmt_core.vocabulary import BOS, EOS, UNK, Vocabulary
+
+WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
+
+
+class CharacterUnit(Config):
+    """Characters, all that the training text holds."""
+
+    kind: Literal["character"] = "character"
+    """The tag of this choice."""
+
+
+class WordUnit(Config):
+    """Words; rare ones are all alike."""
+
+    kind: Literal["word"] = "word"
+    """The tag of this choice."""
+    split: Literal["punctuation", "whitespace"] = "punctuation"
+    """Cut at spaces alone, or around punctuation marks too."""
+    min_count: int = Field(2, ge=1)
+    """Occurrences below which a word is the unknown token."""
+    max_words: int | None = Field(None, ge=1)
+    """Most frequent words to keep; null keeps all."""
+
+
+class SubwordUnit(Config):
+    """The target tokens of an exported translation model, which fusion needs."""
+
+    kind: Literal["subword"] = "subword"
+    """The tag of this choice."""
+
+
+UnitConfig = Annotated[CharacterUnit | WordUnit | SubwordUnit, Field(discriminator="kind")]
+
+
+class Characters(Tokenizer):
+    """Cuts text into characters."""
+
+    @override
+    def encode(self, line: str) -> list[str]:
+        return list(line)
+
+    @override
+    def decode(self, tokens: Sequence[str]) -> str:
+        return "".join(tokens)
+
+    @override
+    def save(self, folder: Path) -> None:
+        """Do nothing: there is nothing to know."""
+
+
+class Words(Tokenizer):
+    """Cuts lines into words; joining them puts a space between any two."""
+
+    def __init__(self, split: Literal["punctuation", "whitespace"]) -> None:
+        self.split = split
+
+    @override
+    def encode(self, line: str) -> list[str]:
+        line = normalize(line)
+        return line.split() if self.split == "whitespace" else WORDS_AND_MARKS.findall(line)
+
+    @override
+    def decode(self, tokens: Sequence[str]) -> str:
+        return " ".join(tokens)
+
+    @override
+    def save(self, folder: Path) -> None:
+        """Do nothing: the settings say it all."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """Text to numbers and back."""
+
+    config: CharacterUnit | WordUnit | SubwordUnit
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+
+    @property
+    def document(self) -> bool:
+        """Whether a text is one stream, rather than lines."""
+        return isinstance(self.config, CharacterUnit)
+
+    def encode(self, text: str) -> Int[np.ndarray, " T"]:
+        """Return a text as one array, in which BOS begins what is independent; no blank lines.
+
+        Raises:
+            CorpusError: if nothing is left.
+        """
+        if self.document:
+            numbers = [BOS, *self.vocabulary.encode(text)]
+        else:
+            lines = (self.encode_line(line) for line in split_lines(text) if line.strip())
+            numbers = [number for line in lines for number in line]
+        if len(numbers) <= 1:
+            raise CorpusError("the text holds nothing to learn from; give a text that is not empty")
+        return np.array(numbers)
+
+    def encode_line(self, line: str) -> list[int]:
+        """Return a line from BOS to EOS."""
+        return [BOS, *self.vocabulary.encode(self.tokenizer.encode(line)), EOS]
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """Return the text; EOS ends a line."""
+        lines: list[list[int]] = [[]]
+        for number in numbers:
+            if number == EOS:
+                lines.append([])
+            else:
+                lines[-1].append(number)
+        return "\n".join(self.tokenizer.decode(self.vocabulary.decode(line)) for line in lines)
+
+    def save(self, folder: Path) -> None:
+        """Write everything to a folder."""
+        files.write_json(folder / "units.json", self.config.model_dump(mode="json"))
+        # a character may be a line end, so this is no file of lines
+        files.write_json(folder / "vocabulary.json", list(self.vocabulary.tokens))
+        if isinstance(self.config, SubwordUnit):
+            self.tokenizer.save(folder / "tokenizer")
+
+    @classmethod
+    def load(cls, folder: Path) -> "Units":
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            BundleError: if the folder holds no language model.
+        """
+        try:
+            values = files.read_json(folder / "units.json")
+            tokens = files.read_json(folder / "vocabulary.json")
+        except FileNotFoundError as error:
+            raise BundleError(
+                f"{folder} is no language model, for it holds no {Path(error.filename).name}; "
+                f"name a folder that nmt learn wrote"
+            ) from None
+        settings = config.build(_Settings, {"unit": values}, at="units").unit
+        return cls(settings, _tokenizer(settings, folder / "tokenizer"), Vocabulary(tokens))
+
+
+class _Settings(Config):
+    unit: UnitConfig
+
+
+def learn_units(settings: CharacterUnit | WordUnit, text: str) -> Units:
+    """Return the units that a training text is made of."""
+    tokenizer = _tokenizer(settings, None)
+    if isinstance(settings, CharacterUnit):
+        return Units(settings, tokenizer, Vocabulary.most_frequent(Counter(text)))
+    counts = Counter(token for line in split_lines(text) for token in tokenizer.encode(line))
+    vocabulary = Vocabulary.most_frequent(
+        counts, max_size=settings.max_words, min_count=settings.min_count
+    )
+    return Units(settings, tokenizer, vocabulary)
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Return the lines of a text, ended by ``\n`` alone."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def unknown(numbers: Iterable[int]) -> int:
+    """Count the unknown tokens."""
+    return sum(number == UNK for number in numbers)
+
+
+def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | None) -> Tokenizer:
+    if isinstance(settings, CharacterUnit):
+        return Characters()
+    if isinstance(settings, WordUnit):
+        return Words(settings.split)
+    assert folder is not None
+    return load_tokenizer(folder)

@@ -1,0 +1,396 @@
+"""Training a language model, or counting one.
+
+What an epoch does is a function of the weights before it, the seed and its number. A checkpoint is
+written after each, so a training that was stopped and is started again repeats at most one epoch,
+and ends in the same bytes as one that never stopped.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from pydantic import Field
+from torch import Tensor
+
+from nmt_core.config import Config
+from nmt_core.errors import CorpusError, TrainingError
+from nmt_core.language_models import (
+    LanguageModel,
+    LanguageModelConfig,
+    NeuralLanguageModel,
+    NGram,
+    NGramConfig,
+    RecurrentConfig,
+    build_neural,
+)
+from nmt_core.language_models.reading import Passage, Reading, Streams, Windows
+from nmt_core.language_models.scoring import line_log_likelihoods
+from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
+from nmt_core.models.weights import own_tensors
+from nmt_core.random import seed_torch
+from nmt_core.training.checkpoint import (
+    Checkpoint,
+    CheckpointStore,
+    named_optimizer_state,
+    restore_optimizer_state,
+)
+from nmt_core.training.optimizer import AdamW, OptimizerConfig, build_optimizer
+from nmt_core.training.precision import Compute, ComputeConfig, prepare
+from nmt_core.training.schedule import ScheduleConfig, WarmDown
+from nmt_core.vocabulary import BOS, PAD
+
+VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
+"""A stream is validated in so many parts, side by side, or it would take long."""
+
+LOG_EVERY = 20
+"""Updates between two points that are shown."""
+
+
+class NeuralTrainingConfig(Config):
+    """How a neural language model is trained; counting ones need none of it."""
+
+    epochs: int = Field(10, ge=1)
+    """Passes over the text."""
+    rows: int = Field(32, ge=1)
+    """Windows, streams or lines read side by side."""
+    window: int = Field(64, ge=1)
+    """Tokens per update and row: how far errors are sent back; longer lines are cut."""
+    optimizer: OptimizerConfig = AdamW(beta2=0.99, weight_decay=0.01)
+    """What turns gradients into updates."""
+    schedule: ScheduleConfig = WarmDown(peak=4e-3, warmup=0.03)
+    """Learning rate by the step."""
+    max_gradient_norm: float = Field(1.0, gt=0)
+    """L2 norm to which gradients are clipped."""
+    patience: int | None = Field(None, ge=1)
+    """Epochs without a lower validation loss after which to stop; null never stops early."""
+    compute: ComputeConfig = ComputeConfig()
+    """Where and how precisely to compute."""
+
+
+class LearningConfig(Config):
+    """A language model: its kind and shape, what it reads, and how it learns."""
+
+    model: LanguageModelConfig = NGramConfig()
+    """Kind and shape."""
+    unit: UnitConfig = CharacterUnit()
+    """What a text is made of."""
+    training: NeuralTrainingConfig = NeuralTrainingConfig()
+    """How it learns, if it is neural."""
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the text, its end, that is validated on where there is no text for that."""
+    seed: int = Field(1, ge=0)
+    """Decides initial weights, dropout and the order of windows."""
+
+
+class Point(Config):
+    """What one validation saw; losses are cross entropies per token, in nats."""
+
+    epoch: int
+    """Epochs done."""
+    step: int
+    """Updates done."""
+    train_loss: float
+    """Over the epoch, with dropout."""
+    validation_loss: float
+    """Ends of lines included."""
+
+
+@dataclass
+class LearningProgress:
+    """All that a resumed training must know besides tensors; exact in JSON."""
+
+    epoch: int = 0
+    step: int = 0
+    tokens: int = 0
+    best_epoch: int = 0
+    finished: bool = False
+    history: list[Point] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the progress as JSON holds it."""
+        return {**asdict(self), "history": [point.model_dump() for point in self.history]}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "LearningProgress":
+        """Read what :meth:`to_json` gave."""
+        return cls(**{**values, "history": [Point(**point) for point in values["history"]]})
+
+
+class Display(Protocol):
+    """Shows a person how training goes."""
+
+    def __call__(self, total_steps: int) -> AbstractContextManager["Watching"]:
+        """Begin to show a training of so many updates."""
+
+
+class Watching(Protocol):
+    """Shows one training."""
+
+    def step(self, progress: LearningProgress, *, loss: float, learning_rate: float) -> None:
+        """Show a point of the training curve; loss in nats per token."""
+
+    def validation(self, point: Point, *, best: bool) -> None:
+        """Show what a validation saw."""
+
+    def note(self, sentence: str) -> None:
+        """Show something worth knowing."""
+
+
+@dataclass
+class Learning:
+    """The loop and what it works with.
+
+    Attributes:
+        model: on its device, in float32.
+        optimizer: over the model's weights.
+        reading: the training text.
+        validation: text in which BOS begins what is independent.
+        checkpoints: where to continue from, and the best model.
+        watching: shows how it goes.
+        compute: device and precision.
+        config: limits and rates.
+        seed: decides dropout.
+    """
+
+    model: NeuralLanguageModel[Any]
+    optimizer: torch.optim.Optimizer
+    reading: Reading
+    validation: Int[np.ndarray, " N"]
+    checkpoints: CheckpointStore
+    watching: Watching
+    compute: Compute
+    config: NeuralTrainingConfig
+    seed: int
+    document: bool
+    progress: LearningProgress = field(default_factory=LearningProgress)
+
+    def fit(self) -> LearningProgress:
+        """Train until done; return where it ended, the best weights in the model.
+
+        Raises:
+            TrainingError: if the loss is not a number, naming the step.
+        """
+        self._resume()
+        self._total = sum(self.reading.steps(epoch) for epoch in range(self.config.epochs))
+        while not self.progress.finished:
+            self._validate(self._read_epoch())
+        best = self.checkpoints.best(at_most=self.progress.step)
+        assert best is not None
+        self.model.load_state_dict(dict(best.tensors), strict=False)
+        return self.progress
+
+    def _read_epoch(self) -> float:
+        """Train on the text once; return the mean loss."""
+        self.model.train()
+        state, nats, tokens = None, 0.0, 0
+        recent: list[tuple[float, int]] = []
+        for passage in self.reading.epoch(self.progress.epoch):
+            begin = state if passage.continues else None
+            loss, count, state = self._update(passage.to(self.compute.device), begin)
+            recent.append((loss * count, count))
+            if len(recent) == LOG_EVERY:
+                self._log(recent)
+                nats, tokens = nats + sum(n for n, _ in recent), tokens + sum(c for _, c in recent)
+                recent = []
+        self._log(recent)
+        nats, tokens = nats + sum(n for n, _ in recent), tokens + sum(c for _, c in recent)
+        self.progress.epoch += 1
+        return nats / max(1, tokens)
+
+    def _update(self, passage: Passage, state: Any) -> tuple[float, int, Any]:
+        step = self.progress.step
+        rate = self.config.schedule.rate(step, step / self._total)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        seed_torch(self.seed, "dropout", step)
+        with self.compute.autocast():
+            nats, count, state = self._nats(passage, state)
+            loss = nats / max(1, count)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        value = loss.item()
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"the loss is {value} at step {step + 1}; lower training.schedule.peak, or set "
+                f"training.compute.precision to float32"
+            )
+        self.progress.step += 1
+        self.progress.tokens += count
+        return value, count, state.detach() if hasattr(state, "detach") else state
+
+    def _nats(self, passage: Passage, state: Any) -> tuple[Tensor, int, Any]:
+        """Return the summed loss of a passage, its tokens, and the state after it."""
+        hidden, state = self.model.decode(
+            passage.tokens, self.model.start(len(passage.tokens)) if state is None else state
+        )
+        real = (passage.targets != PAD).flatten().nonzero().squeeze(1)
+        features = hidden.flatten(0, 1).index_select(0, real)
+        targets = passage.targets.flatten().index_select(0, real)
+        return -self.model.log_likelihood(features, targets).sum(), len(real), state
+
+    def _log(self, recent: list[tuple[float, int]]) -> None:
+        if recent:
+            step = self.progress.step
+            loss = sum(nats for nats, _ in recent) / max(1, sum(count for _, count in recent))
+            rate = self.config.schedule.rate(step - 1, (step - 1) / self._total)
+            self.watching.step(self.progress, loss=loss, learning_rate=rate)
+
+    def _validate(self, train_loss: float) -> None:
+        progress = self.progress
+        with self.compute.autocast():
+            loss = mean_loss(self.model, self.validation, document=self.document)
+        best = loss < min((point.validation_loss for point in progress.history), default=math.inf)
+        point = Point(
+            epoch=progress.epoch, step=progress.step, train_loss=train_loss, validation_loss=loss
+        )
+        progress.history.append(point)
+        if best:
+            progress.best_epoch = progress.epoch
+            weights = {name: value.cpu() for name, value in own_tensors(self.model).items()}
+            self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
+        patience = self.config.patience or self.config.epochs
+        waited = progress.epoch - progress.best_epoch
+        progress.finished = progress.epoch >= self.config.epochs or waited >= patience
+        self.watching.validation(point, best=best)
+        tensors = {f"model.{name}": value for name, value in own_tensors(self.model).items()}
+        tensors |= dict(named_optimizer_state(self.optimizer.state_dict()))
+        self.checkpoints.save(Checkpoint(tensors, progress.to_json()), step=progress.step)
+
+    def _resume(self) -> None:
+        checkpoint = self.checkpoints.newest()
+        for problem in self.checkpoints.rejected:
+            self.watching.note(f"{problem}; continuing from the checkpoint before it")
+        if checkpoint is None:
+            return
+        self.progress = LearningProgress.from_json(checkpoint.progress)
+        weights = {
+            name.removeprefix("model."): value
+            for name, value in checkpoint.tensors.items()
+            if name.startswith("model.")
+        }
+        self.model.load_state_dict(weights, strict=False)
+        fresh = self.optimizer.state_dict()
+        self.optimizer.load_state_dict(restore_optimizer_state(fresh, checkpoint.tensors))
+        self.watching.note(f"continuing after epoch {self.progress.epoch}")
+
+
+def learn(
+    config: LearningConfig,
+    units: Units,
+    *,
+    training: Int[np.ndarray, " N"],
+    validation: Int[np.ndarray, " N"],
+    checkpoints: Path,
+    display: Display,
+) -> tuple[LanguageModel[Any], list[Point]]:
+    """Return a language model of a text, and what its validations saw.
+
+    Args:
+        config: what to learn, and how.
+        units: what the text is made of.
+        training: text to learn from, in which BOS begins what is independent.
+        validation: text to choose the best model by, alike.
+        checkpoints: folder of the checkpoints; a training that is known there is continued.
+        display: shows how it goes.
+    """
+    words, document = len(units.vocabulary), units.document
+    if isinstance(config.model, NGramConfig):
+        counted = NGram.count(config.model, words, training)
+        loss = mean_loss(counted, validation, document=document)
+        point = Point(
+            epoch=1,
+            step=0,
+            train_loss=mean_loss(counted, training, document=document),
+            validation_loss=min(loss, 1e9),
+        )
+        return counted.eval(), [point]
+    compute = prepare(config.training.compute)
+    seed_torch(config.seed, "weights")
+    model = build_neural(config.model, words).to(compute.device)
+    rows, window = config.training.rows, config.training.window
+    stateful = isinstance(config.model, RecurrentConfig) and config.model.stateful
+    reading: Reading = (
+        Streams(training, rows, window)
+        if stateful
+        else Windows(training, rows, window, config.seed)
+    )
+    total = sum(reading.steps(epoch) for epoch in range(config.training.epochs))
+    with display(total) as watching:
+        learning = Learning(
+            model=model,
+            optimizer=build_optimizer(model, config.training.optimizer),
+            reading=reading,
+            validation=validation,
+            checkpoints=CheckpointStore(
+                checkpoints / fingerprint(config, units, training, validation)
+            ),
+            watching=watching,
+            compute=compute,
+            config=config.training,
+            seed=config.seed,
+            document=document,
+        )
+        progress = learning.fit()
+    return model.eval(), progress.history
+
+
+@torch.inference_mode()
+def mean_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"], *, document: bool) -> float:
+    """Return the cross entropy per token, ends of lines included, in nats.
+
+    A stream is read in a few parts side by side, so the first tokens of each know of none before.
+    """
+    model.eval()
+    if not (document or model.carries):
+        lines = [line.tolist() for line in np.split(text, np.flatnonzero(text == BOS))[1:]]
+        worth = np.concatenate(line_log_likelihoods(model, lines))
+        return -float(worth.mean())
+    nats, tokens, state = 0.0, 0, None
+    for passage in Streams(text, VALIDATION_ROWS, VALIDATION_WINDOW).epoch(0):
+        here = passage.to(model.device)
+        state = model.start(len(here.tokens)) if state is None else state
+        hidden, state = model.decode(here.tokens, state)
+        real = here.targets != PAD
+        nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
+        tokens += int(real.sum())
+    return nats / max(1, tokens)
+
+
+def fingerprint(
+    config: LearningConfig,
+    units: Units,
+    training: Int[np.ndarray, " N"],
+    validation: Int[np.ndarray, " N"],
+) -> str:
+    """Return a digest of all that decides a training: whoever changes any of it starts anew."""
+    document = json.dumps([config.model_dump(mode="json"), list(units.vocabulary.tokens)])
+    digest = hashlib.sha256(document.encode())
+    for text in (training, validation):
+        digest.update(text.astype("<i8").tobytes())
+    return digest.hexdigest()[:16]
+
+
+def hold_out(text: str, share: float, *, document: bool) -> tuple[str, str]:
+    """Cut a text in two: the beginning to learn from, the end to validate on.
+
+    Raises:
+        CorpusError: if either would be empty.
+    """
+    pieces = list(text) if document else text.removesuffix("\n").split("\n")
+    kept = len(pieces) - max(1, round(len(pieces) * share))
+    if kept < 1:
+        raise CorpusError(
+            "the text is too short to hold out any of it; give more, or a text for --validation"
+        )
+    joint = "" if document else "\n"
+    return joint.join(pieces[:kept]), joint.join(pieces[kept:])
