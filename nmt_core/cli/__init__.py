@@ -7,6 +7,7 @@ import typer
 
 from nmt_core.cli.generate import generate
 from nmt_core.cli.learn import learn
+from nmt_core.cli.next_tokens import next_tokens
 from nmt_core.cli.program import Program
 from nmt_core.cli.score import score
 from nmt_core.cli.translate import translate
@@ -44,3 +45,4 @@ app = typer.Typer(
 app.callback()(nmt)
 for command in (translate, verify, learn, score, generate):
     app.command()(command)
+app.command("next")(next_tokens)

@@ -14,7 +14,7 @@ FIRST_LINES, MOST_LINES = 16, 2048
 """Lines translated together, at first and at most: output begins early, and memory is bounded."""
 
 
-def decoded(stream: Iterable[bytes]) -> Iterator[str]:
+def decoded(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
     r"""Yield the lines of a binary stream, ended by ``\n`` alone.
 
     Raises:
@@ -25,8 +25,8 @@ def decoded(stream: Iterable[bytes]) -> Iterator[str]:
             yield line.removesuffix(b"\n").decode()
         except UnicodeDecodeError as error:
             raise CorpusError(
-                f"line {number} of the input is not UTF-8 (byte {error.start + 1} is "
-                f"0x{line[error.start]:02x}); convert the input, for example with iconv"
+                f"line {number} of {name} is not UTF-8 (byte {error.start + 1} is "
+                f"0x{line[error.start]:02x}); convert {name}, for example with iconv"
             ) from None
 
 

@@ -5,6 +5,8 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,10 +15,10 @@ from rich.text import Text
 
 from nmt_core.cli.lines import chunks, decoded, progress
 from nmt_core.cli.program import Device, Model, Threads, load
-from nmt_core.errors import ConfigError
+from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.translator import Translation, Translator
+    from nmt_core.decoding.translator import Translation
 
 UNSURE, SURE = 0.3, 0.7
 """Probabilities below and from which a token is shown in red and in green."""
@@ -34,6 +36,34 @@ def translate(  # noqa: PLR0913 - one argument per option
     n_best: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Write the N best: line, rank, score, text."),
+    ] = None,
+    diversity: Annotated[
+        float | None,
+        typer.Option(metavar="D", min=0, help="Let the N best differ: 0 not at all, 1 much."),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Draw N translations at random instead."),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(metavar="T", min=0, help="Draw more safely below 1, more boldly above."),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(metavar="K", min=1, help="Draw from the K likeliest tokens.")
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Draw from the likeliest tokens that make up P together."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Draw others. \\[default: 1]")
+    ] = None,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Begin every translation with TEXT.")
+    ] = None,
+    prefix_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Begin each with the same line of FILE.")
     ] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
@@ -60,6 +90,12 @@ def translate(  # noqa: PLR0913 - one argument per option
 
         nmt translate --model models/export --interactive
 
+        nmt translate --model models/export --n-best 5 --diversity 1 < in.txt
+
+        nmt translate --model models/export --sample 3 --temperature 0.8 --top-p 0.9 < in.txt
+
+        echo 'Ein Haus.' | nmt translate --model models/export --prefix 'This is'
+
     **What is written**, with tabs between fields:
 
     - plainly: the translation
@@ -68,28 +104,41 @@ def translate(  # noqa: PLR0913 - one argument per option
 
     - `--n-best N`: number of the line, rank, score, translation; from 1
 
-    - both: number of the line, rank, score, translation, `[0.898 0.937 ...]`
+    - `--sample N`, N above 1: the same, in the order drawn
+
+    - `--scores` with either: the same, then `[0.898 0.937 ...]`
 
     Probabilities are those of the tokens, and last that of the end of the sentence. The score is
     the mean of their logarithms (for a length penalty other than 1, their sum over the length to
-    that power); higher is better.
+    that power); higher is better. Both are the model's own, however a translation was found.
+
+    What is drawn for a line depends on its text and the seed alone. A prefix is whole words in the
+    target language; an empty one, or an empty line of its file, leaves the translation free.
     """
-    if n_best and beam and n_best > beam:
-        raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam {n_best}")
-    translator = load(model, device, threads, max_tokens)
-    search = {"beam": max(beam or translator.config.beam.width, n_best or 1), "best": n_best or 1}
+    options = SearchOptions(
+        beam=beam,
+        n_best=n_best,
+        diversity=diversity,
+        sample=sample,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+    )
+    beginnings = Beginnings(prefix, prefix_file)
+    search = options.search(load(model, device, threads, max_tokens))
     if interactive:
-        converse(translator, **search)
+        converse(search, beginnings)
         return
-    number = 0
+    numbers = count(1)
     with progress() as advance:
         for lines in chunks(decoded(sys.stdin.buffer)):
-            for found in translator.search(lines, **search):
-                number += 1
-                for record in records(number, found, ranked=n_best is not None, scores=scores):
+            for found in search(lines, beginnings.next(len(lines))):
+                for record in records(next(numbers), found, ranked=options.ranked, scores=scores):
                     sys.stdout.buffer.write(f"{record}\n".encode())
             sys.stdout.buffer.flush()
             advance(len(lines))
+    beginnings.end()
 
 
 def records(
@@ -111,7 +160,7 @@ def bracketed(probabilities: Iterable[float]) -> str:
     return f"[{' '.join(f'{probability:.3f}' for probability in probabilities)}]"
 
 
-def converse(translator: "Translator", *, beam: int, best: int) -> None:
+def converse(search: Search, beginnings: Beginnings) -> None:
     """Ask for lines and show their translations until there are no more."""
     with suppress(ImportError):  # gives the prompt a history where there is one
         import readline  # noqa: F401, PLC0415 - for its effect
@@ -126,7 +175,7 @@ def converse(translator: "Translator", *, beam: int, best: int) -> None:
             console.print()
             return
         began = time.perf_counter()
-        [found] = translator.search([line], beam=beam, best=best)
+        [found] = search([line], beginnings.next(1))
         milliseconds = (time.perf_counter() - began) * 1000
         for translation in found:
             console.print(portrait(translation))

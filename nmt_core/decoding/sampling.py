@@ -34,12 +34,12 @@ class SamplingConfig(Config):
     """What log-probabilities are divided by before drawing: 1 draws as the model says, less makes
     likely tokens likelier, and 0 takes the likeliest."""
 
-    top_k: int = Field(0, ge=0)
-    """Draw from so many of the likeliest tokens; 0 from all."""
+    top_k: int | None = Field(None, ge=1)
+    """Draw from so many of the likeliest tokens alone (Fan et al. 2018); null draws from all."""
 
     top_p: float = Field(1.0, gt=0, le=1)
-    """Draw from the fewest of the likeliest tokens that have this probability together, once
-    tempered (Holtzman et al. 2020); with ``top_k``, a token must be among both."""
+    """Draw from the fewest of the likeliest tokens that have this probability together, of what
+    temperature and ``top_k`` leave (Holtzman et al. 2020)."""
 
     seed: int = Field(1, ge=0)
     """Another seed draws other translations."""
@@ -98,12 +98,13 @@ def shaped(log_probs: Float[Tensor, "R V"], sampling: SamplingConfig) -> Float[T
     They need not sum to one.
     """
     probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)
-    if not sampling.top_k and sampling.top_p == 1:
+    if sampling.top_k is None and sampling.top_p == 1:
         return probabilities
     most = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
     likeliest = probabilities.topk(most, dim=1)
-    before = likeliest.values.cumsum(dim=1) - likeliest.values
-    kept = likeliest.values.masked_fill(before >= sampling.top_p, 0)
+    through = likeliest.values.cumsum(dim=1)
+    before = through - likeliest.values
+    kept = likeliest.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
     return torch.zeros_like(probabilities).scatter(1, likeliest.indices, kept)
 
 

@@ -1,0 +1,65 @@
+"""``nmt next``: what does the model expect to follow?"""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.bar import Bar
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from nmt_core.cli.lines import decoded
+from nmt_core.cli.program import Device, Model, Threads, load
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.decoding.translator import NextToken
+
+BAR_COLUMNS = 30
+"""Columns of a bar for a probability of 1."""
+
+
+def next_tokens(
+    *,
+    line: Annotated[
+        str | None, typer.Argument(metavar="[LINE]", help="Source line. \\[default: from stdin]")
+    ] = None,
+    model: Model,
+    prefix: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the translation begins with, in whole words.")
+    ] = "",
+    count: Annotated[
+        int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")
+    ] = 10,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Show the K likeliest next tokens of a translation that begins with a prefix.
+
+    Without LINE, every line of standard input gets a table. `</s>` is the end of the sentence; a
+    piece that begins with `▁` begins a word.
+
+    **Examples**
+
+        nmt next --model models/export 'Das Haus ist alt.'
+
+        echo 'Das Haus ist alt.' | nmt next --model models/export --prefix 'The house' -k 5
+    """
+    translator = load(model, device, threads, None)
+    console = Console()
+    for source in decoded(sys.stdin.buffer) if line is None else [line]:
+        console.print(next_token_table(prefix, translator.next_tokens(source, prefix, count)))
+
+
+def next_token_table(prefix: str, tokens: "Sequence[NextToken]") -> Table:
+    """Return tokens with their probabilities, in numbers and bars."""
+    table = Table(
+        "next token",
+        Column("probability", justify="right"),
+        Column(width=BAR_COLUMNS),
+        title=Text(f"{prefix} ...".lstrip()),
+    )
+    for token, probability in tokens:
+        table.add_row(Text(token), f"{probability:.4f}", Bar(1.0, 0.0, probability, color="green"))
+    return table

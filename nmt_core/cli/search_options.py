@@ -1,0 +1,130 @@
+"""What ``nmt translate`` is asked to search for, and how translations are to begin."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nmt_core.cli.lines import decoded
+from nmt_core.errors import ConfigError, CorpusError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.decoding.translator import Translation, Translator
+
+Search = Callable[[Sequence[str], Sequence[str]], "list[list[Translation]]"]
+"""Takes lines and how their translations begin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Options as given, None where not; contradictory ones are refused.
+
+    Raises:
+        ConfigError: if two options contradict each other.
+    """
+
+    beam: int | None = None
+    n_best: int | None = None
+    diversity: float | None = None
+    sample: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_best and self.beam and self.n_best > self.beam:
+            raise ConfigError(
+                f"--n-best {self.n_best} needs a beam at least as wide; use --beam {self.n_best}"
+            )
+        if self.sample is None:
+            for option in self._given("temperature", "top_k", "top_p", "seed"):
+                raise ConfigError(f"{option} is for drawing translations; add --sample 1")
+        else:
+            for option in self._given("beam", "n_best", "diversity"):
+                raise ConfigError(
+                    f"--sample draws translations and {option} is for searching the best; "
+                    f"leave one of them out"
+                )
+
+    @property
+    def ranked(self) -> bool:
+        """Tell whether a line of input may give several of output."""
+        return self.n_best is not None or (self.sample or 1) > 1
+
+    def search(self, translator: "Translator") -> Search:
+        """Return the search that was asked for.
+
+        Raises:
+            ConfigError: if an option is out of its range.
+        """
+        if self.sample is not None:
+            from nmt_core import config  # noqa: PLC0415 - takes seconds
+            from nmt_core.decoding.sampling import SamplingConfig  # noqa: PLC0415 - takes seconds
+
+            values = {
+                name: value
+                for name in ("temperature", "top_k", "top_p", "seed")
+                if (value := getattr(self, name)) is not None
+            }
+            sampling = config.build(SamplingConfig, {"samples": self.sample} | values, at="sample")
+            return lambda lines, begin: translator.sample(lines, sampling, prefixes=begin)
+        best = self.n_best or 1
+        return lambda lines, begin: translator.search(
+            lines,
+            beam=max(self.beam or translator.config.beam.width, best),
+            best=best,
+            diversity=self.diversity,
+            prefixes=begin,
+        )
+
+    def _given(self, *names: str) -> Iterator[str]:
+        return (f"--{n.replace('_', '-')}" for n in names if getattr(self, n) is not None)
+
+
+class Beginnings:
+    """How the translations of successive lines begin: all alike, or as the lines of a file.
+
+    Raises:
+        ConfigError: if both are given.
+    """
+
+    def __init__(self, prefix: str | None, file: Path | None) -> None:
+        if prefix is not None and file is not None:
+            raise ConfigError("--prefix and --prefix-file contradict each other; give one of them")
+        self.file = file
+        self._prefixes = repeat(prefix or "") if file is None else lines_of(file)
+
+    def next(self, count: int) -> list[str]:
+        """Return the beginnings of the next lines.
+
+        Raises:
+            CorpusError: if the file has fewer lines than the input.
+        """
+        prefixes = list(islice(self._prefixes, count))
+        if len(prefixes) < count:
+            raise CorpusError(f"{self.file} has fewer lines than the input; it needs as many")
+        return prefixes
+
+    def end(self) -> None:
+        """Make sure that no beginning is left over.
+
+        Raises:
+            CorpusError: if the file has more lines than the input.
+        """
+        if self.file is not None and next(self._prefixes, None) is not None:
+            raise CorpusError(f"{self.file} has more lines than the input; it needs as many")
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """Yield the lines of a file.
+
+    Raises:
+        CorpusError: if it cannot be read, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from decoded(file, name=str(path))
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read ({error.strerror}); name a text file") from None
