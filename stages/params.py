@@ -142,8 +142,13 @@ class TrainParams(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "TrainParams":
-        if self.schedule.kind == "warm_down" and not self.budget.ends_schedules:
-            raise ValueError("a warm_down schedule needs budget.steps, budget.tokens or .seconds")
+        follows = {
+            "a warm_down schedule": self.schedule.kind == "warm_down",
+            "scheduled_sampling": self.training.scheduled_sampling.shape != "none",
+        }
+        for name, needs_an_end in follows.items():
+            if needs_an_end and not self.budget.ends_schedules:
+                raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
         return self
 
 

@@ -3,7 +3,7 @@
 Dimension letters: N positions that are no padding, V target vocabulary, B sentences.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, cast
 
 import torch
@@ -15,10 +15,17 @@ from nmt_core.models import Seq2Seq
 from nmt_core.vocabulary import PAD
 
 Normalization = Literal["token", "sentence"]
+TokenLoss = Callable[[Seq2Seq[Any, Any], Tensor, Tensor], Tensor]
+"""Estimates each token's cross entropy from what to predict from (N, D) and what is right (N)."""
 
 
 def batch_loss(
-    model: Seq2Seq[Any, Any], batch: Batch, *, label_smoothing: float, per: Normalization
+    model: Seq2Seq[Any, Any],
+    batch: Batch,
+    *,
+    label_smoothing: float,
+    per: Normalization,
+    estimate: TokenLoss | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Return the loss to minimise, and the plain cross entropy summed over tokens, in nats.
 
@@ -30,14 +37,20 @@ def batch_loss(
         label_smoothing: probability mass spread evenly over the vocabulary.
         per: mean over tokens, or over the tokens of each sentence and then over sentences (the
             article's).
+        estimate: replaces the loss over the whole vocabulary, without label smoothing; the plain
+            cross entropy is then this estimate as well.
     """
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     real = batch.target_output != PAD
     rows = real.flatten().nonzero().squeeze(1)
-    logits = model.project(hidden.flatten(0, 1).index_select(0, rows))
+    hidden = hidden.flatten(0, 1).index_select(0, rows)
     target = batch.target_output.flatten().index_select(0, rows)
-    losses, plain = smoothed_cross_entropy(logits, target, label_smoothing)
+    if estimate is None:
+        losses, plain = smoothed_cross_entropy(model.project(hidden), target, label_smoothing)
+    else:
+        losses = estimate(model, hidden, target)
+        plain = losses.detach()
     return (losses * token_weights(real, per)).sum(), plain.sum()
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from nmt_core.config import Config
@@ -34,7 +34,9 @@ from nmt_core.training.checkpoint import (
 )
 from nmt_core.training.loss import Normalization, batch_loss, mean_cross_entropy
 from nmt_core.training.precision import Compute
+from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
+from nmt_core.training.scheduled_sampling import ScheduledSampling, with_own_words
 
 
 class TrainingConfig(Config):
@@ -54,11 +56,26 @@ class TrainingConfig(Config):
     """L2 norm to which gradients are clipped."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass spread evenly over the vocabulary."""
+    sampled_softmax: int = Field(0, ge=0)
+    """Words, beside the right ones, from which the training loss is estimated; 0 takes them all.
+    For vocabularies of many tens of thousands. The validation loss is always the full one, so the
+    two are no longer comparable."""
+    scheduled_sampling: ScheduledSampling = ScheduledSampling()
+    """How often the decoder reads its own words while it learns."""
     normalize_loss: Normalization = "token"
     """Average the loss per token, or per sentence as the article does."""
     average: float = Field(0.0, ge=0, lt=1)
     """Decay per update of a moving average of the weights, which is what is validated and kept;
     0 keeps the weights themselves."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TrainingConfig":
+        if self.sampled_softmax and self.label_smoothing:
+            raise ValueError(
+                f"label_smoothing {self.label_smoothing} needs the whole vocabulary; set it to 0, "
+                f"or sampled_softmax to 0"
+            )
+        return self
 
 
 class Point(Config):
@@ -259,13 +276,19 @@ class Trainer:
         self._rate = self.schedule.rate(step, done)
         for group in self.optimizer.param_groups:
             group["lr"] = self._rate
+        expected = self.config.sampled_softmax
+        batch = batch.to(self.compute.device)
+        seed_torch(self.seed, "scheduled sampling", step)
+        with self.compute.autocast():  # one of its own, for it keeps weights without gradients
+            batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
         seed_torch(self.seed, "dropout", step)
         with self.compute.autocast():
             loss, plain = batch_loss(
                 self.model,
-                batch.to(self.compute.device),
+                batch,
                 label_smoothing=self.config.label_smoothing,
                 per=self.config.normalize_loss,
+                estimate=SampledSoftmax(expected, self.seed, step) if expected else None,
             )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)

@@ -17,6 +17,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.optimizer import AdamW, NesterovSgd, build_optimizer
 from nmt_core.training.precision import Compute
 from nmt_core.training.schedule import WarmDown
+from nmt_core.training.scheduled_sampling import ScheduledSampling
 from nmt_core.training.trainer import Trainer, TrainingConfig
 from tests.conftest import PRESETS, TARGET_SIZE, tiny_model
 
@@ -113,6 +114,35 @@ def test_resuming_is_continuing(dataset, tmp_path, name):
         assert weights(whole.model) == weights(again.model)
         assert whole.progress == progress
         assert log.points[-len(second.points) :] == second.points
+
+
+@pytest.mark.parametrize("cut_at", [4, 5, 8])
+def test_resuming_with_draws_of_words_is_continuing(dataset, tmp_path, cut_at):
+    """Own words read and words the loss is estimated from are functions of seed and step."""
+    drawing = {
+        "scheduled_sampling": ScheduledSampling(shape="linear", final=0.5),
+        "sampled_softmax": 4,
+        "label_smoothing": 0.0,
+    }
+    whole = trainer(dataset, tmp_path / "whole", Log(), name="rnn_attention", **drawing)
+    whole.fit()
+    with pytest.raises(PowerCut):
+        trainer(dataset, tmp_path / "cut", Log(cut_at), name="rnn_attention", **drawing).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), name="rnn_attention", **drawing)
+    again.fit()
+
+    assert weights(whole.model) == weights(again.model)
+
+
+def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_path):
+    """Rounded weights that were made without gradients are not used again with them."""
+    drawing = {"scheduled_sampling": ScheduledSampling(shape="exponential", final=0.9)}
+    training = trainer(dataset, tmp_path, Log(), average=0.0, **drawing)
+    training.compute = Compute(torch.device("cpu"), torch.bfloat16)
+    before = weights(training.model)
+    training.fit()
+
+    assert all(before[name] != value for name, value in weights(training.model).items())
 
 
 def test_a_finished_training_is_not_trained_again(dataset, tmp_path):

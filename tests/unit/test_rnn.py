@@ -1,0 +1,243 @@
+"""Recurrent layers, attention and decoders against torch's cells and plain loops."""
+
+import numpy as np
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import nn
+from torch.testing import assert_close
+
+from nmt_core.data.batch import collate
+from nmt_core.models import RnnConfig, build_model
+from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
+from nmt_core.models.rnn import Attention, Encoder, RnnMemory, backwards
+from nmt_core.training.loss import batch_loss
+from nmt_core.vocabulary import BOS
+
+WIDTH = 6
+LENGTHS = (5, 2, 3)
+
+
+def config(**changes):
+    return RnnConfig(**{"width": 4, "hidden_width": WIDTH, "dropout": 0.0, **changes})
+
+
+def padded(features, rows=LENGTHS):
+    x = torch.randn(len(rows), max(rows), features)
+    return x, torch.arange(max(rows)) >= torch.tensor(rows)[:, None]
+
+
+def torchs(layer, cell):
+    """What torch computes with a layer's weights, on one sentence without padding."""
+    twin = (nn.LSTM if cell == "lstm" else nn.GRU)(
+        layer.cells.input_size,
+        layer.cells.hidden_size,
+        batch_first=True,
+        bidirectional=layer.cells.bidirectional,
+    )
+    twin.load_state_dict(layer.cells.state_dict())
+    return twin
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("direction", ["bidirectional", "forward", "reversed"])
+def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
+    """Beside longer sentences, with a residual around the second layer, from the given end."""
+    torch.manual_seed(0)
+    encoder = Encoder(config(cell=cell, direction=direction, encoder_layers=2))
+    words, padding = padded(4)
+    found, ends = encoder(words, padding)
+    first, second = (torchs(layer, cell) for layer in encoder.layers)
+
+    for row, length in enumerate(LENGTHS):
+        x = words[row : row + 1, :length]
+        below, first_end = first(x.flip(1) if direction == "reversed" else x)
+        above, second_end = second(below)
+        expected = below + above
+        assert_close(
+            found[row, :length], (expected.flip(1) if direction == "reversed" else expected)[0]
+        )
+        for end, layer_end in zip(ends, (first_end, second_end), strict=True):
+            parts = layer_end if cell == "lstm" else (layer_end,)
+            for part, expected_part in zip(end, parts, strict=True):
+                assert_close(part[row], expected_part.flatten())
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
+    torch.manual_seed(0)
+    step = RecurrentStep(cell, 4, 3, WIDTH)
+    twin = (nn.LSTMCell if cell == "lstm" else nn.GRUCell)(4 + 3, WIDTH)
+    nn.init.zeros_(twin.bias_hh)
+    for layer in (step.input, step.recurrent):
+        if layer.bias is not None:
+            nn.init.normal_(layer.bias)
+    with torch.no_grad():
+        twin.weight_ih.copy_(torch.cat([step.input.weight, step.feed.weight], dim=1))
+        twin.weight_hh.copy_(step.recurrent.weight)
+        twin.bias_ih.copy_(step.input.bias)
+        if cell == "gru":
+            twin.bias_hh.copy_(step.recurrent.bias)
+    x, fed, *state = torch.randn(2, 4), torch.randn(2, 3), *torch.randn(2, 2, WIDTH)
+    state = tuple(state) if cell == "lstm" else (state[0],)
+
+    found = step(step.prepare(x[:, None])[:, 0], fed, state)
+    expected = twin(torch.cat([x, fed], dim=1), state if cell == "lstm" else state[0])
+    assert_close(found, expected if cell == "lstm" else (expected,))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_steps_fed_with_nothing_are_whole_layers(cell):
+    """The decoder that steps and the one that does not agree where both can do the work."""
+    torch.manual_seed(0)
+    shape = config(cell=cell, decoder_layers=2, input_feeding=False, attention="general")
+    whole = build_model(shape, source_size=9, target_size=9)
+    stepped = build_model(
+        shape.model_copy(update={"input_feeding": True}), source_size=9, target_size=9
+    )
+    stepped.load_state_dict(whole.state_dict(), strict=False)
+    for step, layer in zip(stepped.decoder.layers, whole.decoder.layers, strict=True):
+        cells = layer.cells
+        step.input.load_state_dict({"weight": cells.weight_ih_l0, "bias": cells.bias_ih_l0})
+        recurrent = {"weight": cells.weight_hh_l0} | (
+            {"bias": cells.bias_hh_l0} if cell == "gru" else {}
+        )
+        step.recurrent.load_state_dict(recurrent)
+    nn.init.zeros_(stepped.decoder.layers[0].feed.weight)
+    source, target = torch.randint(4, 9, (3, 5)), torch.randint(4, 9, (3, 4))
+
+    assert_close(stepped(source, source == 0, target), whole(source, source == 0, target))
+
+
+def scores(kind, attention, query, values):
+    """The score of each position, by the papers' formulas, one number at a time."""
+    weight = {name: value.detach().numpy() for name, value in attention.named_parameters()}
+    for value in values:
+        if kind == "dot":
+            yield query @ value
+        elif kind == "general":
+            yield query @ (weight["key.weight"] @ value)
+        else:
+            mixed = weight["query.weight"] @ query + weight["query.bias"]
+            yield (weight["score.weight"] @ np.tanh(mixed + weight["key.weight"] @ value)).item()
+
+
+@pytest.mark.parametrize("kind", ["dot", "general", "concat", "additive"])
+def test_attention_is_the_papers(kind):
+    """For two hypotheses of each sentence, three queries long."""
+    torch.manual_seed(0)
+    attention = Attention(kind, WIDTH).double()
+    values, padding = padded(WIDTH)
+    values = values.double()
+    memory = RnnMemory((), attention.key(values), values, padding[:, None])
+    queries = torch.randn(2 * len(LENGTHS), 3, WIDTH, dtype=torch.float64)
+    context, weights = attention(queries, memory)
+    vectors = attention.vector(context, queries).detach().numpy()
+
+    combine, bias = (weight.detach().numpy() for weight in attention.combine.parameters())
+    for row in range(len(queries)):
+        seen = values[row // 2, : LENGTHS[row // 2]].numpy()
+        for place, query in enumerate(queries[row].numpy()):
+            exponentials = np.exp(list(scores(kind, attention, query, seen)))
+            expected = exponentials / exponentials.sum()
+            mean = sum(weight * value for weight, value in zip(expected, seen, strict=True))
+            vector = np.tanh(combine @ np.concatenate([mean, query]) + bias)
+
+            assert expected == pytest.approx(weights[row, place, : len(seen)].detach().numpy())
+            assert not weights[row, place, len(seen) :].any()
+            assert vector == pytest.approx(vectors[row, place])
+
+
+def test_bahdanau_looks_before_the_step_and_luong_after():
+    """The first token decides where Luong's attention looks at once, Bahdanau's not yet."""
+    source, tokens = torch.tensor([[4, 5, 6]]), torch.tensor([[4, 4], [5, 4]])
+    moved = {}
+    for kind in ("additive", "concat"):
+        torch.manual_seed(0)
+        model = build_model(config(attention=kind), source_size=9, target_size=9)
+        memory = model.encode(source, source == 0)
+        one, other = (model.attention(row[None], memory)[0] for row in tokens)
+        moved[kind] = [not torch.equal(*pair) for pair in zip(one, other, strict=True)]
+
+    assert {"additive": [False, True], "concat": [True, True]} == moved
+
+
+def test_without_attention_there_is_none():
+    model = build_model(config(attention="none", input_feeding=False), source_size=9, target_size=9)
+    source = torch.tensor([[4, 5, 6]])
+
+    assert model.attention(source, model.encode(source, source == 0)) is None
+
+
+def test_reading_backwards_leaves_padding_where_it_is():
+    x = torch.tensor([[1, 2, 3], [4, 5, 0], [6, 0, 0]])[:, :, None]
+    lengths = torch.tensor([3, 2, 1])
+
+    assert [[3, 2, 1], [5, 4, 0], [6, 0, 0]] == backwards(x, lengths)[:, :, 0].tolist()
+    assert torch.equal(x, backwards(backwards(x, lengths), lengths))
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize(("encoder_layers", "expected"), [(1, (0, 0, 0)), (3, (0, 1, 2))])
+def test_the_decoder_starts_where_the_encoder_ended(cell, encoder_layers, expected):
+    """Layer by layer; layers that the encoder lacks start from its last."""
+    torch.manual_seed(0)
+    shape = config(cell=cell, encoder_layers=encoder_layers, decoder_layers=3)
+    model = build_model(shape, source_size=9, target_size=9)
+    source = torch.tensor([[4, 5, 6]])
+    _, ends = model.encoder(model.source_embedding(source) * model.scale, source == 0)
+    state = model.start(model.encode(source, source == 0))
+
+    for layer, number in zip(state.layers, expected, strict=True):
+        assert_close(layer, ends[number])
+
+
+def test_forget_gates_begin_open():
+    for module in (RecurrentLayer("lstm", 4, WIDTH), RecurrentStep("lstm", 4, 3, WIDTH)):
+        biases = [weight for weight in module.parameters() if weight.dim() == 1]
+        total = sum(biases).view(4, WIDTH)
+
+        assert torch.equal(total, torch.tensor([0.0, 1.0, 0.0, 0.0])[:, None].expand(4, WIDTH))
+
+
+@pytest.mark.parametrize("attention", ["none", "general", "additive"])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_bfloat16_learns_the_same(cell, attention):
+    """Loss and gradient in bfloat16 are near those in float32."""
+    batch = collate([([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5])])
+    gradients = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        torch.manual_seed(0)
+        shape = config(cell=cell, attention=attention, input_feeding=attention == "general")
+        model = build_model(shape, source_size=9, target_size=9)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+            loss, _ = batch_loss(model, batch, label_smoothing=0.0, per="token")
+        gradients[dtype] = torch.cat(
+            [g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))]
+        )
+    difference = gradients[torch.float32] - gradients[torch.bfloat16]
+
+    assert difference.norm() < 0.03 * gradients[torch.float32].norm()
+
+
+def test_states_stay_precise_in_bfloat16():
+    """Only products are rounded; what is carried over a sentence is not."""
+    model = build_model(config(), source_size=9, target_size=9)
+    source = torch.tensor([[4, 5, 6]])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        memory = model.encode(source, source == 0)
+        _, state = model.decode(torch.tensor([[BOS, 4]]), memory, model.start(memory))
+
+    assert {torch.float32} == {part.dtype for layer in state.layers for part in layer}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_width": 5}, "hidden_width 5 does not split over two directions"),
+        ({"attention": "none"}, "input_feeding feeds what attention gave"),
+    ],
+)
+def test_shapes_that_cannot_be_are_refused(changes, message):
+    with pytest.raises(ValidationError, match=message):
+        config(**changes)
