@@ -16,6 +16,7 @@ from typing import Annotated, Literal, cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor, nn
@@ -26,7 +27,7 @@ from nmt_core.language_models.model import LanguageModel, Window, empty_window, 
 from nmt_core.vocabulary import BOS, PAD
 
 UNSEEN = -1
-"""The number of a context that was never seen."""
+"""The number of a k-gram that was never seen."""
 
 NO_SINGLETONS = 0.5
 """The discount where no k-gram stands once, so that none can be estimated."""
@@ -189,8 +190,8 @@ class Shares(nn.Module):
 
     keys: Tensor
     counts: Tensor
-    share: Tensor  # (G,)
-    left: Tensor  # (contexts,)
+    share: Tensor  # (G + 1,)
+    left: Tensor  # (contexts + 1,)
     first: Tensor  # (contexts + 1,), where the k-grams of a context begin
 
     def __init__(self, level: Level, smoothing: Smoothing, *, contexts: int, words: int) -> None:
@@ -214,13 +215,17 @@ class Shares(nn.Module):
                 left = torch.zeros_like(total)
         self.register_buffer("keys", level.keys)
         self.register_buffer("counts", level.counts)
-        self.register_buffer("share", share.nan_to_num(0.0), persistent=False)
-        self.register_buffer("left", left.masked_fill(total == 0, 1.0), persistent=False)
+        left = left.masked_fill(total == 0, 1.0)
+        # the last entry is what UNSEEN, an index from the end, has and leaves over
+        self.register_buffer("share", F.pad(share, (0, 1), value=0.0), persistent=False)
+        self.register_buffer("left", F.pad(left, (0, 1), value=1.0), persistent=False)
         first = torch.searchsorted(level.keys, torch.arange(contexts + 1) * words)
         self.register_buffer("first", first, persistent=False)
 
     def find(self, context: Int[Tensor, " N"], token: Int[Tensor, " N"]) -> Int[Tensor, " N"]:
         """Return the numbers of k-grams, UNSEEN where one has none."""
+        if not len(self.keys):
+            return torch.full_like(context, UNSEEN)
         key = context * self.words + token
         place = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
         return place.where((self.keys[place] == key) & (context != UNSEEN), UNSEEN)
@@ -230,11 +235,11 @@ class Shares(nn.Module):
     ) -> Float[Tensor, " N"]:
         """Return the probabilities of single tokens, given those after the shorter context."""
         number = self.find(context, wanted)
-        return p * self._left(context) + self.share[number].where(number != UNSEEN, 0.0)
+        return p * self.left[context] + self.share[number]
 
     def spread(self, p: Float[Tensor, "N V"], context: Int[Tensor, " N"]) -> Float[Tensor, "N V"]:
         """Return the probabilities of all tokens, given those after the shorter context."""
-        p = p * self._left(context)[:, None]
+        p = p * self.left[context][:, None]
         begin = self.first[context].where(context != UNSEEN, 0)
         count = self.first[context + 1].where(context != UNSEEN, 0) - begin
         rows = torch.arange(len(p), device=p.device).repeat_interleave(count)
@@ -242,9 +247,6 @@ class Shares(nn.Module):
         grams = torch.arange(len(rows), device=p.device) - skipped[rows]
         p[rows, self.keys[grams] % self.words] += self.share[grams]
         return p
-
-    def _left(self, context: Int[Tensor, " N"]) -> Float[Tensor, " N"]:
-        return self.left[context].where(context != UNSEEN, 1.0)
 
 
 def estimate_discount(counts: Int[Tensor, " G"]) -> float:

@@ -1,0 +1,343 @@
+"""Units, reading, sampling, learning and sealing of language models."""
+
+import json
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from nmt_core import bundle
+from nmt_core.config import build
+from nmt_core.errors import BundleError, ConfigError, CorpusError, TrainingError
+from nmt_core.language_bundle import load_language_model, write_language_model
+from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore
+from nmt_core.language_models.reading import Streams, Windows
+from nmt_core.language_models.sampling import SamplingConfig, reshape, write
+from nmt_core.language_models.scoring import Score
+from nmt_core.language_models.text_model import TextModel
+from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
+from nmt_core.random import generator
+from nmt_core.training.language_model import LearningConfig, hold_out, learn, mean_loss
+from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+
+TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
+texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
+
+
+class PowerCut(Exception):  # noqa: N818
+    pass
+
+
+class Log:
+    """A display that remembers; cuts the power in the middle of an epoch."""
+
+    def __init__(self, cut_after=None):
+        self.cut_after, self.notes = cut_after, []
+
+    @contextmanager
+    def __call__(self, total_steps):
+        yield self
+
+    def step(self, progress, *, loss, learning_rate):
+        if progress.epoch == self.cut_after:
+            raise PowerCut
+
+    def validation(self, point, *, best): ...
+
+    def note(self, sentence):
+        self.notes.append(sentence)
+
+
+SMALL = {"width": 12, "embedding_width": 6}
+LSTM = {"kind": "rnn", "layers": 1, **SMALL}
+
+
+def learnt(folder, model=LSTM, *, log=None, unit="character", training=()):
+    config = build(
+        LearningConfig,
+        {
+            "model": model,
+            "unit": {"kind": unit},
+            "training": {"epochs": 3, "rows": 4, "window": 8, **dict(training)},
+        },
+        at="learn",
+    )
+    units = learn_units(config.unit, TEXT)
+    ids = units.encode(TEXT)
+    arguments = {"training": ids, "validation": ids[:120], "checkpoints": folder / "checkpoints"}
+    model, points = learn(config, units, display=log or Log(), **arguments)
+    return config, TextModel(model, units), points
+
+
+def weights(text_model):
+    return {name: w.numpy().tobytes() for name, w in text_model.model.state_dict().items()}
+
+
+# --- units
+
+
+def test_characters_keep_a_text_as_it_is():
+    units = learn_units(CharacterUnit(), text := "A\tb\n\n  ü\r\n")
+    numbers = units.encode(text)
+
+    assert numbers[0] == BOS
+    assert units.decode(numbers.tolist()) == text
+
+
+def test_words_make_lines_without_blank_ones():
+    units = learn_units(WordUnit(min_count=1), "Ah, no!\n\nno\n")
+    numbers = units.encode("Ah, no!\n\nno\nyes\n").tolist()
+
+    assert units.decode(numbers) == "Ah , no !\nno\n<unk>\n"
+    assert numbers.count(BOS) == numbers.count(EOS) == 3
+    assert UNK in numbers
+
+
+def test_rare_words_are_unknown():
+    units = learn_units(WordUnit(min_count=2, split="whitespace"), "a, a, b\n")
+
+    assert units.vocabulary.tokens[4:] == ("a,",)
+
+
+@pytest.mark.parametrize("unit", [CharacterUnit(), WordUnit()])
+def test_units_come_back_as_they_were_saved(tmp_path, unit):
+    units = learn_units(unit, TEXT)
+    units.save(tmp_path)
+    again = Units.load(tmp_path)
+
+    assert (unit, units.vocabulary.tokens) == (again.config, again.vocabulary.tokens)
+    assert np.array_equal(units.encode(TEXT), again.encode(TEXT))
+
+
+def test_an_empty_text_is_refused():
+    with pytest.raises(CorpusError, match="nothing to learn from"):
+        learn_units(CharacterUnit(), "").encode("")
+
+
+def test_the_end_of_a_text_is_held_out():
+    assert hold_out("abcdefghij", 0.2, document=True) == ("abcdefgh", "ij")
+    assert hold_out("a\nb\nc\n", 0.2, document=False) == ("a\nb", "c")
+    with pytest.raises(CorpusError, match="too short"):
+        hold_out("a\n", 0.2, document=False)
+
+
+# --- reading
+
+
+@given(texts, st.integers(1, 4), st.integers(1, 7))
+def test_streams_go_on_and_miss_nothing(body, rows, window):
+    text = np.array([BOS, *body])
+    passages = list(Streams(text, rows, window).epoch(0))
+    whole = torch.cat([passage.targets for passage in passages], dim=1)
+    read = torch.cat([passage.tokens for passage in passages], dim=1)
+
+    assert [n for n in whole.flatten().tolist() if n != PAD] == body
+    assert torch.equal(read[:, 1:], whole[:, :-1])
+    assert (read[:, 0] == BOS).all()
+    assert [p.continues for p in passages] == [False] + [True] * (len(passages) - 1)
+    assert len(passages) == Streams(text, rows, window).steps(0)
+
+
+@given(st.lists(texts, min_size=1, max_size=6), st.integers(1, 4), st.integers(1, 50))
+def test_windows_miss_nothing(lines, rows, window):
+    text = np.array([token for line in lines for token in (BOS, *line)])
+    reading = Windows(text, rows, window, seed=1)
+    for epoch in range(2):
+        passages = list(reading.epoch(epoch))
+        seen = sorted(n for p in passages for n in p.targets.flatten().tolist() if n != PAD)
+
+        assert seen == sorted(token for line in lines for token in line)
+        assert len(passages) == reading.steps(epoch)
+        assert all((p.tokens[:, 0] == BOS).all() and p.tokens.size(1) <= window for p in passages)
+
+
+def test_lines_are_read_whole_and_in_another_order_each_epoch():
+    lines = [[n, n, EOS] for n in range(4, 40)]
+    reading = Windows(np.array([t for line in lines for t in (BOS, *line)]), 4, 8, seed=1)
+    orders = [[row for p in reading.epoch(n) for row in p.targets.tolist()] for n in (0, 1, 0)]
+
+    assert orders[0] == orders[2] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == lines
+
+
+def test_between_two_lines_there_is_nothing_to_learn():
+    [passage] = Streams(np.array([BOS, 4, EOS, BOS, 5, EOS]), 1, 9).epoch(0)
+
+    assert passage.tokens.tolist() == [[BOS, 4, EOS, BOS, 5]]
+    assert passage.targets.tolist() == [[4, EOS, PAD, 5, EOS]]
+
+
+# --- sampling
+
+
+P = np.array([0.4, 0.3, 0.2, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        (SamplingConfig(), P),
+        (SamplingConfig(temperature=0), [1, 0, 0, 0]),
+        (SamplingConfig(temperature=0.5), P**2 / (P**2).sum()),
+        (SamplingConfig(top_k=2), [4 / 7, 3 / 7, 0, 0]),
+        (SamplingConfig(top_p=0.6), [4 / 7, 3 / 7, 0, 0]),
+        (SamplingConfig(top_p=0.1), [1, 0, 0, 0]),
+    ],
+)
+def test_what_is_drawn_from(sampling, expected):
+    np.testing.assert_allclose(reshape(np.log(P), sampling), expected)
+
+
+def test_what_is_drawn_is_as_frequent_as_it_is_likely():
+    text = np.array([BOS, *[4] * 700, *[5] * 300])
+    model = NGram.count(NGramConfig(order=1), 6, text)
+    tokens = write(model, [BOS], SamplingConfig(), generator(1, "test"), never=[PAD, BOS, UNK, EOS])
+    drawn = [next(tokens) for _ in range(2000)]
+
+    assert drawn.count(4) / len(drawn) == pytest.approx(0.7, abs=0.03)
+    assert set(drawn) == {4, 5}
+
+
+# --- learning
+
+
+@pytest.mark.parametrize("unit", ["character", "word"])
+@pytest.mark.parametrize(
+    "model",
+    [LSTM, LSTM | {"stateful": False, "cell": "gru"}, {"kind": "feed_forward", **SMALL}],
+    ids=["stateful", "stateless", "feed_forward"],
+)
+def test_learning_lowers_the_loss(tmp_path, model, unit):
+    _, _, points = learnt(tmp_path, model, unit=unit)
+
+    assert points[-1].validation_loss < points[0].validation_loss
+
+
+@pytest.mark.parametrize("cut_after", [1, 2])
+@pytest.mark.parametrize("stateful", [True, False])
+def test_resuming_is_continuing(tmp_path, cut_after, stateful):
+    """Stopped in the middle of an epoch, it begins that epoch again."""
+    model = LSTM | {"stateful": stateful, "dropout": 0.3}
+    _, whole, points = learnt(tmp_path / "whole", model)
+    with pytest.raises(PowerCut):
+        learnt(tmp_path / "cut", model, log=Log(cut_after))
+    _, again, later = learnt(tmp_path / "cut", model, log=(log := Log()))
+
+    assert log.notes == [f"continuing after epoch {cut_after}"]
+    assert weights(whole) == weights(again)
+    assert points == later
+
+
+def test_patience_ends_learning(tmp_path, monkeypatch):
+    losses = iter([3.0, 2.0, 2.5, 2.0, 1.0])
+    monkeypatch.setattr("nmt_core.training.language_model.mean_loss", lambda *_, **__: next(losses))
+    _, patient, points = learnt(tmp_path / "a", training={"epochs": 9, "patience": 2})
+
+    assert [point.validation_loss for point in points] == [3.0, 2.0, 2.5, 2.0]
+    assert weights(patient) == weights_after(tmp_path / "a", epoch=2)
+
+
+def weights_after(folder, *, epoch):
+    [fingerprinted] = (folder / "checkpoints").iterdir()
+    [best] = fingerprinted.glob("best-*.safetensors")
+    [points] = [
+        json.loads(path.read_text())["progress"]["history"]
+        for path in sorted(fingerprinted.glob("step-*.json"))[-1:]
+    ]
+    assert int(best.stem.split("-")[1]) == points[epoch - 1]["step"]
+    return {name: w.numpy().tobytes() for name, w in load_file(best).items()}
+
+
+def test_a_loss_that_is_no_number_stops_learning(tmp_path):
+    with pytest.raises(TrainingError, match=r"the loss is (nan|inf) at step"):
+        learnt(tmp_path, training={"schedule": {"kind": "warm_down", "peak": 1e38}})
+
+
+def test_the_loss_of_lines_is_the_mean_over_their_tokens():
+    units = learn_units(WordUnit(min_count=1), TEXT)
+    ids = units.encode(TEXT)
+    model = NGram.count(NGramConfig(order=3), len(units.vocabulary), ids)
+    total = Score()
+    for score in TextModel(model, units).score([line for line in TEXT.split("\n") if line]):
+        total = total.plus(score)
+
+    assert mean_loss(model, ids, document=False) == pytest.approx(
+        -total.log_likelihood / total.tokens
+    )
+
+
+def test_tied_weights_need_one_width():
+    with pytest.raises(ValueError, match="tied weights need one width"):
+        RecurrentConfig(tie=True, width=8, embedding_width=4)
+
+
+# --- texts
+
+
+def test_a_document_scores_alike_however_it_is_cut_into_lines(tmp_path):
+    """Lines of characters are read one after another, their ends too."""
+    _, model, _ = learnt(tmp_path)
+    scores = model.score(["the cat", "", "sat."])
+    flat = model.units.encode("the cat\n\nsat.\n")
+    expected = -mean_loss(model.model, flat, document=True) * (len(flat) - 1)
+
+    assert [score.tokens for score in scores] == [8, 1, 5]
+    assert sum(score.log_likelihood for score in scores) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_same_seed_writes_the_same_text(tmp_path):
+    _, model, _ = learnt(tmp_path)
+    first, again, other = (
+        model.generate(50, SamplingConfig(), seed=seed, prefix="the ") for seed in (1, 1, 2)
+    )
+
+    assert first == again != other
+    assert first.startswith("the ")
+    assert len(first) == 54
+
+
+def test_lines_are_written_one_after_another():
+    units = learn_units(WordUnit(min_count=1), TEXT)
+    model = NGram.count(NGramConfig(order=4), len(units.vocabulary), units.encode(TEXT))
+    text = TextModel(model, units).generate(40, SamplingConfig(), seed=1, prefix="the cat")
+
+    assert text.startswith("the cat ")
+    assert "\n" in text
+
+
+# --- sealing
+
+
+@pytest.mark.parametrize("model", [LSTM, {"kind": "ngram"}], ids=["lstm", "ngram"])
+def test_a_sealed_model_is_the_same(tmp_path, model):
+    config, model, points = learnt(tmp_path, model)
+    learning = {"points": [point.model_dump() for point in points]}
+    for name in ("one", "two"):
+        write_language_model(tmp_path / name, model, model_config=config.model, learning=learning)
+    again = load_language_model(tmp_path / "one", device="cpu")
+
+    assert bundle.contents(tmp_path / "one") == bundle.contents(tmp_path / "two")
+    assert model.score(["the cat"]) == again.score(["the cat"])
+
+
+def test_damage_is_told(tmp_path):
+    config, model, _ = learnt(tmp_path)
+    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
+    (tmp_path / "lm" / "model.safetensors").write_bytes(b"rubbish")
+
+    with pytest.raises(BundleError, match=r"model.safetensors was altered"):
+        load_language_model(tmp_path / "lm", device="cpu")
+
+
+def test_tensors_of_another_shape_are_refused():
+    with pytest.raises(BundleError, match="lack"):
+        restore(RecurrentConfig(layers=1, width=4, embedding_width=4), 9, {})
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ConfigError, match=r"learn.model.kind must be one of"):
+        build(LearningConfig, json.loads('{"model": {"kind": "magic"}}'), at="learn")
