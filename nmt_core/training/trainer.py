@@ -279,7 +279,7 @@ class Trainer:
         expected = self.config.sampled_softmax
         batch = batch.to(self.compute.device)
         seed_torch(self.seed, "scheduled sampling", step)
-        with self.compute.autocast():  # one of its own, for it keeps weights without gradients
+        with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
             batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
         seed_torch(self.seed, "dropout", step)
         with self.compute.autocast():

@@ -60,3 +60,18 @@ def test_a_schedule_that_ends_needs_a_share_to_follow():
 
     with pytest.raises(ConfigError, match="a warm_down schedule needs budget"):
         build_all(values, source="params.yaml")
+
+
+def test_scheduled_sampling_needs_a_share_to_follow():
+    values = configure.changed(
+        configure.composed(["data=demo"]),
+        [
+            "train.budget.steps=null",
+            "train.budget.epochs=3",
+            "train.schedule={kind:inverse_sqrt}",
+            "train.training.scheduled_sampling.shape=linear",
+        ],
+    )
+
+    with pytest.raises(ConfigError, match="scheduled_sampling needs budget"):
+        build_all(values, source="params.yaml")
