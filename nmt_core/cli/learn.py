@@ -85,14 +85,12 @@ def learn(  # noqa: PLR0913 - one argument per option
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:
         chosen.append(f"training.compute.threads={threads}")
-    values = nested(chosen)
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
-    from nmt_core import config  # noqa: PLC0415 - takes seconds
     from nmt_core.language_bundle import write_language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds
     from nmt_core.training import language_model  # noqa: PLC0415 - takes seconds
 
-    built = config.build(language_model.LearningConfig, values, at="learn")
+    built = configured(chosen)
     document = built.unit.kind == "character"
     training_text = read(text)
     if validation:
@@ -143,20 +141,25 @@ def nested(settings: Sequence[str]) -> dict[str, Any]:
             place[last] = json.loads(value)
         except ValueError:
             place[last] = value
-    return fill_tags(values)
-
-
-def fill_tags(values: dict[str, Any]) -> dict[str, Any]:
-    """Name the default choice where a part of it is set and the choice is not."""
-    training, model = values.get("training", {}), values.get("model", {})
-    for parent, name, kind in (
-        (training, "schedule", "warm_down"),
-        (training, "optimizer", "adamw"),
-        (model, "smoothing", "kneser_ney"),
-    ):
-        if isinstance(parent, dict) and isinstance(parent.get(name), dict):
-            parent[name].setdefault("kind", kind)
     return values
+
+
+def merged(default: Any, changes: Any) -> Any:
+    """Return settings with some changed; those of another kind share nothing with the default."""
+    if not (isinstance(default, dict) and isinstance(changes, dict)):
+        return changes
+    if changes.get("kind", default.get("kind")) != default.get("kind"):
+        return changes
+    return default | {name: merged(default.get(name), value) for name, value in changes.items()}
+
+
+def configured(settings: Sequence[str]) -> "LearningConfig":
+    """Return what is to be learnt, from ``name=value`` for all that is not as by default."""
+    from nmt_core import config  # noqa: PLC0415 - takes seconds
+    from nmt_core.training.language_model import LearningConfig  # noqa: PLC0415 - takes seconds
+
+    default = LearningConfig().model_dump(mode="json")
+    return config.build(LearningConfig, merged(default, nested(settings)), at="learn")
 
 
 def read(paths: Sequence[Path]) -> str:

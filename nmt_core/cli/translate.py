@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from nmt_core.cli.fuse import Fuse, FuseWeight, fused
 from nmt_core.cli.lines import chunks, decoded, progress
 from nmt_core.cli.program import Device, Model, Threads, load
 from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
@@ -75,6 +76,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         int | None,
         typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
     ] = None,
+    fuse: Fuse = None,
+    fuse_weight: FuseWeight = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -96,6 +99,8 @@ def translate(  # noqa: PLR0913 - one argument per option
 
         echo 'Ein Haus.' | nmt translate --model models/export --prefix 'This is'
 
+        nmt translate --model models/export --fuse models/english --fuse-weight 0.2 < in.txt
+
     **What is written**, with tabs between fields:
 
     - plainly: the translation
@@ -112,6 +117,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     the mean of their logarithms (for a length penalty other than 1, their sum over the length to
     that power); higher is better. Both are the model's own, however a translation was found.
 
+    With `--fuse`, a logarithm is the translator's plus the language model's times its weight
+    (shallow fusion); both must speak of the same tokens, see `nmt learn --help`.
+
     What is drawn for a line depends on its text and the seed alone. A prefix is whole words in the
     target language; an empty one, or an empty line of its file, leaves the translation free.
     """
@@ -126,7 +134,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         seed=seed,
     )
     beginnings = Beginnings(prefix, prefix_file)
-    search = options.search(load(model, device, threads, max_tokens))
+    translator = fused(load(model, device, threads, max_tokens), fuse, fuse_weight)
+    search = options.search(translator)
     if interactive:
         converse(search, beginnings)
         return
