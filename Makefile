@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup repro test test-fast check fix flow mlflow bench clean
+.PHONY: help setup repro compare test test-fast check fix flow mlflow bench clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,6 +15,8 @@ export DO_NOT_TRACK := 1
 # DATA, MODEL and TRAIN choose groups of conf/; SET passes single settings, as in
 #   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
 CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(SET)
+BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
+BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
 
 help: ## Show this menu
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +38,9 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= T
 	python -m stages.configure $(CHOICES)
 	python -m flows.train
 	@python -m stages.summary
+
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS= JOBS= RECORD=1 DATA= TRAIN= SET=]
+	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 test: $(READY) ## All tests
 	pytest

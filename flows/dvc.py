@@ -1,11 +1,15 @@
 """The only place that runs the dvc program."""
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -85,7 +89,104 @@ def reproduce(stage: str, *, log: Callable[[str], None]) -> None:
 
 
 def _reproduce(stage: str, log: Callable[[str], None]) -> None:
-    command = [sys.executable, "-m", "dvc", "repro", "--single-item", stage]
+    again = f"repeat it with: dvc repro --single-item {stage}"
+    _dvc(["repro", "--single-item", stage], log, what=f"stage {stage!r}", again=again)
+
+
+def experiment(
+    name: str,
+    settings: Sequence[str],
+    *,
+    target: str,
+    environment: Mapping[str, str],
+    log: Callable[[str], None],
+) -> None:
+    """Bring a stage up to date with other settings, in a folder of its own.
+
+    DVC copies what git knows of into a temporary folder, composes ``params.yaml`` anew, takes from
+    its cache what was made before, and keeps the end as the experiment ``name``. Nothing of the
+    project's own folder changes but what ``stages.paths`` has below ``HOME``.
+
+    Args:
+        name: of an experiment that does not exist.
+        settings: Hydra's overrides of ``conf/``.
+        target: the stage, brought up to date with all before it.
+        environment: variables for the stages, beside our own.
+        log: takes every line that dvc and the stages print.
+
+    Raises:
+        StageFailed: if a stage ends badly.
+    """
+    _remove_leftovers(name)
+    chosen = [argument for setting in settings for argument in ("-S", setting)]
+    _dvc(
+        ["exp", "run", "--temp", "--name", name, *chosen, target],
+        log,
+        what=f"experiment {name!r}",
+        again="the same command goes on where it stopped",
+        environment=environment,
+    )
+
+
+def experiments() -> dict[str, str]:
+    """Return the commit of every experiment that DVC keeps, by name."""
+    listed = _git("for-each-ref", "--format=%(refname) %(objectname)", "refs/exps")
+    found = (line.split(" ") for line in listed.splitlines())
+    return {reference.rpartition("/")[2]: commit for reference, commit in found}
+
+
+def check_git() -> None:
+    """Refuse what DVC cannot make experiments of.
+
+    Raises:
+        NmtError: outside git, before the first commit, or with code that git does not know of.
+    """
+    try:
+        _git("rev-parse", "--verify", "--quiet", "HEAD")
+    except subprocess.CalledProcessError:
+        raise NmtError(
+            "experiments are kept in git, and here is no commit; run: git init && git add . && "
+            "git commit"
+        ) from None
+    parts = ["nmt_core", "stages", str(paths.CONF), str(paths.PIPELINE)]
+    unknown = _git("ls-files", "--others", "--exclude-standard", "--", *parts).splitlines()
+    if unknown:
+        raise NmtError(
+            f"git does not know {unknown[0]}, so no experiment would have it; run: git add "
+            f"{' '.join(unknown)}"
+        )
+
+
+def commit() -> str:
+    """Return the commit of the checkout, and whether what git knows of has changed since."""
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    return _git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def _remove_leftovers(name: str) -> None:
+    """Remove the folders of an experiment that was killed; nobody else would."""
+    for record in Path(".dvc/tmp/exps").glob("**/run/*/*.run"):
+        with suppress(OSError, ValueError):
+            run = json.loads(record.read_text(encoding="utf-8"))
+            if run["name"] == name and run["location"] == "tempdir":
+                shutil.rmtree(run["root_dir"], ignore_errors=True)
+
+
+def _dvc(
+    arguments: Sequence[str],
+    log: Callable[[str], None],
+    *,
+    what: str,
+    again: str,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run dvc, and tell in one sentence how it ended badly."""
     lines: list[str] = []
 
     def keep(line: str) -> None:
@@ -93,23 +194,41 @@ def _reproduce(stage: str, log: Callable[[str], None]) -> None:
         if line:
             log(line)
 
-    code = _run(command, keep)
+    code = _run([sys.executable, "-m", "dvc", *arguments], keep, environment or {})
     if not code:
         return
-    again = f"repeat it with: dvc repro --single-item {stage}"
     output = "\n".join(lines)
     if any(message in output for message in LOCKED):
-        raise _StageLocked(f"stage {stage!r} is in use by another dvc; {again}", code=code)
+        raise _StageLocked(f"{what} is in use by another dvc; {again}", code=code)
     by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
     last = int([code, *by_the_stage][-1])
-    raise StageFailed(f"stage {stage!r} exited with {last}; {again}", code=last)
+    raise StageFailed(f"{what} exited with {last}; {again}", code=last)
 
 
-def _run(command: list[str], log: Callable[[str], None]) -> int:
+_running: set[int] = set()
+"""Sessions that were started and have not ended."""
+_stopped = threading.Event()
+
+
+def stop_all() -> None:
+    """End all that runs in other threads, and let nothing begin any more."""
+    _stopped.set()
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for session in tuple(_running):
+            with suppress(ProcessLookupError):
+                os.killpg(session, number)
+        end = time.monotonic() + GRACE_SECONDS
+        while _running and time.monotonic() < end:
+            time.sleep(0.05)
+
+
+def _run(command: list[str], log: Callable[[str], None], environment: Mapping[str, str]) -> int:
     """Run a command in a session of its own, line by line, and leave nothing of it behind."""
+    if _stopped.is_set():
+        return 128 + signal.SIGTERM
     with subprocess.Popen(
         [sys.executable, "-c", LEASHED, str(os.getpid()), *command],
-        env=os.environ | {"PATH": own_python_first()} | QUIET,
+        env=os.environ | {"PATH": own_python_first()} | QUIET | dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -118,6 +237,7 @@ def _run(command: list[str], log: Callable[[str], None]) -> int:
         start_new_session=True,
     ) as process:
         assert process.stdout is not None
+        _running.add(process.pid)
         try:
             for line in process.stdout:
                 log(line.rstrip())
@@ -125,6 +245,8 @@ def _run(command: list[str], log: Callable[[str], None]) -> int:
         except BaseException:
             _stop(process)
             raise
+        finally:
+            _running.discard(process.pid)
 
 
 def own_python_first() -> str:

@@ -7,6 +7,8 @@ Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
 """
 
 import math
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,6 @@ from nmt_core.evaluation.pictures import draw_attention
 from nmt_core.evaluation.scores import bleu, chrf
 from nmt_core.text.normalize import normalize
 from nmt_core.training.loss import mean_cross_entropy
-from nmt_core.vocabulary import BOS, EOS, PAD
 from stages import paths
 from stages.entry import run_stage
 from stages.params import EvaluateParams, load
@@ -32,12 +33,23 @@ PICTURE_TOKENS = 30
 """Sentences longer than this make pictures that nobody can read."""
 
 
-def run(params: EvaluateParams, inputs: Inputs, *, reports: Path) -> dict[str, Any]:
-    """Score the model and write what a person would want to look at."""
+def run(
+    params: EvaluateParams,
+    inputs: Inputs,
+    *,
+    reports: Path,
+    timed: Callable[[float], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Score the model and write what a person would want to look at.
+
+    ``timed`` is told how many sentences a second were translated, which no two runs agree about.
+    """
     translator = load_translator(params, inputs)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
+    began = time.monotonic()
     found = [best for best, *_ in translator.search(sources, best=1)]
+    timed(len(sources) / max(time.monotonic() - began, 1e-9))
     hypotheses = [translation.text for translation in found]
     write_translations(reports / "translations.tsv", sources, references, found)
     chosen = choose(len(sources), params.examples, params.seed)
@@ -127,7 +139,7 @@ def draw_pictures(
             target = list(found[number].tokens)
             if drawn == params.pictures or not (0 < max(len(words), len(target)) <= PICTURE_TOKENS):
                 continue
-            weights = attention(translator, words, found[number])
+            weights = translator.attention(sources[number], found[number])
             if weights is None:
                 return
             drawn += 1
@@ -140,24 +152,19 @@ def draw_pictures(
             )
 
 
-@torch.inference_mode()
-def attention(translator: Translator, words: list[str], translation: Translation) -> Any:
-    """Return how much each token of a translation looks at each source token, or None."""
-    device = next(translator.model.parameters()).device
-    source = torch.tensor([[*translator.source_vocabulary.encode(words), EOS]], device=device)
-    target = torch.tensor([[BOS, *translation.ids]], device=device)
-    memory = translator.model.encode(source, source == PAD)
-    weights = translator.model.attention(target, memory)
-    return None if weights is None else weights[0].cpu().numpy()
-
-
 def main() -> None:
     """Run the stage on the project's own paths."""
     record = files.read_json(paths.TRAINED / "training.json")
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
-        metrics = run(load(EvaluateParams, "evaluate"), Inputs(), reports=paths.REPORTS)
+        step = record["best_step"]
+        metrics = run(
+            load(EvaluateParams, "evaluate"),
+            Inputs(),
+            reports=paths.REPORTS,
+            timed=lambda speed: tracker.metrics({"test/sentences_per_second": speed}, step=step),
+        )
         numbers = {f"test/{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
-        tracker.metrics(numbers, step=record["best_step"])
+        tracker.metrics(numbers, step=step)
         tracker.params({n: v for n, v in metrics.items() if n.endswith("_signature")})
         for path in (paths.REPORTS / "attention", paths.REPORTS / "examples.json"):
             tracker.artifact(path)

@@ -10,6 +10,9 @@ from stages import paths
 
 Entry = dict[str, Any]
 
+COMPARISON = "nmt.comparison"
+"""The tag with the fingerprint of the comparison that a run is part of, and shown below."""
+
 
 class Journal:
     """All that was said about one run, one JSON object a line."""

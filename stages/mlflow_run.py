@@ -13,11 +13,13 @@ from pathlib import Path
 
 import mlflow
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param
+from mlflow.entities import Metric, Param, Run
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 import nmt_core
 from nmt_core import files
-from stages.journal import Entry
+from stages import paths
+from stages.journal import COMPARISON, Entry
 
 FINGERPRINT = "nmt.fingerprint"
 """The tag by which a run is found again."""
@@ -56,8 +58,9 @@ class MlflowRun:
         self._client = client = MlflowClient(uri)
         name = headers[-1]["experiment"]
         experiment = client.get_experiment_by_name(name)
-        number = experiment.experiment_id if experiment else client.create_experiment(name)
-        found = client.search_runs([number], f"tags.`{FINGERPRINT}` = '{fingerprint}'")
+        number = experiment.experiment_id if experiment else _new_experiment(client, name, uri)
+        self._experiment = number
+        found = self._found(fingerprint)
         run = (
             found[0]
             if found
@@ -93,6 +96,12 @@ class MlflowRun:
         for entry in _of("run", entries)[-1:]:
             for name, value in entry["tags"].items():
                 self._tag(name, value)
+            for parent in self._found(entry["tags"].get(COMPARISON, "")):
+                self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
+
+    def _found(self, fingerprint: str) -> list[Run]:
+        query = f"tags.`{FINGERPRINT}` = '{fingerprint}'"
+        return list(self._client.search_runs([self._experiment], query)) if fingerprint else []
 
     def _send_params(self, entries: list[Entry]) -> None:
         """Send settings; one that has changed, say of an evaluation, is a tag: MLflow's stay."""
@@ -172,6 +181,12 @@ class MlflowRun:
         if self._tags.get(name) != value:
             self._client.set_tag(self._id, name, value)
             self._tags[name] = value
+
+
+def _new_experiment(client: MlflowClient, name: str, uri: str) -> str:
+    """Make an experiment, whose files a database of the project keeps beside itself."""
+    here = paths.MLFLOW_FILES.resolve().as_uri() if uri.startswith("sqlite:") else None
+    return client.create_experiment(name, artifact_location=here)
 
 
 def _of(kind: str, entries: list[Entry]) -> list[Entry]:

@@ -1,13 +1,18 @@
 """Every path of the project, once, relative to the top of the checkout."""
 
+import os
 from pathlib import Path
+
+HOME = Path(os.path.relpath(os.environ.get("DVC_ROOT", ".")))
+"""The project itself, also from the temporary folder that DVC runs an experiment in: what outlives
+a run, and is no output of DVC, belongs there."""
 
 PARAMS = Path("params.yaml")
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
 CONF = Path("conf")
 
-DOWNLOADS = Path("downloads")
+DOWNLOADS = HOME / "downloads"
 """What was fetched, by content; no output of DVC, so that a broken transfer can be resumed."""
 
 CORPUS = Path("data/corpus")
@@ -21,13 +26,15 @@ SHARDS = Path("data/shards")
 TRAINED = Path("models/trained")
 EXPORT = Path("models/export")
 
-CHECKPOINTS = Path("checkpoints")
+CHECKPOINTS = HOME / "checkpoints"
 """What training needs to continue, by fingerprint; no output of DVC, which would delete it."""
 
 METRICS = Path("metrics")
 REPORTS = Path("reports")
-RUNS = Path("runs")
+RUNS = HOME / "runs"
 """Journals of what was sent to MLflow; no output of DVC."""
+MLFLOW = HOME / "mlflow.db"
+MLFLOW_FILES = HOME / "mlruns"
 
 SPLITS = ("train", "validation", "test")
 SIDES = ("source", "target")

@@ -29,8 +29,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nmt_core import files
+from nmt_core.errors import NmtError
 from stages import paths
-from stages.journal import Journal
+from stages.journal import COMPARISON, Journal
 
 if TYPE_CHECKING:
     from stages.mlflow_run import MlflowRun
@@ -53,6 +54,17 @@ ENVIRONMENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 """Unless the user has set them; MLflow's own defaults wait four minutes for a dead server."""
+
+
+COMPARISON_VARIABLE = "NMT_COMPARISON"
+"""In the environment of a comparison's experiments: its fingerprint."""
+
+EXPERIMENT_TAGS = {"mlflow.runName": "DVC_EXP_NAME", COMPARISON: COMPARISON_VARIABLE}
+"""What MLflow calls the run of an experiment and shows it below, by what the environment says."""
+
+
+class TrackingError(NmtError):
+    """MLflow did not take what is in a journal."""
 
 
 class MlflowTracker:
@@ -100,7 +112,11 @@ class MlflowTracker:
 
 @contextmanager
 def open_tracker(
-    fingerprint: str, *, experiment: str, enabled: bool = True
+    fingerprint: str,
+    *,
+    experiment: str,
+    enabled: bool = True,
+    tags: Mapping[str, str] | None = None,
 ) -> Iterator[MlflowTracker]:
     """Open the run of a fingerprint, or continue it.
 
@@ -108,11 +124,12 @@ def open_tracker(
         fingerprint: what the run is known by, here and in MLflow; names a folder.
         experiment: name under which MLflow shows it, made if need be.
         enabled: whether to forward to MLflow; the journal is always kept.
+        tags: what else to say about the run, beside what it is made from.
     """
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
     tracker = MlflowTracker(journal, follower)
-    tracker._note("run", experiment=experiment, tags=_provenance())  # noqa: SLF001 - same module
+    tracker._note("run", experiment=experiment, tags=_provenance() | dict(tags or {}))  # noqa: SLF001 - same module
     if follower is not None:
         follower.start()
     status = "KILLED"
@@ -189,7 +206,7 @@ def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int
 
 def tracking_uri() -> str:
     """Return where MLflow is: at MLFLOW_TRACKING_URI, or in a database file of the project."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').absolute()}"
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
 
 
 def _reason(error: Exception) -> str:
@@ -200,6 +217,7 @@ def _provenance() -> dict[str, str]:
     """Return the tags that say what a run was made from."""
     sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
     tags = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
+    tags |= {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
     commit = _git("rev-parse", "HEAD")
     if commit is None:
         return tags
@@ -238,13 +256,26 @@ def sync(
         if not journal.path.exists():
             typer.echo(f"error: there is no {journal.path}", err=True)
             raise typer.Exit(1)
-        uri = tracking_uri()
         try:
-            _, _, points = _bring_up_to_date(journal, uri)
-        except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-            typer.echo(f"error: MLflow at {uri}: {_reason(error)}", err=True)
+            points = send(journal)
+        except TrackingError as error:
+            typer.echo(f"error: {error}", err=True)
             raise typer.Exit(1) from None
         typer.echo(f"{journal.path}: {points} points were missing in MLflow")
+
+
+def send(journal: Journal) -> int:
+    """Bring MLflow up to date with a journal; return how many points were missing.
+
+    Raises:
+        TrackingError: if MLflow cannot be reached, or does not do as it is told.
+    """
+    uri = tracking_uri()
+    try:
+        _, _, points = _bring_up_to_date(journal, uri)
+    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
+        raise TrackingError(f"MLflow at {uri}: {_reason(error)}") from None
+    return points
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""Attention as a picture: which source words a translation looked at, word by word."""
+"""Pictures of what numbers say: what a translation looked at, and how systems compare."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from nmt_core import files
 
@@ -31,6 +35,82 @@ def draw_attention(
     axes.tick_params(length=0)
     axes.set_title(title, fontsize="medium", parse_math=False)
     figure.colorbar(image, ax=axes, label="attention", fraction=0.04)
+    _save(figure, path)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A system's score, how sure it is, and the score of every seed."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    points: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a score rose in one training; trainings of a system share their label."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+def draw_comparison(
+    path: Path, intervals: Sequence[Interval], curves: Sequence[Curve], *, unit: str
+) -> None:
+    """Write a PNG with the test score of every system, best on top, beside its learning curves.
+
+    Args:
+        path: where to write.
+        intervals: a system each; its colour is the same on both sides.
+        curves: a training each, of the systems above.
+        unit: what the curves' x counts.
+    """
+    colors = dict(zip((found.label for found in intervals), _colors(len(intervals)), strict=True))
+    height = max(3.6, 0.45 * len(intervals) + 1.4)
+    figure = Figure(figsize=(11, height), layout="constrained")
+    scores, learning = figure.subplots(1, 2, width_ratios=(1, 1.3))
+    for row, found in enumerate(intervals):
+        color = colors[found.label]
+        scores.plot([found.low, found.high], [row, row], color=color, linewidth=2.5, alpha=0.5)
+        scores.plot(found.points, [row] * len(found.points), "|", color=color, markersize=11)
+        scores.plot(found.value, row, "o", color=color, markersize=7)
+        scores.annotate(
+            f"{found.value:.1f}",
+            (found.value, row),
+            (0, 7),
+            textcoords="offset points",
+            ha="center",
+            fontsize="small",
+        )
+    scores.set_yticks(range(len(intervals)), [found.label for found in intervals])
+    scores.set_ylim(len(intervals) - 0.4, -0.7)
+    scores.set_xlabel("test BLEU with 95 % interval")
+    for curve in curves:
+        learning.plot(curve.x, curve.y, ".-", color=colors[curve.label], linewidth=1.3)
+    learning.set_xlabel(unit)
+    learning.set_ylabel("validation BLEU, greedy search")
+    learning.set_ylim(bottom=0)
+    learning.set_xlim(left=0)
+    lines = [Line2D([], [], color=color, marker="o", label=name) for name, color in colors.items()]
+    learning.legend(handles=lines, fontsize="small", frameon=False)
+    for axes in (scores, learning):
+        axes.grid(axis="both", color="0.9")
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    _save(figure, path)
+
+
+def _colors(count: int) -> list[Any]:
+    """Return colours that are told apart, also by who is colour-blind, while there are few."""
+    few = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333"]
+    return few[:count] if count <= len(few) else list(mpl.colormaps["tab20"](range(count)))
+
+
+def _save(figure: Figure, path: Path) -> None:
     with files.whole_file(path) as part:
         # no software or date inside, so that two runs draw the same bytes
         figure.savefig(part, format="png", dpi=120, metadata={"Software": None})

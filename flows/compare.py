@@ -1,0 +1,331 @@
+"""Train several models on equal terms and say which is better, and how sure that is.
+
+Usage: python -m flows.compare [MODEL ...] [GROUP=NAME ...] [SECTION.KEY=VALUE ...] [--seconds N]
+
+Every model and seed is an experiment of DVC, in a folder of its own: ``params.yaml`` stays as it
+is, and what experiments share is made once. The same command again goes on where it was stopped:
+experiments that ended are taken as they are, and trainings continue from their checkpoints.
+"""
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any
+
+import typer
+import yaml
+from prefect import flow, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.task_runners import ThreadPoolTaskRunner
+from rich.console import Console
+
+from flows import dvc
+from flows.train import RETRY_SECONDS, leave_nothing_behind, one_sentence, server_was_away
+from nmt_core import files
+from nmt_core.errors import ConfigError, NmtError
+from nmt_core.fetch.corpora import FilesCorpus
+from nmt_core.tracking import Tracker
+from stages import comparison, configure, paths
+from stages.fingerprint import every_file
+from stages.journal import Journal
+from stages.params import DownloadParams, build_all
+from stages.tracking import COMPARISON_VARIABLE, TrackingError, open_tracker, send
+
+LAST_STAGE = "evaluate"
+MODELS = ("transformer", "convs2s", "rnn_attention", "rnn_bahdanau", "rnn_plain")
+SECONDS = 300.0
+"""The budget of every model where none is given."""
+
+CODE = ("nmt_core", "stages")
+
+LOCK = Path(".dvc/tmp/compare.lock")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One training and its evaluation."""
+
+    model: str
+    seed: int
+    settings: tuple[str, ...]
+    """Hydra's overrides of conf/."""
+    digest: str
+    """Of all settings, of the text and of the code."""
+
+    @property
+    def name(self) -> str:
+        """What DVC keeps it as; another setting, text or code makes it another experiment."""
+        return f"{self.model}-seed{self.seed}-{self.digest[:10]}"
+
+
+def plan(
+    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
+) -> list[Experiment]:
+    """Return the experiments, seed by seed; a typo costs a second, not a night.
+
+    Raises:
+        ConfigError: if a model or a setting is wrong.
+        CorpusError: if a file of the user's own cannot be read.
+    """
+    code = code_digest()
+    return [
+        experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
+        for seed in seeds
+        for model in models
+    ]
+
+
+def experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
+    """Return an experiment with its settings checked, and its files pinned at absolute paths."""
+    sections = build_all(configure.composed(settings), source=f"conf/ with model={model}")
+    download = sections["download"]
+    assert isinstance(download, DownloadParams)
+    if isinstance(download.corpus, FilesCorpus):
+        settings = [*settings, *file_settings(download.corpus)]
+        sections = build_all(configure.composed(settings), source=f"conf/ with model={model}")
+    values = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    content = json.dumps([values, code], sort_keys=True)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return Experiment(model, seed, tuple(settings), digest)
+
+
+def file_settings(corpus: FilesCorpus) -> Iterator[str]:
+    """Yield what makes the user's own files found from any folder, and a change of them seen."""
+    for split in paths.SPLITS:
+        text = getattr(corpus, split)
+        if text is None:
+            continue
+        place = f"download.corpus.{split}"
+        yield f"{place}.source={quoted(text.source)}"
+        if text.target is not None:
+            yield f"{place}.target={quoted(text.target)}"
+        yield f"{place}.sha256={text.digest()}"
+
+
+def quoted(path: Path) -> str:
+    """Return an absolute path as Hydra reads it, whatever characters it has."""
+    escaped = str(path.absolute()).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def code_digest() -> str:
+    """Return a digest of all code that stages depend on, and of how they do."""
+    document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
+    deps = {dep for stage in document.values() for dep in stage["deps"]}
+    code = sorted({*every_file(dep for dep in deps if Path(dep).parts[0] in CODE)})
+    digests = {path.as_posix(): files.sha256(path) for path in [*code, paths.PIPELINE]}
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+
+
+_preparing = threading.Lock()
+"""Held until an experiment trains, so that what all have in common is made once."""
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=server_was_away,
+)
+def run(chosen: Experiment, *, threads: int, parent: str) -> None:
+    """Run an experiment, or find that it has been run."""
+    log = get_run_logger().info
+    if chosen.name in dvc.experiments():
+        log("%s has been run", chosen.name)
+        return
+    with one_after_another() as may_continue:
+
+        def said(line: str) -> None:
+            log(line)
+            if "'train'" in line:
+                may_continue()
+
+        dvc.experiment(
+            chosen.name,
+            chosen.settings,
+            target=LAST_STAGE,
+            environment={"OMP_NUM_THREADS": str(threads), COMPARISON_VARIABLE: parent},
+            log=said,
+        )
+
+
+@contextmanager
+def one_after_another() -> Iterator[Callable[[], None]]:
+    """Wait for who prepares now; yield what lets the next begin, as the end does at the latest."""
+    _preparing.acquire()
+    held = True
+
+    def release() -> None:
+        nonlocal held
+        if held:
+            held = False
+            _preparing.release()
+
+    try:
+        yield release
+    finally:
+        release()
+
+
+@flow
+def compare(experiments: list[Experiment], *, threads: int, parent: str) -> None:
+    """Run all experiments; one that fails does not stop the others."""
+    try:
+        runs = [
+            run.with_options(task_run_name=chosen.name).submit(
+                chosen, threads=threads, parent=parent
+            )
+            for chosen in experiments
+        ]
+        for finished in runs:
+            finished.wait()
+    except BaseException:
+        dvc.stop_all()
+        raise
+    for finished in runs:
+        finished.result()
+
+
+def report(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
+    """Read and test what the experiments gave, and write it down."""
+    kept = dvc.experiments()
+    outcomes = [
+        comparison.outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
+        for chosen in experiments
+    ]
+    result = comparison.compare(outcomes, command=command, commit=dvc.commit())
+    comparison.write(result, outcomes)
+    return result
+
+
+def track(result: comparison.Comparison, tracker: Tracker) -> None:
+    """Tell the tracker what came of it, and again what trainings side by side could not tell."""
+    for name, runs in result.systems.items():
+        means = {
+            f"test/{measure}/{name}": fmean(getattr(found, measure) for found in runs)
+            for measure in ("bleu", "chrf")
+        }
+        tracker.metrics(means, step=0)
+    tracker.artifact(comparison.FOLDER)
+    for found in result.runs:
+        journal = Journal(found.fingerprint)
+        with suppress(TrackingError):
+            if journal.path.exists():
+                send(journal)
+
+
+def budget_settings(seconds: float | None, steps: int | None, tokens: int | None) -> Iterator[str]:
+    """Yield what gives every model the same budget, and no other."""
+    if steps is None and tokens is None and seconds is None:
+        seconds = SECONDS
+    budget = {"steps": steps, "epochs": None, "tokens": tokens, "seconds": seconds}
+    for name, limit in budget.items():
+        yield f"train.budget.{name}={'null' if limit is None else limit}"
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold the lock of comparisons; the system gives it back however we end.
+
+    Raises:
+        NmtError: if another comparison is at work here.
+    """
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    with LOCK.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise NmtError(
+                "another comparison is at work in this project; wait for it, or end it"
+            ) from None
+        yield
+
+
+def main(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL|KEY=VALUE]...",
+            help=f"Presets of conf/model to compare, and settings for all. [{' '.join(MODELS)}]",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Budget in seconds of updates. [300 if no other is given]")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Budget in optimizer updates.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="Budget in target tokens.")] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds to train each model with.")] = "1",
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")
+    ] = 1,
+    record: Annotated[  # noqa: FBT002 - an option
+        bool, typer.Option("--record", help=f"Put the report into {comparison.RESULTS}, too.")
+    ] = False,
+) -> None:
+    """Train several models on equal terms and say which is better, and how sure that is."""
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logging.getLogger(name).addFilter(one_sentence)
+    given = arguments or []
+    models = [argument for argument in given if "=" not in argument and argument[0] != "~"]
+    threads = max(1, len(os.sched_getaffinity(0)) // jobs)
+    settings = [
+        *(argument for argument in given if argument not in models),
+        *budget_settings(seconds, steps, tokens),
+    ]
+    settings = [f"train.compute.threads={threads}", f"evaluate.threads={threads}", *settings]
+    try:
+        dvc.check_git()
+        chosen = plan(models or MODELS, settings, seeds=seeds_of(seeds))
+        leave_nothing_behind()
+        with alone():
+            result = run_all(chosen, jobs=jobs, threads=threads)
+        if record:
+            comparison.record(result)
+    except NmtError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    Console().print(comparison.shown(result))
+    Console().print(f"written to {comparison.FOLDER}", style="dim")
+
+
+def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> comparison.Comparison:
+    """Run, report and track, all below one run in MLflow."""
+    command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
+    names = [chosen.name for chosen in experiments]
+    parent = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
+    title = "compare " + " ".join(dict.fromkeys(chosen.model for chosen in experiments))
+    tags = {"mlflow.runName": title}
+    with open_tracker(parent, experiment=paths.EXPERIMENT, tags=tags) as tracker:
+        tracker.params({"command": command, "experiments": " ".join(names)})
+        side_by_side: Any = ThreadPoolTaskRunner(max_workers=jobs)
+        flow_of_all = compare.with_options(task_runner=side_by_side)
+        flow_of_all(list(experiments), threads=threads, parent=parent)
+        result = report(experiments, command=command)
+        track(result, tracker)
+    return result
+
+
+def seeds_of(words: str) -> list[int]:
+    """Return the seeds of a list such as 1,2.
+
+    Raises:
+        ConfigError: if it is none.
+    """
+    try:
+        return [int(word) for word in words.split(",")]
+    except ValueError:
+        raise ConfigError(f"--seeds must be numbers such as 1,2, got {words!r}") from None
+
+
+if __name__ == "__main__":
+    typer.run(main)
