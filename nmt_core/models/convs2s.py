@@ -61,6 +61,9 @@ class ConvS2SConfig(Seq2SeqConfig):
     """Learned positions only: how many there are, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
     """Whether each language's sinusoids have a trained scale (the article's gamma)."""
+    word_scale: float = Field(4.0, gt=0)
+    """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
+    which have their scale."""
 
     @model_validator(mode="after")
     def _check(self) -> "ConvS2SConfig":
@@ -123,21 +126,22 @@ class WeightNormLinear(nn.Linear):
 
 
 def dense(config: ConvS2SConfig, inputs: int, outputs: int, *, gated: bool = False) -> nn.Linear:
-    """Return a dense layer, initialised as in section 3.5, or as in the article (Glorot).
+    """Return a dense layer that keeps the variance of what it reads (section 3.5).
 
     Args:
-        config: of what blocks.
+        config: of what blocks, and how much dropout leaves of the inputs.
         inputs: features that come in.
         outputs: features that go out.
-        gated: whether a gated linear unit follows, which quarters the variance.
+        gated: whether a gated linear unit follows, which leaves a quarter of the variance.
     """
-    if config.block == "article":
-        layer = nn.Linear(inputs, outputs)
-        nn.init.xavier_uniform_(layer.weight)
-        nn.init.zeros_(layer.bias)
-        return layer
     kept = (4 if gated else 1) * (1 - config.dropout)
-    return WeightNormLinear(inputs, outputs, deviation=(kept / inputs) ** 0.5)
+    deviation = (kept / inputs) ** 0.5
+    if config.block == "published":
+        return WeightNormLinear(inputs, outputs, deviation=deviation)
+    layer = nn.Linear(inputs, outputs)
+    nn.init.normal_(layer.weight, std=deviation)
+    nn.init.zeros_(layer.bias)
+    return layer
 
 
 class GatedConvolution(nn.Module):
@@ -173,13 +177,14 @@ class ScaledSum(nn.Module):
 class NormalizedSum(nn.Module):
     """The article's residual connection: dropout, a sum and batch normalisation of features.
 
-    Padding enters no statistics. Running ones are moved and used as TensorFlow does by default.
+    Padding enters no statistics. The running ones remember ten batches, fewer than TensorFlow does,
+    for weights move fast while the learning rate is high.
 
     Args:
         config: width and dropout.
     """
 
-    MOMENTUM = 0.99
+    MOMENTUM = 0.9
     EPSILON = 1e-3
     mean: Tensor
     variance: Tensor
@@ -408,7 +413,8 @@ def embedding(
         if config.positions == "learned"
         else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
     )
-    return Embedding(word_table(config, size, pretrained, side), positions, scale=1.0)
+    table = word_table(config, size, pretrained, side)
+    return Embedding(table, positions, scale=config.word_scale)
 
 
 def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:
