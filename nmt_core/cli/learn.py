@@ -2,9 +2,10 @@
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -106,16 +107,17 @@ def learn(  # noqa: PLR0913 - one argument per option
         f"{len(training):,} tokens to learn from, {len(validating):,} to validate on, "
         f"{len(units.vocabulary):,} in the vocabulary"
     )
+    texts = {"training": training, "validation": validating}
+    place = out.with_name(f"{out.name}.checkpoints")
+    checkpoints = place / language_model.fingerprint(built, units, **texts)
     model, points = language_model.learn(
-        built,
-        units,
-        training=training,
-        validation=validating,
-        checkpoints=out.with_name(f"{out.name}.checkpoints"),
-        display=shown,
+        built, units, **texts, checkpoints=checkpoints, display=shown
     )
     learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
     write_language_model(out, TextModel(model, units), model_config=built.model, learning=learning)
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    with suppress(OSError):  # others may be there, of other settings
+        place.rmdir()
     best = min(point.validation_loss for point in points)
     console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
 

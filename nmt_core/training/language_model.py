@@ -300,7 +300,7 @@ def learn(
         units: what the text is made of.
         training: text to learn from, in which BOS begins what is independent.
         validation: text to choose the best model by, alike.
-        checkpoints: folder of the checkpoints; a training that is known there is continued.
+        checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
         display: shows how it goes.
     """
     words, document = len(units.vocabulary), units.document
@@ -331,9 +331,7 @@ def learn(
             optimizer=build_optimizer(model, config.training.optimizer),
             reading=reading,
             validation=validation,
-            checkpoints=CheckpointStore(
-                checkpoints / fingerprint(config, units, training, validation)
-            ),
+            checkpoints=CheckpointStore(checkpoints),
             watching=watching,
             compute=compute,
             config=config.training,
@@ -369,6 +367,7 @@ def mean_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"], *, documen
 def fingerprint(
     config: LearningConfig,
     units: Units,
+    *,
     training: Int[np.ndarray, " N"],
     validation: Int[np.ndarray, " N"],
 ) -> str:

@@ -72,6 +72,7 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind):
     model = learn(tmp_path, "--kind", kind, "--unit", "word", *small)
 
     assert load_language_model(model, device="cpu").model.config.kind == kind
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
 
 
 def test_a_line_in_gives_a_score_out(counted):

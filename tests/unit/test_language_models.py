@@ -21,7 +21,13 @@ from nmt_core.language_models.scoring import Score
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
 from nmt_core.random import generator
-from nmt_core.training.language_model import LearningConfig, hold_out, learn, mean_loss
+from nmt_core.training.language_model import (
+    LearningConfig,
+    fingerprint,
+    hold_out,
+    learn,
+    mean_loss,
+)
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
@@ -242,12 +248,9 @@ def test_patience_ends_learning(tmp_path, monkeypatch):
 
 
 def weights_after(folder, *, epoch):
-    [fingerprinted] = (folder / "checkpoints").iterdir()
-    [best] = fingerprinted.glob("best-*.safetensors")
-    [points] = [
-        json.loads(path.read_text())["progress"]["history"]
-        for path in sorted(fingerprinted.glob("step-*.json"))[-1:]
-    ]
+    [best] = (folder / "checkpoints").glob("best-*.safetensors")
+    newest = max((folder / "checkpoints").glob("step-*.json"))
+    points = json.loads(newest.read_text())["progress"]["history"]
     assert int(best.stem.split("-")[1]) == points[epoch - 1]["step"]
     return {name: w.numpy().tobytes() for name, w in load_file(best).items()}
 
@@ -255,6 +258,26 @@ def weights_after(folder, *, epoch):
 def test_a_loss_that_is_no_number_stops_learning(tmp_path):
     with pytest.raises(TrainingError, match=r"the loss is (nan|inf) at step"):
         learnt(tmp_path, training={"schedule": {"kind": "warm_down", "peak": 1e38}})
+
+
+def test_other_settings_or_text_are_another_training():
+    units = learn_units(CharacterUnit(), TEXT)
+    ids = units.encode(TEXT)
+    texts = {"training": ids, "validation": ids}
+    config = LearningConfig()
+    other = build(LearningConfig, {"seed": 2}, at="learn")
+
+    assert (
+        len(
+            {
+                fingerprint(config, units, **texts),
+                fingerprint(other, units, **texts),
+                fingerprint(config, units, **texts | {"validation": ids[:50]}),
+                fingerprint(config, learn_units(CharacterUnit(), "ab"), **texts),
+            }
+        )
+        == 4
+    )
 
 
 def test_the_loss_of_lines_is_the_mean_over_their_tokens():
