@@ -90,9 +90,9 @@ def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
         assert best.score >= teacher_forced(model, row, [tokens]).mean().item() - 1e-9
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
-def test_every_score_is_the_models_own(model, penalty):
+def test_every_score_is_the_models_own(model):
     """Reported numbers are those that the model gives the reported tokens."""
+    penalty = 0.6
     config = beam(width=4, best=4, length_penalty=penalty)
     for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
         for tokens, score, log_prob, token_log_probs in hypotheses:
@@ -264,3 +264,81 @@ def test_a_model_of_nans_is_refused():
 def test_more_hypotheses_than_beams_are_refused():
     with pytest.raises(ValueError, match=r"best \(3\) may not exceed width \(2\)"):
         BeamConfig(width=2, best=3)
+
+
+prefix = torch.tensor([[PAD, PAD], [4, PAD], [UNK, 5]])
+PREFIXES = [(), (4,), (UNK, 5)]
+
+
+def test_a_translation_begins_as_it_must(model):
+    """In one batch, with prefixes of any length, and scored with them."""
+    found = beam_search(model, source, padding, beam(width=3, best=3), prefix=prefix)
+    simple = greedy(model, source, padding, length_limits(padding, beam(width=1)), prefix=prefix)
+    for row, (hypotheses, tokens, begun) in enumerate(zip(found, simple, PREFIXES, strict=True)):
+        assert tuple(tokens[: len(begun)]) == begun
+        for hypothesis in hypotheses:
+            [expected] = teacher_forced(model, row, [hypothesis.tokens])
+
+            assert hypothesis.tokens[: len(begun)] == begun
+            assert expected.tolist() == pytest.approx(hypothesis.token_log_probs)
+            assert expected.sum().item() == pytest.approx(hypothesis.log_prob)
+
+
+def test_the_best_is_found_from_its_own_beginning(model):
+    """An exhaustive search that must begin as its best does finds it again."""
+    config = beam(width=200, max_length_offset=4)
+    free = beam_search(model, source, padding, config)
+    for length in (1, 2):
+        own = torch.tensor([[*best.tokens, PAD, PAD][:length] for [best] in free])
+        begun = beam_search(model, source, padding, config, prefix=own)
+
+        assert [best.tokens for [best] in free] == [best.tokens for [best] in begun]
+        assert [best.score for [best] in free] == pytest.approx([best.score for [best] in begun])
+
+
+def test_a_beginning_may_exceed_every_limit():
+    config = BeamConfig(width=2, max_length=3)
+    long = torch.tensor([[4, 5, 6, 4, 5]] * 3)
+
+    for [best] in beam_search(Toy(), source, padding, config, prefix=long):
+        assert best.tokens == (4, 5, 6, 4, 5)
+
+
+def test_a_beginning_outweighs_what_is_forbidden():
+    config = beam(repeat_guard=1)
+    same = torch.tensor([[UNK, 4, 4]] * 3)
+
+    for [best] in beam_search(Toy(), source, padding, config, prefix=same):
+        assert best.tokens[:3] == (UNK, 4, 4)
+        assert len(set(best.tokens[2:])) == len(best.tokens[2:])
+
+
+@pytest.mark.parametrize("reserved", [BOS, EOS])
+def test_no_prefix_holds_a_start_or_an_end(reserved):
+    with pytest.raises(ValueError, match="neither the start nor the end"):
+        beam_search(Toy(), source, padding, beam(), prefix=torch.full((3, 1), reserved))
+
+
+def test_diversity_lets_more_beginnings_live():
+    """Over many models, the more diverse, the more first words the four best have."""
+    models = [Toy(seed, spread=2.0, target_size=12, end=-3.0) for seed in range(10)]
+    beginnings, scores = [], []
+    for diversity in (0.0, 0.5, 1.0, 2.0):
+        config = beam(width=4, best=4, max_length_offset=8, diversity=diversity)
+        found = [line for model in models for line in beam_search(model, source, padding, config)]
+        beginnings.append(sum(len({h.tokens[0] for h in line}) for line in found))
+        scores.append(sum(line[0].score for line in found))
+
+    assert beginnings == sorted(set(beginnings))
+    assert beginnings[-1] > 2 * beginnings[0]
+    assert max(scores) == scores[0]
+
+
+def test_a_diverse_beam_scores_as_the_model_does(model):
+    config = beam(width=4, best=4, diversity=2.0)
+    for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
+        for hypothesis in hypotheses:
+            [expected] = teacher_forced(model, row, [hypothesis.tokens])
+
+            assert expected.mean().item() == pytest.approx(hypothesis.score)
