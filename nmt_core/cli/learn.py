@@ -55,10 +55,10 @@ def learn(  # noqa: PLR0913 - one argument per option
 
         nmt learn --text train.en --validation val.en --unit word --out models/words
 
-        nmt learn --text train.en --kind rnn --unit subword --tokens-of models/export \
-          --set model.stateful=false --out models/english
+        nmt learn --text train.en --unit subword --tokens-of models/export --out models/english
 
-    The last can help a translator: `nmt translate --fuse models/english`.
+    The last can help a translator: `nmt translate --fuse models/english`. An `rnn` does so best
+    with `--set model.stateful=false`, which learns every line from its beginning.
 
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
     `rnn` remembers all it has read.
