@@ -23,7 +23,7 @@ BAR_COLUMNS = 30
 def next_tokens(
     *,
     line: Annotated[
-        str | None, typer.Argument(metavar="[LINE]", help="Source line. \\[default: from stdin]")
+        str | None, typer.Argument(metavar="LINE", help="Source line. \\[default: from stdin]")
     ] = None,
     model: Model,
     prefix: Annotated[

@@ -11,6 +11,7 @@ from nmt_core import cli
 from nmt_core.bundle import load_translator, write_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import portrait
+from nmt_core.decoding.sampling import SamplingConfig
 from tests.unit.tiny import LINES, MODEL, tiny_translator
 
 
@@ -134,6 +135,96 @@ def test_n_best_beyond_an_explicit_beam_is_refused(bundle):
     )
 
 
+def test_samples_are_numbered_as_drawn(bundle):
+    sampling = SamplingConfig(samples=2, temperature=0.5, top_k=9, top_p=0.8, seed=3)
+    found = load_translator(bundle).sample(LINES, sampling)
+    expected = [
+        [str(number), str(rank), f"{one.score:.4f}", one.text]
+        for number, every in enumerate(found, start=1)
+        for rank, one in enumerate(every, start=1)
+    ]
+    options = ("--temperature", 0.5, "--top-k", 9, "--top-p", 0.8, "--seed", 3)
+    written = translate(bundle, "--sample", 2, *options).splitlines()
+
+    assert expected == [line.split("\t") for line in written]
+
+
+def test_one_sample_is_a_translation_like_any(bundle):
+    assert translate(bundle, "--sample", 1, "--temperature", 0) != ""
+    assert len(translate(bundle, "--sample", 1).splitlines()) == len(LINES)
+
+
+def test_diversity_reaches_the_search(bundle):
+    found = load_translator(bundle).search(LINES, best=3, beam=3, diversity=5.0)
+    written = translate(bundle, "--n-best", 3, "--diversity", 5).splitlines()
+
+    assert [one.text for every in found for one in every] == [row.split("\t")[3] for row in written]
+    assert written != translate(bundle, "--n-best", 3).splitlines()
+
+
+def test_translations_begin_as_asked(bundle, tmp_path):
+    file = tmp_path / "beginnings.txt"
+    file.write_text("dog\n\n\nbread house\n")
+
+    alike = translate(bundle, "--prefix", "dog").splitlines()
+    each = translate(bundle, "--prefix-file", file).splitlines()
+
+    assert [line.startswith("dog") for line in alike] == [bool(line) for line in LINES]
+    assert (each[0], each[1]) == (alike[0], translate(bundle).splitlines()[1])
+    assert each[3].startswith("bread house")
+
+
+@pytest.mark.parametrize(("count", "problem"), [(2, "fewer"), (9, "more")])
+def test_a_file_of_beginnings_has_a_line_for_every_line(bundle, tmp_path, count, problem):
+    file = tmp_path / "beginnings.txt"
+    file.write_text("dog\n" * count)
+    lines = "".join(f"{line}\n" for line in LINES).encode()
+    result = run("translate", "--model", bundle, "--prefix-file", file, lines=lines)
+
+    assert result.exit_code == 1
+    assert result.stderr == f"nmt: {file} has {problem} lines than the input; it needs as many\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--top-k", 4), "--top-k is for drawing translations; add --sample 1"),
+        (("--seed", 4), "--seed is for drawing translations; add --sample 1"),
+        (
+            ("--sample", 2, "--n-best", 2),
+            "--sample draws translations and --n-best is for searching the best; leave one of them "
+            "out",
+        ),
+        (
+            ("--prefix", "a", "--prefix-file", "none"),
+            "--prefix and --prefix-file contradict each other; give one of them",
+        ),
+        (("--prefix-file", "none"), "none cannot be read (No such file or directory); name a text"),
+        (
+            ("--sample", 1, "--top-p", 3),
+            "sample.top_p must be less than or equal to 1, got 3.0 (float)",
+        ),
+    ],
+    ids=str,
+)
+def test_contradictory_options_are_refused(bundle, options, message):
+    result = run("translate", "--model", bundle, *options, lines=b"Hund\n")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"nmt: {message}")
+
+
+@pytest.mark.parametrize(("arguments", "lines"), [(("Hund",), b"Haus\n"), ((), b"Hund\n")])
+def test_the_next_tokens_are_shown_with_their_probabilities(bundle, arguments, lines):
+    expected = load_translator(bundle).next_tokens("Hund", "dog", 3)
+    result = run("next", "--model", bundle, "--prefix", "dog", "-k", 3, *arguments, lines=lines)
+
+    assert result.exit_code == 0
+    assert "dog ..." in result.stdout
+    assert [f"{p:.4f}" for _, p in expected] == re.findall(r"0\.\d{4}", result.stdout)
+    assert all(token in result.stdout for token, _ in expected)
+
+
 def test_batches_and_threads_change_nothing(bundle, monkeypatch):
     monkeypatch.setattr("torch.set_num_threads", lambda _: None)
 
@@ -208,12 +299,16 @@ def test_an_error_is_one_line(tmp_path):
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["translate", "--help"], ["verify", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["translate", "--help"], ["verify", "--help"], ["next", "--help"]]
+)
 def test_help_teaches_by_example(arguments):
     result = run(*arguments)
 
     assert result.exit_code == 0
-    assert "Translate" in result.stdout or "nmt verify --model models/export" in result.stdout
+    assert any(
+        text in result.stdout for text in ("Translate", f"nmt {arguments[0]} --model models")
+    )
 
 
 def test_the_version_is_told():

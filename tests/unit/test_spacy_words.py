@@ -14,6 +14,7 @@ from nmt_core.text.spacy_words import SpacyWords
 LANGUAGES = ("de", "en", "es")
 PLAIN = {language: spacy.blank(language).tokenizer for language in LANGUAGES}
 WORDS = {language: SpacyWords(language, numbers="drop") for language in LANGUAGES}
+WITH_NUMBERS = {language: SpacyWords(language) for language in LANGUAGES}
 
 SPACES = st.sampled_from([" ", "  ", "\t", "\u00a0", "\u2028", " \u3000", "\x1f"])
 
@@ -71,6 +72,38 @@ def test_numbers_case_and_other_marks_are_lost():
     assert expected == WORDS["de"].encode("Der Hund (5), sagte SIE, »bellt«!?.")
 
 
+def test_words_that_hold_a_digit_are_kept_unless_dropped():
+    line = "Im Jahr 2014 kam der A380 (5 %), 3,5-mal am 1. Mai; H₂O!"
+    words = [
+        "im",
+        "jahr",
+        "2014",
+        "kam",
+        "der",
+        "a380",
+        "5",
+        ",",
+        "3,5-mal",
+        "am",
+        "1.",
+        "mai",
+        "h₂o",
+    ]
+
+    assert words == SpacyWords("de").encode(line) == SpacyWords("de", numbers="keep").encode(line)
+    assert ["im", "jahr", "kam", "der", ",", "am", "mai"] == WORDS["de"].encode(line)
+
+
+@given(st.sampled_from(LANGUAGES).flatmap(lambda code: st.tuples(st.just(code), lines(code))))
+def test_every_word_shows_how_it_stood_in_its_line(language_and_line):
+    language, line = language_and_line
+    for tokenizer in (WORDS[language], WITH_NUMBERS[language]):
+        surfaces = tokenizer.surfaces(line)
+
+        assert [surface.lower() for surface in surfaces] == tokenizer.encode(line)
+        assert all(surface in line for surface in surfaces)
+
+
 def test_marks_follow_the_word_before_them():
     assert WORDS["de"].decode(["ja", ",", "gut", ".", "nein"]) == "ja, gut. nein"
     assert WORDS["de"].decode([".", "ja"]) == ". ja"
@@ -92,11 +125,11 @@ def test_a_tokenizer_that_is_not_made_of_rules_sees_whole_lines():
 
 
 def test_a_saved_tokenizer_loads(tmp_path):
-    WORDS["de"].save(tmp_path)
+    for tokenizer in (WORDS["de"], WITH_NUMBERS["de"]):
+        tokenizer.save(tmp_path)
+        loaded = SpacyWords.load(tmp_path)
 
-    loaded = SpacyWords.load(tmp_path)
-
-    assert loaded.encode("Ein Haus") == ["ein", "haus"]
+        assert loaded.encode("Ein Haus, 2014") == tokenizer.encode("Ein Haus, 2014")
 
 
 @pytest.mark.parametrize(

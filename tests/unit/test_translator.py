@@ -1,14 +1,19 @@
 import math
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
+import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.decoding.beam import BeamConfig
+from nmt_core.decoding.sampling import SamplingConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig, batches
 from nmt_core.errors import ConfigError
-from nmt_core.vocabulary import SPECIALS, UNK, Vocabulary
-from tests.laws.toy_model import Toy
+from nmt_core.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+from tests.laws.toy_model import Toy, ToyMemory
 from tests.unit.tiny import LINES, tiny_translator
 
 WORDS = Vocabulary([*SPECIALS, "one", "two", "three"])
@@ -32,6 +37,9 @@ class Words:
     def encode(self, line):
         return line.split()
 
+    def surfaces(self, line):
+        return line.split()
+
     def decode(self, tokens):
         return " ".join(tokens)
 
@@ -39,10 +47,48 @@ class Words:
         raise NotImplementedError
 
 
-def toy_translator(target_tokenizer=None, **config):
+class LowerWords(Words):
+    """... in lower case."""
+
+    def encode(self, line):
+        return line.lower().split()
+
+
+class Puzzled(Toy):
+    """Writes unknown words alone, one more than the source has; looks at its words from the last to
+    the first, and at the first twice."""
+
+    def project(self, hidden):
+        logits = super().project(hidden)
+        logits[..., UNK] += 50.0
+        return logits
+
+    def attention(self, tokens, memory):
+        source = memory.words.size(1)
+        last = memory.words.ne(PAD).sum(dim=1, keepdim=True) - 2  # the last word, before its EOS
+        place = (last - torch.arange(tokens.size(1))).clamp(min=0)
+        return F.one_hot(place, source).double()
+
+    def encode(self, source, source_padding):
+        return PuzzledMemory(super().encode(source, source_padding).digest, source)
+
+
+@dataclass(frozen=True)
+class PuzzledMemory(ToyMemory):
+    words: torch.Tensor
+
+
+class Blind(Puzzled):
+    """... without saying at what it looks."""
+
+    def attention(self, tokens, memory):
+        return None
+
+
+def toy_translator(target_tokenizer=None, *, model=None, source_tokenizer=None, **config):
     return Translator(
-        model=Toy(end=1.0),
-        source_tokenizer=Words(),
+        model=model or Toy(end=1.0),
+        source_tokenizer=source_tokenizer or Words(),
         target_tokenizer=target_tokenizer or Words(),
         source_vocabulary=WORDS,
         target_vocabulary=WORDS,
@@ -152,6 +198,139 @@ def test_the_unknown_token_is_shown_where_it_may_be_written():
 
     assert any("<unk>" in best.text.split() for best in found)
     assert all(("<unk>" in best.tokens) == (UNK in best.ids) for best in found)
+
+
+COPYING = {
+    "source_tokenizer": LowerWords(),
+    "beam": BeamConfig(
+        unknown="copy", max_length_factor=1, max_length_offset=1, length_penalty=2.0
+    ),
+    "max_tokens": 7,
+}
+
+
+def test_unknown_words_are_copied_as_they_stand_in_the_source():
+    """Of its own line each, by attention, though the model knows them in lower case alone."""
+    translator = toy_translator(model=Puzzled(), **COPYING)
+    lines = ["Haus 2014 Donaudampfschiff", "ONE 3,5", "", "Zwei"]
+    found = translator.search(lines)
+
+    assert [best.text for [best] in found] == [
+        "Donaudampfschiff 2014 Haus Haus",
+        "3,5 ONE ONE",
+        "",
+        "Zwei Zwei",
+    ]
+    assert all(set(best.ids) <= {UNK} for [best] in found)
+
+
+def test_a_beginning_stands_as_it_was_given():
+    """Though the model does not know it, nothing is copied into it."""
+    translator = toy_translator(model=Puzzled(), **COPYING)
+
+    assert translator.translate(["a b c d"], prefixes=["Ein Haus"]) == ["Ein Haus b a a"]
+
+
+def test_without_attention_nothing_is_copied_or_left_unknown():
+    [[best]] = toy_translator(model=Blind(), **COPYING).search(["Haus 2014"])
+
+    assert UNK not in best.ids
+
+
+def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
+    """Once per batch, beside the question whether there is attention at all."""
+    looks = []
+    model = Puzzled()
+    attention = model.attention
+    translator = toy_translator(model=model, **COPYING | {"max_tokens": 99})
+    monkeypatch.setattr(
+        model,
+        "attention",
+        lambda tokens, memory: looks.append(tokens.shape) or attention(tokens, memory),
+    )
+    translator.search(["a b c", "d e"])
+    translator.search(["one"], prefixes=["a b c"])
+
+    assert looks == [(1, 1), (2, 5), (1, 1)]
+
+
+def test_translations_begin_as_asked():
+    prefixes = ["two", "", "three one one"]
+    texts = toy_translator(max_tokens=5).translate(["one", "one two", "three"], prefixes=prefixes)
+
+    assert all(
+        text.split()[: len(p.split())] == p.split() for text, p in zip(texts, prefixes, strict=True)
+    )
+    assert texts[1] == toy_translator().translate(["one two"])[0]
+
+
+@pytest.mark.parametrize("prefix", ["Das Haus", "🦊", "</s>", "a\u2028b"])
+def test_a_subword_translation_begins_with_any_text(prefix):
+    [[best]] = TINY.search(["Hund"], prefixes=[prefix])
+
+    assert best.text.startswith(prefix.replace("\u2028", " "))
+
+
+def test_a_reserved_token_is_no_beginning():
+    """Whoever begins with the sign of the end has not ended."""
+    [[best]] = toy_translator().search(["one"], prefixes=["</s> two"])
+
+    assert best.tokens[:2] == ("</s>", "two")
+
+
+def test_every_line_needs_its_prefix():
+    with pytest.raises(ValueError, match="2 lines but 1 prefixes"):
+        TINY.search(["Hund", "Haus"], prefixes=["dog"])
+
+
+@settings(max_examples=15, deadline=None)
+@given(lines, st.integers(1, 40))
+def test_a_line_is_sampled_alike_in_any_company(lines, max_tokens):
+    sampling = SamplingConfig(samples=2)
+    alone = toy_translator()
+
+    assert [alone.sample([line], sampling)[0] for line in lines] == toy_translator(
+        max_tokens=max_tokens
+    ).sample(lines, sampling)
+
+
+def test_samples_are_translations_in_number():
+    found = TINY.sample([*LINES, " "], SamplingConfig(samples=3, top_k=5))
+
+    assert [len(every) for every in found] == [3 if line else 1 for line in [*LINES, ""]]
+    assert TINY.sample(["Hund"]) == TINY.sample(["Hund"], SamplingConfig(samples=1))
+
+
+def test_the_next_tokens_are_those_of_the_best_translation():
+    """Where the search goes token by token, the look-up gives the same probabilities."""
+    translator = toy_translator(beam=BeamConfig(unknown="write", width=1))
+    [[best]] = translator.search(["one two"])
+    prefix = ""
+    for token, probability in zip((*best.tokens, "</s>"), best.token_probabilities, strict=True):
+        found = dict(translator.next_tokens("one two", prefix, count=99))
+
+        assert found[token] == pytest.approx(probability)
+        assert sum(found.values()) == pytest.approx(1.0)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+        prefix = f"{prefix} {token}"
+
+
+def test_so_many_next_tokens_are_shown():
+    assert [len(TINY.next_tokens("Hund", count=count)) for count in (1, 5)] == [1, 5]
+    assert TINY.next_tokens(" ") == []
+
+
+def test_attention_is_shown_token_by_token():
+    [[best]] = TINY.search(["Der Hund"])
+    weights = TINY.attention("Der Hund", best)
+
+    assert weights.shape == (
+        len(best.tokens) + 1,
+        len(TINY.source_tokenizer.encode("Der Hund")) + 1,
+    )
+    assert np.allclose(weights.sum(axis=1), 1.0)
+    assert TINY.attention("", best) is None
+    assert toy_translator().attention("one", best) is None
 
 
 def test_dropout_is_off():
