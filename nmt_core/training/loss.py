@@ -51,7 +51,7 @@ def batch_loss(
     else:
         losses = estimate(model, hidden, target)
         plain = losses.detach()
-    return (losses * token_weights(real, per)).sum(), plain.sum()
+    return (losses * token_weights(real, per, losses.dtype)).sum(), plain.sum()
 
 
 @torch.inference_mode()
@@ -65,13 +65,15 @@ def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> fl
     return total / max(1, tokens)
 
 
-def token_weights(real: Bool[Tensor, "B T"], per: Normalization) -> Float[Tensor, " N"]:
+def token_weights(
+    real: Bool[Tensor, "B T"], per: Normalization, dtype: torch.dtype = torch.float32
+) -> Float[Tensor, " N"]:
     """Return each real token's share in the loss; the shares sum to one."""
     if per == "token":
         count = real.sum()
-        return (1 / count).expand(int(count))
+        return (1 / count.to(dtype)).expand(int(count))
     lengths = real.sum(dim=1, keepdim=True)
-    return (1 / (lengths * len(real))).expand_as(real)[real]
+    return (1 / (lengths * len(real)).to(dtype)).expand_as(real)[real]
 
 
 def smoothed_cross_entropy(
