@@ -237,6 +237,29 @@ def test_without_attention_nothing_is_copied_or_left_unknown():
     assert UNK not in best.ids
 
 
+def test_every_architecture_leaves_no_word_unknown(model):
+    """It copies with attention, and forbids the unknown word without."""
+    vocabulary = Vocabulary([*SPECIALS, *"abcde"])
+    translator = Translator(
+        model=model,
+        source_tokenizer=LowerWords(),
+        target_tokenizer=Words(),
+        source_vocabulary=vocabulary,
+        target_vocabulary=vocabulary,
+        config=TranslatorConfig(beam=BeamConfig(unknown="copy", width=9, best=9)),
+    )
+    [best_first] = translator.search(["A 2014 Zebra"])
+    unknown = {
+        word
+        for best in best_first
+        for number, word in zip(best.ids, best.tokens, strict=True)
+        if number == UNK
+    }
+
+    assert unknown <= {"A", "2014", "Zebra"}
+    assert not unknown or translator.attention("a", best_first[0]) is not None
+
+
 def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
     """Once per batch, beside the question whether there is attention at all."""
     looks = []
