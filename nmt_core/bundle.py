@@ -32,7 +32,7 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.text import load_tokenizer
 from nmt_core.vocabulary import Vocabulary
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when a program that knows the old number could not read the new one."""
 
 MANIFEST = "manifest.json"

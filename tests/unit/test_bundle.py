@@ -138,7 +138,7 @@ def test_a_folder_without_a_manifest_is_no_model(tmp_path):
             load_translator(folder)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 1, "files": 3}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 2, "files": 3}'])
 def test_a_damaged_manifest_is_refused(bundle, text):
     (bundle / MANIFEST).write_text(text)
 
@@ -147,9 +147,9 @@ def test_a_damaged_manifest_is_refused(bundle, text):
 
 
 def test_another_format_says_what_to_do(bundle):
-    files.write_json(bundle / MANIFEST, {"format": 2})
+    files.write_json(bundle / MANIFEST, {"format": 1})
 
-    with pytest.raises(BundleError, match=r"has format 2, but this program reads format 1; export"):
+    with pytest.raises(BundleError, match=r"has format 1, but this program reads format 2; export"):
         load_translator(bundle)
 
 
