@@ -8,7 +8,15 @@ import torch
 from safetensors import safe_open
 
 from nmt_core import files
-from nmt_core.bundle import MANIFEST, contents, load_translator, run_canaries, verify, write_bundle
+from nmt_core.bundle import (
+    FORMAT,
+    MANIFEST,
+    contents,
+    load_translator,
+    run_canaries,
+    verify,
+    write_bundle,
+)
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.random import seed_torch
 from tests.unit.tiny import LINES, MODEL, tiny_translator
@@ -156,7 +164,7 @@ def test_another_format_says_what_to_do(bundle):
 def test_weights_that_do_not_fit_are_refused(bundle):
     config = files.read_json(bundle / "model.json") | {"decoder_layers": 2}
     files.write_json(bundle / "model.json", config)
-    files.write_json(bundle / MANIFEST, {"format": 1, "files": contents(bundle)})
+    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": contents(bundle)})
 
     with pytest.raises(BundleError, match=r"do not fit its model.json"):
         load_translator(bundle)
