@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from nmt_core import files
+from tests.conftest import PRESETS, SHRUNK
 
 PROJECT = Path(__file__).parents[2]
 PARTS = ("conf", "flows", "nmt_core", "stages")
@@ -273,3 +274,38 @@ def test_a_typo_costs_seconds(fresh, tmp_path, command):
     assert "Traceback" not in copy.log
     assert not (copy.folder / "dvc.lock").exists()
     assert not (copy.folder / "data").exists()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
+    """By the command that people type, with its own tokens, vectors, batches and optimizer."""
+    copy = prepared.copy(tmp_path / "project")
+    shape = {f"train.model.{key}": SHRUNK[key] for key in SHRUNK if PRESETS[preset].get(key)}
+    settings = {
+        **shape,
+        "train.budget.steps": 4,
+        "train.training.validate_every": 2,
+        "train.training.validation_sentences": 5,
+        "train.compute.threads": 1,
+        "tokenize.subwords.pieces": 400,
+        "evaluate.resamples": 10,
+        "evaluate.beam.max_length": 20,
+        "export.canaries": 3,
+    }
+    group = yaml.safe_load((PROJECT / f"conf/model/{preset}.yaml").read_text())
+    if "dimensions" in group["embeddings"]["vectors"]:
+        settings |= {
+            "embeddings.vectors.dimensions": SHRUNK["width"],
+            "embeddings.vectors.epochs": 1,
+            "embeddings.vectors.buckets": 100,
+        }
+    chosen = " ".join(f"-S {name}={value}" for name, value in settings.items())
+    grammar = " ".join(
+        f"-S download.corpus.grammar.{split}_pairs={pairs}"
+        for split, pairs in {"train": 400, "validation": 20, "test": 20}.items()
+    )
+    copy.run(f"dvc exp run -S data=demo -S model={preset} {grammar} {chosen}")
+
+    assert "export" in copy.ran
+    assert json.loads((copy.folder / "metrics/export.json").read_text())["canaries"] == 3
+    assert json.loads((copy.folder / "models/export/model.json").read_text())["architecture"]
