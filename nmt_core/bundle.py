@@ -123,13 +123,17 @@ def load_translator(folder: Path, *, device: str = "auto") -> Translator:
     )
 
 
-def verify(folder: Path) -> None:
+def verify(folder: Path, *, known: int | str = FORMAT) -> None:
     """Make sure that every file is what was exported, and that there is no other.
+
+    Args:
+        folder: what was exported.
+        known: the format that can be read.
 
     Raises:
         BundleError: naming every file that is missing, altered or was added.
     """
-    sealed, present = read_manifest(folder), contents(folder)
+    sealed, present = read_manifest(folder, known=known), contents(folder)
     problems = [f"{name} is missing" for name in sorted(sealed.keys() - present.keys())]
     problems += [f"{name} was added" for name in sorted(present.keys() - sealed.keys())]
     problems += [
@@ -154,7 +158,7 @@ def run_canaries(translator: Translator, folder: Path) -> list[Mismatch]:
     ]
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     """Return the digest and size of every file by its name, as they were exported.
 
     Raises:
@@ -172,9 +176,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise altered from None
     if not isinstance(manifest, dict) or "format" not in manifest:
         raise altered
-    if manifest["format"] != FORMAT:
+    if manifest["format"] != known:
         raise BundleError(
-            f"{folder} has format {manifest['format']!r}, but this program reads format {FORMAT}; "
+            f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
             f"export the model again, or install the version of nmt that wrote it"
         )
     sealed = manifest.get("files")

@@ -19,13 +19,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
-from nmt_core.bundle import FORMAT, MANIFEST, contents, find_device, verify
+from nmt_core.bundle import MANIFEST, contents, find_device, verify
 from nmt_core.config import Config
 from nmt_core.errors import BundleError
 from nmt_core.language_models import LanguageModelConfig, restore
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import own_tensors
+
+FORMAT = "language model 1"
+"""Counts up when a program that knows the old number could not read the new one."""
 
 
 class _Settings(Config):
@@ -59,7 +62,7 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
         BundleError: if it is incomplete, altered, of another format, or no language model.
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
-    verify(folder)
+    verify(folder, known=FORMAT)
     units = Units.load(folder)
     values = {"model": files.read_json(folder / "model.json")}
     settings = config.build(_Settings, values, at=folder.name).model
