@@ -35,7 +35,7 @@ from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.corpora import FilesCorpus
 from nmt_core.tracking import Tracker
-from stages import comparison, configure, paths
+from stages import comparison, configure, paths, report
 from stages.fingerprint import every_file
 from stages.journal import Journal
 from stages.params import DownloadParams, build_all
@@ -196,7 +196,7 @@ def compare(experiments: list[Experiment], *, threads: int, parent: str) -> None
         finished.result()
 
 
-def report(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
+def concluded(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
     """Read and test what the experiments gave, and write it down."""
     kept = dvc.experiments()
     outcomes = [
@@ -204,7 +204,7 @@ def report(experiments: Sequence[Experiment], *, command: str) -> comparison.Com
         for chosen in experiments
     ]
     result = comparison.compare(outcomes, command=command, commit=dvc.commit())
-    comparison.write(result, outcomes)
+    report.write(result, outcomes)
     return result
 
 
@@ -216,7 +216,7 @@ def track(result: comparison.Comparison, tracker: Tracker) -> None:
             for measure in ("bleu", "chrf")
         }
         tracker.metrics(means, step=0)
-    tracker.artifact(comparison.FOLDER)
+    tracker.artifact(report.FOLDER)
     for found in result.runs:
         journal = Journal(found.fingerprint)
         with suppress(TrackingError):
@@ -269,7 +269,7 @@ def main(
         int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")
     ] = 1,
     record: Annotated[  # noqa: FBT002 - an option
-        bool, typer.Option("--record", help=f"Put the report into {comparison.RESULTS}, too.")
+        bool, typer.Option("--record", help=f"Put the report into {report.RESULTS}, too.")
     ] = False,
 ) -> None:
     """Train several models on equal terms and say which is better, and how sure that is."""
@@ -290,12 +290,12 @@ def main(
         with alone():
             result = run_all(chosen, jobs=jobs, threads=threads)
         if record:
-            comparison.record(result)
+            report.record(result)
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
-    Console().print(comparison.shown(result))
-    Console().print(f"written to {comparison.FOLDER}", style="dim")
+    Console().print(report.shown(result))
+    Console().print(f"written to {report.FOLDER}", style="dim")
 
 
 def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> comparison.Comparison:
@@ -310,7 +310,7 @@ def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> co
         side_by_side: Any = ThreadPoolTaskRunner(max_workers=jobs)
         flow_of_all = compare.with_options(task_runner=side_by_side)
         flow_of_all(list(experiments), threads=threads, parent=parent)
-        result = report(experiments, command=command)
+        result = concluded(experiments, command=command)
         track(result, tracker)
     return result
 

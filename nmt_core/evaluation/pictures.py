@@ -9,7 +9,6 @@ import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from nmt_core import files
 
@@ -95,8 +94,9 @@ def draw_comparison(
     learning.set_ylabel("validation BLEU, greedy search")
     learning.set_ylim(bottom=0)
     learning.set_xlim(left=0)
-    lines = [Line2D([], [], color=color, marker="o", label=name) for name, color in colors.items()]
-    learning.legend(handles=lines, fontsize="small", frameon=False)
+    learning.set_title("learning curves, in the same colours", fontsize="medium")
+    for label in scores.get_yticklabels():
+        label.set_color(colors[label.get_text()])
     for axes in (scores, learning):
         axes.grid(axis="both", color="0.9")
         axes.set_axisbelow(True)
