@@ -382,7 +382,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def attention(
         self, tokens: Int[Tensor, "B T"], memory: ConvS2SMemory
     ) -> Float[Tensor, "B T S"]:
-        """See the contract; the mean of all layers."""
+        """See the contract; the mean of all layers, for which of them aligns best is chance."""
         *_, weights = self._read(tokens, memory, self.start(memory))
         return torch.stack(weights).mean(dim=0)
 
