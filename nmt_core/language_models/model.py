@@ -1,8 +1,8 @@
 """The contract every language model fulfils, so that scoring, sampling and fusion serve them all.
 
 It is the decoder's half of ``models/seq2seq.py``: a model reads tokens, one or many at a time,
-carrying a :class:`State`, and gives what the next token is predicted from. The first token it reads
-is BOS, which says that nothing is known of what came before; PAD and BOS are never predicted.
+carrying its :class:`Past`, and gives what the next token is predicted from. The first token that it
+reads is BOS, which says that nothing is known of what came before; PAD and BOS are never predicted.
 
 Letters as in ``seq2seq.py``: R rows, T tokens, D features, V vocabulary; and N, the order of a
 model that looks at a window of the last N - 1 tokens.
@@ -11,7 +11,7 @@ model that looks at a window of the last N - 1 tokens.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import torch
 from jaxtyping import Float, Int, Shaped
@@ -20,7 +20,15 @@ from torch import Tensor, nn
 from nmt_core.models.seq2seq import State
 from nmt_core.vocabulary import BOS, PAD
 
-StateT = TypeVar("StateT", bound=State)
+StateT = TypeVar("StateT", bound="Past")
+
+
+class Past(State):
+    """What a language model remembers of what it has read."""
+
+    def detach(self) -> Self:
+        """Return the same, but no error is sent back through it."""
+        return self
 
 
 class LanguageModel(nn.Module, ABC, Generic[StateT]):
@@ -76,7 +84,7 @@ class NeuralLanguageModel(LanguageModel[StateT]):
 
 
 @dataclass(frozen=True)
-class Window(State):
+class Window(Past):
     """The last N - 1 tokens; PAD where nothing was read yet."""
 
     tokens: Tensor  # (R, N - 1)

@@ -172,8 +172,9 @@ class NGram(LanguageModel[Window]):
         """Return the number of the last k tokens, for k = 0 to N - 1; UNSEEN if it has none."""
         found = []
         for k in range(self.config.order):
-            number = torch.zeros_like(contexts[:, 0]) if k else contexts.new_zeros(len(contexts))
-            for shares, token in zip(self._shares(), contexts[:, -k:].T if k else (), strict=False):
+            number = contexts.new_zeros(len(contexts))
+            latest = contexts[:, contexts.size(1) - k :]
+            for shares, token in zip(self._shares(), latest.T, strict=False):
                 number = shares.find(number, token)
             found.append(number)
         if isinstance(self.config.smoothing, AddK):  # it never looks at a shorter context

@@ -3,8 +3,8 @@
 Dropout falls between layers, never between moments (Zaremba et al. 2014).
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 from jaxtyping import Float, Int
 from pydantic import Field, model_validator
@@ -12,10 +12,9 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.config import Config
-from nmt_core.language_models.model import NeuralLanguageModel
+from nmt_core.language_models.model import NeuralLanguageModel, Past
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
-from nmt_core.models.seq2seq import State
 
 
 class RecurrentConfig(Config):
@@ -51,14 +50,15 @@ class RecurrentConfig(Config):
 
 
 @dataclass(frozen=True)
-class Recollection(State):
+class Recollection(Past):
     """What every layer remembers: (h, c) of an LSTM, (h,) of a GRU, (R, D) each."""
 
     layers: tuple[tuple[Tensor, ...], ...]
 
-    def detach(self) -> "Recollection":
-        """Return the same without its history of gradients."""
-        return Recollection(tuple(tuple(x.detach() for x in layer) for layer in self.layers))
+    @override
+    def detach(self) -> Self:
+        layers = tuple(tuple(memory.detach() for memory in layer) for layer in self.layers)
+        return replace(self, layers=layers)
 
 
 class Recurrent(NeuralLanguageModel[Recollection]):

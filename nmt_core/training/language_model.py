@@ -158,6 +158,7 @@ class Learning:
         compute: device and precision.
         config: limits and rates.
         seed: decides dropout.
+        document: whether the text is one stream, rather than lines.
     """
 
     model: NeuralLanguageModel[Any]
@@ -226,7 +227,7 @@ class Learning:
             )
         self.progress.step += 1
         self.progress.tokens += count
-        return value, count, state.detach() if hasattr(state, "detach") else state
+        return value, count, state.detach()
 
     def _nats(self, passage: Passage, state: Any) -> tuple[Tensor, int, Any]:
         """Return the summed loss of a passage, its tokens, and the state after it."""
