@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from nmt_core.evaluation.pictures import draw_attention
+from nmt_core.evaluation.pictures import Curve, Interval, draw_attention, draw_comparison
 
 SOURCE = ["▁Die", "▁Eule", "</s>"]
 TARGET = ["▁The", "▁owl", "s", "</s>"]
@@ -46,3 +46,21 @@ def test_many_tokens_make_a_large_picture(tmp_path):
     draw(tmp_path / "1.png", weights=weights, source=["x"] * 30, target=["y"] * 30)
 
     assert image.imread(tmp_path / "1.png").shape[1] > 1500
+
+
+def compare(path, names=("transformer", "rnn"), value=40.0):
+    intervals = [Interval(name, value, value - 1, value + 1, [value]) for name in names]
+    curves = [Curve(name, [1.0, 2.0], [10.0, value - 5]) for name in names]
+    draw_comparison(path, intervals, curves, unit="minutes")
+    return path.read_bytes()
+
+
+def test_systems_are_drawn_alike_twice_and_other_scores_otherwise(tmp_path):
+    assert compare(tmp_path / "1.png") == compare(tmp_path / "2.png")
+    assert compare(tmp_path / "1.png") != compare(tmp_path / "2.png", value=30.0)
+
+
+def test_many_systems_are_drawn(tmp_path):
+    names = [f"system_{number}" for number in range(12)]
+
+    assert compare(tmp_path / "1.png", names)

@@ -1,0 +1,257 @@
+"""What is planned before anything is trained, and how systems are judged and shown after."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from rich.console import Console
+
+from flows import compare, dvc
+from nmt_core.errors import ConfigError, CorpusError, NmtError
+from nmt_core.training.budget import Budget
+from stages import comparison, report
+from stages.comparison import ComparisonError, Outcome, Run
+from stages.journal import Journal
+
+SETTINGS = ["data=demo", *compare.budget_settings(60.0, None, None)]
+REFERENCES = ["The owl hears the fox.", "Nobody sees the river.", "The bridge is old."] * 4
+
+
+def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
+    return compare.plan(models, [*SETTINGS, *settings], seeds=seeds)
+
+
+def test_every_model_is_trained_with_every_seed_on_the_same_budget():
+    found = plan()
+
+    assert [(one.model, one.seed) for one in found] == [
+        ("transformer", 1),
+        ("convs2s", 1),
+        ("transformer", 2),
+        ("convs2s", 2),
+    ]
+    assert len({one.name for one in found}) == 4
+    for one in found:
+        assert {"train.budget.seconds=60.0", "train.budget.epochs=null"} <= {*one.settings}
+
+
+def test_the_same_plan_has_the_same_names_and_another_setting_others():
+    [first, again] = (plan(models=["transformer"], seeds=[1]) for _ in range(2))
+    [other] = plan("train.model.dropout=0.25", models=["transformer"], seeds=[1])
+
+    assert first == again
+    assert first[0].name.startswith("transformer-seed1-")
+    assert first[0].name != other.name
+
+
+def test_a_budget_is_given_even_if_nobody_asks():
+    assert "train.budget.seconds=300.0" in [*compare.budget_settings(None, None, None)]
+    assert "train.budget.seconds=null" in [*compare.budget_settings(None, 10, None)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["train.sede=2"], "Could not override 'train.sede'"),
+        (["train.model.dropout=2"], "train.model.dropout must be less than"),
+    ],
+)
+def test_a_typo_costs_no_training(settings, message):
+    with pytest.raises(ConfigError, match=message):
+        plan(*settings)
+
+
+def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, monkeypatch):
+    folder = tmp_path / "a folder's, own"
+    folder.mkdir()
+    for name in ("train.de", "train.en"):
+        (folder / name).write_text("Eine Eule.\n")
+    given = [
+        "data=files",
+        f"download.corpus.train.source={compare.quoted(folder / 'train.de')}",
+        f"download.corpus.train.target={compare.quoted(folder / 'train.en')}",
+        "download.corpus.validation=null",
+        "download.corpus.test=null",
+    ]
+    [before] = plan(*given, models=["transformer"], seeds=[1])
+    parsed = OverridesParser.create().parse_overrides([*before.settings])
+    values = {override.key_or_group: override.value() for override in parsed}
+    (folder / "train.en").write_text("An owl.\n")
+    [after] = plan(*given, models=["transformer"], seeds=[1])
+
+    assert values["download.corpus.train.source"] == str(folder / "train.de")
+    assert len(values["download.corpus.train.sha256"]) == 64
+    assert before.name != after.name
+    (folder / "train.en").unlink()
+    with pytest.raises(CorpusError, match="train"):
+        plan(*given)
+
+
+def test_seeds_are_numbers():
+    assert compare.seeds_of("1,22") == [1, 22]
+    with pytest.raises(ConfigError, match="got '1,x'"):
+        compare.seeds_of("1,x")
+
+
+def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    with pytest.raises(NmtError, match="here is no commit"):
+        dvc.check_git()
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
+    dvc.check_git()
+    Path("stages").mkdir()
+    Path("stages/new.py").touch()
+
+    with pytest.raises(NmtError, match=r"git does not know stages/new.py"):
+        dvc.check_git()
+    assert dvc.experiments() == {}
+
+
+def test_one_comparison_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    with compare.alone(), pytest.raises(NmtError, match="another comparison"), compare.alone():
+        pass
+    with compare.alone():
+        pass
+
+
+def test_the_last_number_said_before_a_step(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    journal = Journal("f")
+    assert journal.last("train/seconds") is None
+    for step, seconds in ((10, 1.0), (20, 2.0), (15, 1.75)):  # resumed from 10
+        journal.append("metrics", values={"train/seconds": seconds}, step=step)
+    journal.append("metrics", values={"train/loss": 3.0}, step=20)
+
+    assert journal.last("train/seconds", at_most=19) == 1.75
+    assert journal.last("train/seconds", at_most=5) is None
+
+
+def outcome(system, seed, hypotheses, bleu):
+    run = Run(
+        system=system,
+        seed=seed,
+        experiment=f"{system}-seed{seed}",
+        fingerprint="f",
+        bleu=bleu,
+        bleu_low=bleu - 1,
+        bleu_high=bleu + 1,
+        chrf=bleu + 10,
+        chrf_low=bleu + 9,
+        chrf_high=bleu + 11,
+        perplexity=4.0,
+        parameters=1_500_000,
+        steps=800,
+        epochs=2,
+        target_tokens=250_000,
+        threads=1,
+        train_seconds=125.0,
+        sentences_per_second=None,
+    )
+    history = [
+        {"step": step, "target_tokens": step * 300, "validation_bleu": bleu * step / 800}
+        for step in (400, 800)
+    ]
+    return Outcome(
+        run=run,
+        budget=Budget(seconds=125.0),
+        sources=REFERENCES,
+        references=REFERENCES,
+        hypotheses=hypotheses,
+        signatures=("BLEU|a", "chrF2|a"),
+        history=history,
+        seconds={400: 60.0, 800: 125.0},
+    )
+
+
+WRONG = [line.replace("The", "An") for line in REFERENCES]
+OUTCOMES = [
+    outcome("worse", 1, WRONG, 20.0),
+    outcome("better", 1, REFERENCES, 31.0),
+    outcome("worse", 2, WRONG, 21.0),
+    outcome("better", 2, REFERENCES, 30.0),
+]
+
+
+@pytest.fixture(scope="module")
+def compared():
+    return comparison.compare(OUTCOMES, command="make compare", commit="c0ffee")
+
+
+def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
+    assert {name: [run.seed for run in runs] for name, runs in compared.systems.items()} == {
+        "better": [1, 2],
+        "worse": [1, 2],
+    }
+    [bleu, chrf] = compared.differences
+    assert (bleu.metric, bleu.first, bleu.second) == ("BLEU", "better", "worse")
+    assert bleu.value > 0
+    assert chrf.value > 0
+
+
+def test_numbers_of_different_test_sets_are_not_compared():
+    other = replace(OUTCOMES[1], references=REFERENCES[::-1])
+    with pytest.raises(ComparisonError, match="tested on different sentences") as told:
+        comparison.compare([OUTCOMES[0], other], command="", commit="")
+    assert "\n" not in str(told.value)
+
+    other = replace(OUTCOMES[1], signatures=("BLEU|b", "chrF2|a"))
+    with pytest.raises(ComparisonError, match=r"scored differently, BLEU\|a and BLEU\|b"):
+        comparison.compare([OUTCOMES[0], other], command="", commit="")
+
+
+def test_the_table_shows_means_and_every_seed(compared):
+    first, seed, *_ = report.rows(compared)
+
+    assert first == (
+        *("A  better", "30.5 (29.5–31.5)", "40.5 (39.5–41.5)", "4.00", "1.50 M"),
+        *("800", "0.25 M", "2:05", "2,000", "–"),
+    )
+    assert seed[:2] == ("   seed 1", "31.0 (30.0–32.0)")
+
+
+def test_the_matrix_has_bleu_above_and_chrf_below(compared):
+    [[_, above], [below, _]] = report.matrix(compared)
+
+    assert above.startswith("+")
+    assert below.startswith("-")
+    assert report.verdict(1.25, 0.0004) == "+1.2, p < 0.001"
+
+
+def test_equal_budgets_are_called_so_and_others_are_told(compared):
+    assert report.budget_in_words(compared.budgets) == "equal budgets of 125 seconds"
+    told = report.budget_in_words({"a": Budget(steps=10), "b": Budget(epochs=1)})
+    assert told == "budgets that are not equal: a 10 updates, b 1 epochs"
+
+
+def test_the_report_is_for_people_and_programs(compared, tmp_path):
+    report.write(compared, OUTCOMES, tmp_path)
+    page = (tmp_path / "comparison.md").read_text()
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(report.shown(compared))
+
+    assert comparison.Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
+    assert "| A  better | 30.5 (29.5–31.5) |" in page
+    assert "30.5 (29.5–31.5)" in capture.get()
+    assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
+    report.write(compared, OUTCOMES, tmp_path)
+    results = tmp_path / "results.md"
+    results.write_text("# Results\n\nBefore.\n")
+    report.record(compared, results=results, folder=tmp_path)
+    results.write_text(results.read_text() + "\nAfter.\n")
+    once = results.read_text()
+    report.record(compared, results=results, folder=tmp_path)
+
+    assert once == results.read_text()
+    assert once.startswith("# Results\n\nBefore.\n")
+    assert once.endswith(f"{report.END}\n\nAfter.\n")
+    assert (tmp_path / "comparison.png").exists()
