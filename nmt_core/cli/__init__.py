@@ -31,7 +31,7 @@ def nmt(
         typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Translate with an exported model, and check that it is what was exported."""
+    """Translate with an exported model, ask what it expects, and learn language models."""
 
 
 app = typer.Typer(
@@ -40,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Translate with an exported model, and check that it is what was exported.",
+    help="Translate with an exported model, ask what it expects, and learn language models.",
 )
 app.callback()(nmt)
 for command in (translate, verify, learn, score, generate):
