@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""First process of a worker's container: fetch the project, run the command, be the last to leave.
+
+Usage: entrypoint.py COMMAND [ARGUMENT ...]
+
+NMT_REPOSITORY  what git fetches into the working directory, which keeps everything else it holds
+NMT_REVISION    what is checked out: a commit, a tag, or origin/BRANCH; default: the default branch
+NMT_DVC_REMOTE  where DVC keeps data, such as s3://nmt/dvc; default: what the project says
+
+When the first process of a container ends, the kernel kills all others at once. A worker ends
+seconds after SIGTERM, while the stages it told to end still save their checkpoints; so this
+process stays until none is left. It also gives its command an ordinary SIGINT: Prefect turns
+SIGTERM into one, and a worker that inherits SIGINT as ignored never ends.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+LEAVE_SECONDS = 110
+"""How long stages may save after their worker has ended; stop_grace_period allows 120 in all."""
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def check_out() -> None:
+    """Bring the working directory to the wanted revision; what git does not track stays."""
+    git("init", "--quiet")
+    git("config", "remote.origin.url", os.environ["NMT_REPOSITORY"])
+    git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
+    git("fetch", "--quiet", "--force", "--tags", "origin")
+    git("remote", "set-head", "origin", "--auto")
+    git("checkout", "--quiet", "--force", "--detach", os.environ.get("NMT_REVISION", "origin/HEAD"))
+    if remote := os.environ.get("NMT_DVC_REMOTE"):
+        dvc = [sys.executable, "-m", "dvc"]
+        subprocess.run(
+            [*dvc, "remote", "add", "--quiet", "--local", "--force", "--default", "store", remote],
+            check=True,
+        )
+
+
+def git(*arguments: str) -> None:
+    """Run git, which says itself what is wrong."""
+    subprocess.run(["git", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def run(command: list[str]) -> int:
+    """Run a command, wait for it and for whatever it leaves behind, and return its exit code."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
+    process = subprocess.Popen(command)
+
+    def pass_on(*_: object) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, pass_on)
+    signal.signal(signal.SIGINT, pass_on)
+    code = 0
+    with suppress(ChildProcessError, TimeoutError):
+        while True:
+            pid, status = os.wait()
+            if pid == process.pid:
+                code = os.waitstatus_to_exitcode(status)
+                signal.signal(signal.SIGALRM, too_late)
+                signal.alarm(LEAVE_SECONDS)
+    return code if code >= 0 else 128 - code
+
+
+def too_late(*_: object) -> None:
+    """Give up on what will not end."""
+    raise TimeoutError
+
+
+def leave(number: int, _: object) -> None:
+    """End before the command has begun; the first process of a container ignores it otherwise."""
+    sys.exit(128 + number)
+
+
+def main() -> None:
+    """Check out, run, and report trouble in a sentence."""
+    signal.signal(signal.SIGTERM, leave)
+    signal.signal(signal.SIGINT, leave)
+    try:
+        check_out()
+    except KeyError as error:
+        sys.exit(f"error: {error} is not set; say what to work on")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: {' '.join(error.cmd)} ended with {error.returncode}")
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
