@@ -185,7 +185,7 @@ class MlflowRun:
 
 def _new_experiment(client: MlflowClient, name: str, uri: str) -> str:
     """Make an experiment, whose files a database of the project keeps beside itself."""
-    here = paths.MLFLOW_FILES.resolve().as_uri() if uri.startswith("sqlite:") else None
+    here = str(paths.MLFLOW_FILES.resolve()) if uri.startswith("sqlite:") else None
     return client.create_experiment(name, artifact_location=here)
 
 
