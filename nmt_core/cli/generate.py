@@ -45,8 +45,8 @@ def generate(  # noqa: PLR0913 - one argument per option
     """
     text_model = load_text_model(language_model, device, threads)
     from nmt_core import config  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.sampling import SamplingConfig  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.sampling import TokenSampling  # noqa: PLC0415 - takes seconds
 
     values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    sampling = config.build(SamplingConfig, values, at="generate")
+    sampling = config.build(TokenSampling, values, at="generate")
     typer.echo(text_model.generate(length, sampling, seed=seed, prefix=prefix))

@@ -13,33 +13,22 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 from torch import Tensor
 
-from nmt_core.config import Config
 from nmt_core.decoding.constraints import Constraint
 from nmt_core.decoding.greedy import most_likely
 from nmt_core.decoding.hypothesis import Hypothesis, only_possible
 from nmt_core.decoding.rules import Rules, SearchConfig
 from nmt_core.decoding.walk import walk
+from nmt_core.language_models.sampling import TokenSampling, draw, shaped
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import generator
 from nmt_core.vocabulary import PAD
 
 
-class SamplingConfig(Config):
+class SamplingConfig(TokenSampling):
     """How to draw."""
 
     samples: int = Field(1, ge=1)
     """Translations per sentence, drawn apart from each other, so that some may be equal."""
-
-    temperature: float = Field(1.0, ge=0)
-    """What log-probabilities are divided by before drawing: 1 draws as the model says, less makes
-    likely tokens likelier, and 0 takes the likeliest."""
-
-    top_k: int | None = Field(None, ge=1)
-    """Draw from so many of the likeliest tokens alone (Fan et al. 2018); null draws from all."""
-
-    top_p: float = Field(1.0, gt=0, le=1)
-    """Draw from the fewest of the likeliest tokens that have this probability together, of what
-    temperature and ``top_k`` leave (Holtzman et al. 2020)."""
 
     seed: int = Field(1, ge=0)
     """Another seed draws other translations."""
@@ -90,30 +79,6 @@ def sample(
         length_penalty=search.length_penalty,
     )
     return [only_possible(hypotheses) for hypotheses in found]
-
-
-def shaped(log_probs: Float[Tensor, "R V"], sampling: SamplingConfig) -> Float[Tensor, "R V"]:
-    """Return what to draw from, in float64: tempered probabilities, 0 beyond top k and top p.
-
-    They need not sum to one.
-    """
-    probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)
-    if sampling.top_k is None and sampling.top_p == 1:
-        return probabilities
-    most = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
-    likeliest = probabilities.topk(most, dim=1)
-    through = likeliest.values.cumsum(dim=1)
-    before = through - likeliest.values
-    kept = likeliest.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
-    return torch.zeros_like(probabilities).scatter(1, likeliest.indices, kept)
-
-
-def draw(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
-    """Return for every row the token that uniform noise in [0, 1) falls on."""
-    cumulative = weights.cumsum(dim=1)
-    place = noise[:, None] * cumulative[:, -1:]
-    drawn = torch.searchsorted(cumulative, place, right=True)[:, 0]
-    return drawn.clamp(max=weights.size(1) - 1)  # beyond it lie only weights that are not numbers
 
 
 def _noise(

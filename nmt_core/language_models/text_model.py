@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nmt_core.language_models.model import LanguageModel
-from nmt_core.language_models.sampling import SamplingConfig, write
+from nmt_core.language_models.sampling import TokenSampling, write
 from nmt_core.language_models.scoring import Score, line_log_likelihoods, stream_log_likelihoods
 from nmt_core.language_models.units import Units, split_lines, unknown
 from nmt_core.random import generator
@@ -46,9 +46,7 @@ class TextModel:
             for nats, numbers, line in zip(worth, tokens, lines, strict=True)
         ]
 
-    def generate(
-        self, length: int, sampling: SamplingConfig, *, seed: int, prefix: str = ""
-    ) -> str:
+    def generate(self, length: int, sampling: TokenSampling, *, seed: int, prefix: str = "") -> str:
         """Return ``prefix`` and ``length`` more tokens.
 
         Args:

@@ -20,22 +20,20 @@ from typing_extensions import override
 from nmt_core.models.attention import masked_softmax
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
-    Embedding,
-    LearnedPositions,
     OutputLayer,
-    Side,
-    SinusoidalPositions,
+    PositionedConfig,
+    embedding,
     tie,
     word_table,
 )
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.vocabulary import PAD
 
 HALF = 0.5**0.5
 """Factor of a sum of two terms of equal variance, which then has it too (section 3.1)."""
 
 
-class ConvS2SConfig(Seq2SeqConfig):
+class ConvS2SConfig(PositionedConfig):
     """The shape of a convolutional model."""
 
     architecture: Literal["convs2s"] = "convs2s"
@@ -51,16 +49,10 @@ class ConvS2SConfig(Seq2SeqConfig):
     """Layers that write the target; each attends to the source."""
     kernel: int = Field(3, ge=1)
     """Positions that a convolution sees at once, k."""
+    positions: Literal["sinusoidal", "learned"] = "learned"
+    """How positions are told apart."""
     encoder_padding: Literal["symmetric", "left"] = "symmetric"
     """Whether the encoder sees words on both sides, or before alone, as in the article."""
-    dropout_over_time: bool = True
-    """Draw dropout for every position; false draws one mask per sentence, as the article does."""
-    positions: Literal["learned", "sinusoidal"] = "learned"
-    """How positions are told apart."""
-    max_positions: int = Field(1024, ge=1)
-    """Learned positions only: how many there are, in tokens."""
-    position_scale: Literal["fixed", "trained"] = "fixed"
-    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
     word_scale: float = Field(4.0, gt=0)
     """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
     which have their scale."""
@@ -77,8 +69,6 @@ class ConvS2SConfig(Seq2SeqConfig):
                 f"hidden_width {self.hidden_width} needs block 'published'; the article's blocks "
                 f"are as wide as words: choose null"
             )
-        if self.positions == "learned" and self.position_scale == "trained":
-            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
         return self
 
 
@@ -327,8 +317,10 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         self.published = config.block == "published"
         self.drop = config.dropout if self.published else 0.0
         self.over_time = config.dropout_over_time
-        self.source_embedding = embedding(config, source_size, pretrained, "source")
-        self.target_embedding = embedding(config, target_size, pretrained, "target")
+        source = word_table(config, source_size, pretrained, "source")
+        self.source_embedding = embedding(config, source, scale=config.word_scale)
+        target = word_table(config, target_size, pretrained, "target")
+        self.target_embedding = embedding(config, target, scale=config.word_scale)
         self.encoder_input, self.encoder_output = projections(config)
         self.decoder_input, self.decoder_output = projections(config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
@@ -337,7 +329,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         nn.init.xavier_uniform_(self.output.weight)
         if self.output.bias is not None:
             nn.init.zeros_(self.output.bias)
-        tie(config, self.source_embedding.table, self.target_embedding.table, self.output)
+        tie(config, source, target, self.output)
 
     @override
     def encode(
@@ -403,19 +395,6 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, over_time=self.over_time)
-
-
-def embedding(
-    config: ConvS2SConfig, size: int, pretrained: Pretrained | None, side: Side
-) -> Embedding:
-    """Return the embedding of one language."""
-    positions = (
-        LearnedPositions(config.width, config.max_positions)
-        if config.positions == "learned"
-        else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
-    )
-    table = word_table(config, size, pretrained, side)
-    return Embedding(table, positions, scale=config.word_scale)
 
 
 def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:

@@ -19,15 +19,13 @@ from typing_extensions import override
 from nmt_core.models.attention import KeyValue, MultiHeadAttention
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
-    Embedding,
-    LearnedPositions,
     OutputLayer,
-    Side,
-    SinusoidalPositions,
+    PositionedConfig,
+    embedding,
     tie,
     word_table,
 )
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -36,7 +34,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-class TransformerConfig(Seq2SeqConfig):
+class TransformerConfig(PositionedConfig):
     """The shape of a Transformer."""
 
     architecture: Literal["transformer"] = "transformer"
@@ -53,8 +51,6 @@ class TransformerConfig(Seq2SeqConfig):
     """Features inside the dense block of a layer."""
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     """Probability of dropping an attention weight."""
-    dropout_over_time: bool = True
-    """Draw dropout for every position; false draws one mask per sentence, as the article does."""
     norm: Literal["pre", "post", "article"] = "pre"
     """Where layers are normalised: before sub-layers, after residuals, or as the article does."""
     norm_scale: bool = True
@@ -65,12 +61,6 @@ class TransformerConfig(Seq2SeqConfig):
     """Activation inside the dense block."""
     activate_output: bool = False
     """Apply the activation to the dense block's second layer too, as the article does."""
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How positions are told apart."""
-    max_positions: int = Field(1024, ge=1)
-    """Learned positions only: how many there are, in tokens."""
-    position_scale: Literal["fixed", "trained"] = "fixed"
-    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
 
@@ -81,8 +71,6 @@ class TransformerConfig(Seq2SeqConfig):
                 f"width {self.width} does not split over {self.heads} heads (remainder "
                 f"{self.width % self.heads}); choose heads that divide width, or set head_width"
             )
-        if self.positions == "learned" and self.position_scale == "trained":
-            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
         return self
 
 
@@ -218,8 +206,11 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         pretrained: Pretrained | None = None,
     ) -> None:
         super().__init__()
-        self.source_embedding = embedding(config, source_size, pretrained, "source")
-        self.target_embedding = embedding(config, target_size, pretrained, "target")
+        scale = config.width**0.5 if config.scale_embeddings else 1.0
+        source = word_table(config, source_size, pretrained, "source")
+        self.source_embedding = embedding(config, source, scale=scale)
+        target = word_table(config, target_size, pretrained, "target")
+        self.target_embedding = embedding(config, target, scale=scale)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.encoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
@@ -232,7 +223,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        tie(config, self.source_embedding.table, self.target_embedding.table, self.output)
+        tie(config, source, target, self.output)
 
     @override
     def encode(
@@ -289,19 +280,6 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, over_time=self.over_time)
-
-
-def embedding(
-    config: TransformerConfig, size: int, pretrained: Pretrained | None, side: Side
-) -> Embedding:
-    """Return the embedding of one language."""
-    positions = (
-        LearnedPositions(config.width, config.max_positions)
-        if config.positions == "learned"
-        else SinusoidalPositions(config.width, trained_scale=config.position_scale == "trained")
-    )
-    scale = config.width**0.5 if config.scale_embeddings else 1.0
-    return Embedding(word_table(config, size, pretrained, side), positions, scale=scale)
 
 
 def attention(config: TransformerConfig) -> MultiHeadAttention:

@@ -16,7 +16,7 @@ from nmt_core.errors import BundleError, ConfigError, CorpusError, TrainingError
 from nmt_core.language_bundle import load_language_model, write_language_model
 from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore
 from nmt_core.language_models.reading import Streams, Windows
-from nmt_core.language_models.sampling import SamplingConfig, reshape, write
+from nmt_core.language_models.sampling import TokenSampling, shaped, write
 from nmt_core.language_models.scoring import Score
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
@@ -186,22 +186,24 @@ P = np.array([0.4, 0.3, 0.2, 0.1])
 @pytest.mark.parametrize(
     ("sampling", "expected"),
     [
-        (SamplingConfig(), P),
-        (SamplingConfig(temperature=0), [1, 0, 0, 0]),
-        (SamplingConfig(temperature=0.5), P**2 / (P**2).sum()),
-        (SamplingConfig(top_k=2), [4 / 7, 3 / 7, 0, 0]),
-        (SamplingConfig(top_p=0.6), [4 / 7, 3 / 7, 0, 0]),
-        (SamplingConfig(top_p=0.1), [1, 0, 0, 0]),
+        (TokenSampling(), P),
+        (TokenSampling(temperature=0), [1, 0, 0, 0]),
+        (TokenSampling(temperature=0.5), P**2 / (P**2).sum()),
+        (TokenSampling(top_k=2), [4 / 7, 3 / 7, 0, 0]),
+        (TokenSampling(top_p=0.6), [4 / 7, 3 / 7, 0, 0]),
+        (TokenSampling(top_p=0.1), [1, 0, 0, 0]),
     ],
 )
 def test_what_is_drawn_from(sampling, expected):
-    np.testing.assert_allclose(reshape(np.log(P), sampling), expected)
+    [weights] = shaped(torch.tensor(np.log(P))[None], sampling).numpy()
+
+    np.testing.assert_allclose(weights / weights.sum(), expected)
 
 
 def test_what_is_drawn_is_as_frequent_as_it_is_likely():
     text = np.array([BOS, *[4] * 700, *[5] * 300])
     model = NGram.count(NGramConfig(order=1), 6, text)
-    tokens = write(model, [BOS], SamplingConfig(), generator(1, "test"), never=[PAD, BOS, UNK, EOS])
+    tokens = write(model, [BOS], TokenSampling(), generator(1, "test"), never=[PAD, BOS, UNK, EOS])
     drawn = [next(tokens) for _ in range(2000)]
 
     assert drawn.count(4) / len(drawn) == pytest.approx(0.7, abs=0.03)
@@ -315,7 +317,7 @@ def test_a_document_scores_alike_however_it_is_cut_into_lines(tmp_path):
 def test_the_same_seed_writes_the_same_text(tmp_path):
     _, model, _ = learnt(tmp_path)
     first, again, other = (
-        model.generate(50, SamplingConfig(), seed=seed, prefix="the ") for seed in (1, 1, 2)
+        model.generate(50, TokenSampling(), seed=seed, prefix="the ") for seed in (1, 1, 2)
     )
 
     assert first == again != other
@@ -326,7 +328,7 @@ def test_the_same_seed_writes_the_same_text(tmp_path):
 def test_lines_are_written_one_after_another():
     units = learn_units(WordUnit(min_count=1), TEXT)
     model = NGram.count(NGramConfig(order=4), len(units.vocabulary), units.encode(TEXT))
-    text = TextModel(model, units).generate(40, SamplingConfig(), seed=1, prefix="the cat")
+    text = TextModel(model, units).generate(40, TokenSampling(), seed=1, prefix="the cat")
 
     assert text.startswith("the cat ")
     assert "\n" in text
