@@ -1,0 +1,233 @@
+"""The gate: its scores are sacreBLEU's, its errors as rare as it says, its verdicts in words."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from nmt_core import config
+from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.evaluation.gate import (
+    Candidate,
+    Effect,
+    GateConfig,
+    GateError,
+    decide,
+    effect,
+    judge,
+)
+from nmt_core.evaluation.resampling import (
+    FORMULAS,
+    bootstrapped,
+    counts_of,
+    difference,
+    exchanged,
+)
+from nmt_core.evaluation.significance import differences
+from nmt_core.random import generator
+
+METRICS = {"BLEU": BLEU, "chrF2": CHRF}
+WORDS = np.array([f"{first}{rest}" for first in "bdfgklmn" for rest in ("a", "ero", "ilun", "os")])
+sentence = st.lists(st.sampled_from(["a", "bb", "cab", "."]), max_size=9).map(" ".join)
+
+
+class Language:
+    """Sentences, and systems that get each word right with a probability that sentences share."""
+
+    def __init__(self, sentences, *, name):
+        self.draw = generator(1, "language", name)
+        self.lengths = self.draw.integers(6, 30, size=sentences)
+        places = int(self.lengths.sum())
+        self.words = self.draw.choice(WORDS, size=places)
+        self.hardness = np.repeat(self.draw.normal(0, 0.1, size=sentences), self.lengths)
+        # systems trained on nearly the same text get most words right or wrong together
+        self.luck = self.draw.random(places)
+        self.shared = self.draw.random(places) < 0.7
+        self.references = self._lines(self.words)
+
+    def system(self, right):
+        """What a system that gets so many words right would write."""
+        luck = np.where(self.shared, self.luck, self.draw.random(len(self.words)))
+        wrong = self.draw.choice(WORDS, size=len(self.words))
+        written = np.where(luck < right + self.hardness, self.words, wrong)
+        return Candidate(str(right), self.references, self.references, self._lines(written))
+
+    def _lines(self, words):
+        return [" ".join(line) for line in np.split(words, self.lengths.cumsum()[:-1])]
+
+
+def counts(language, system):
+    """What the sentences of a system count, in each metric."""
+    return {name: counts_of(name, system.hypotheses, language.references) for name in FORMULAS}
+
+
+def bleu_of(language, right):
+    hypotheses = language.system(right).hypotheses
+    return BLEU().corpus_score(hypotheses, [language.references]).score
+
+
+def outcome(champion, challenger, gate):
+    effects = [effect(n, champion[n], challenger[n], config=gate) for n in FORMULAS]
+    return decide(effects, gate)[0]
+
+
+def candidate(hypotheses, references=None, sources=None, name="it"):
+    references = references or [f"This is line {n}." for n in range(len(hypotheses))]
+    return Candidate(name, sources or references, references, hypotheses)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6))
+@pytest.mark.parametrize("metric", METRICS)
+def test_scores_of_sums_are_sacrebleus(metric, pairs):
+    """Whatever matches, or does not, or is empty."""
+    hypotheses, references = map(list, zip(*pairs, strict=True))
+    sums = counts_of(metric, hypotheses, references).sum(axis=0)
+    expected = METRICS[metric]().corpus_score(hypotheses, [references]).score
+
+    assert expected == pytest.approx(FORMULAS[metric](sums[None])[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_resamples_are_scored_as_sacrebleu_would(metric):
+    """The distributions have the mean and spread that sacreBLEU's own tests see."""
+    language = Language(60, name="resamples")
+    first, second = (language.system(right).hypotheses for right in (0.7, 0.6))
+    pair = [counts_of(metric, lines, language.references) for lines in (first, second)]
+    formula = FORMULAS[metric]
+    drawn = bootstrapped(formula, *pair, resamples=1500, seed=1)
+    chance = exchanged(formula, *pair, trials=1500, seed=1)
+    found = differences({"a": [first], "b": [second]}, language.references, trials=1000)
+    theirs = next(one for one in found if one.metric == metric)
+
+    assert len(drawn) == len(chance) == 1500
+    assert theirs.value == pytest.approx(difference(formula, *pair))
+    assert drawn.mean() == pytest.approx(theirs.value, abs=0.3 * drawn.std())
+    assert abs(chance.mean()) < 0.1 * chance.std()
+    two_sided = (np.abs(chance) >= abs(theirs.value)).mean()
+    assert two_sided == pytest.approx(theirs.randomization, abs=0.03)
+
+
+def test_equal_translations_are_held():
+    lines = [f"This is line {n} of some." for n in range(20)]
+    verdict = judge(candidate(lines), candidate(lines), GateConfig())
+
+    assert (verdict.outcome, verdict.effects[0].better) == ("hold", 1.0)
+    assert "+0.00" in verdict.reason
+
+
+@pytest.mark.parametrize(("right", "outcome"), [(0.8, "promote"), (0.6, "hold"), (0.4, "reject")])
+def test_the_better_is_promoted_and_the_worse_rejected(right, outcome):
+    language = Language(150, name="three")
+    verdict = judge(language.system(0.6), language.system(right), GateConfig())
+
+    assert outcome == verdict.outcome
+    assert verdict.sentences == 150
+    assert verdict == judge_again(verdict)
+
+
+def judge_again(verdict):
+    """A verdict survives JSON, in which it is kept."""
+    return type(verdict).model_validate_json(verdict.model_dump_json())
+
+
+def test_a_sure_but_useless_gain_is_held():
+    language = Language(150, name="useless")
+    pair = language.system(0.6), language.system(0.8)
+    verdict = judge(*pair, GateConfig(minimum_effect=99.0))
+
+    assert verdict.outcome == "hold"
+    assert "a change is worth it from 99.0 on" in verdict.reason
+
+
+def test_a_loss_in_chrf_outweighs_a_gain_in_bleu():
+    language = Language(150, name="conflict")
+    worse, better = language.system(0.5), language.system(0.7)
+    low, high = (counts(language, system) for system in (worse, better))
+    gain = effect("BLEU", low["BLEU"], high["BLEU"], config=GateConfig())
+    loss = effect("chrF2", high["chrF2"], low["chrF2"], config=GateConfig())
+
+    assert decide([gain, loss], GateConfig())[0] == "reject"
+
+
+def test_different_test_sets_are_refused():
+    with pytest.raises(GateError, match=r"different references \(first at line 2\)"):
+        judge(
+            candidate(["a", "b"], ["a", "b"], ["c", "d"]),
+            candidate(["a", "b"], ["a", "x"], ["c", "d"]),
+            GateConfig(),
+        )
+    with pytest.raises(GateError, match=r"different sources \(first at line 3\)"):
+        judge(candidate(["a"] * 3), candidate(["a"] * 2), GateConfig())
+    with pytest.raises(GateError, match="empty"):
+        judge(candidate([], [], []), candidate([], [], []), GateConfig())
+    with pytest.raises(CorpusError, match="do not pair up"):
+        judge(candidate(["a"], ["a", "b"]), candidate(["a"], ["a", "b"]), GateConfig())
+
+
+def test_an_unknown_setting_is_refused():
+    with pytest.raises(ConfigError, match="did you mean 'minimum_effect'"):
+        config.build(GateConfig, {"minimal_effect": 1.0}, at="gate")
+
+
+def exchange(champion, challenger, draw):
+    """Let chance decide, sentence by sentence, who wrote what: then neither is better."""
+    flips = draw.integers(0, 2, size=len(champion["BLEU"])).astype(bool)[:, None]
+    return [
+        {name: np.where(flips, one[name], other[name]) for name in FORMULAS}
+        for one, other in ((champion, challenger), (challenger, champion))
+    ]
+
+
+def test_scores_that_disagree_are_held():
+    effects = [
+        Effect(metric=name, champion=30.0, challenger=30.0 + gain, difference=gain, **p_values)
+        for name, gain, p_values in (
+            (
+                "BLEU",
+                1.0,
+                {"better": 0.001, "worse": 1.0, "bootstrap": 0.001, "randomization": 0.001},
+            ),
+            ("chrF2", -0.2, {"better": 0.7, "worse": 0.3, "bootstrap": 0.7, "randomization": 0.7}),
+        )
+    ]
+
+    assert decide(effects, GateConfig()) == (
+        "hold",
+        "BLEU is 1.00 higher, but chrF2 0.20 lower; the two should agree",
+    )
+
+
+@pytest.mark.slow
+def test_of_a_thousand_equal_systems_few_are_promoted():
+    """At most 5 %, even where any gain would be useful."""
+    language, draw = Language(300, name="null"), generator(1, "exchange")
+    gate = GateConfig(minimum_effect=0.0, trials=1000)
+    pairs = [[counts(language, language.system(0.6)) for _ in range(2)] for _ in range(40)]
+    outcomes = [outcome(*exchange(*pair, draw), gate) for pair in pairs for _ in range(25)]
+
+    assert len(outcomes) == 1000
+    assert 5 <= outcomes.count("promote") <= 50  # a gate that never opens would be of no use
+    assert outcomes.count("reject") <= 100  # half of it in BLEU, half in chrF
+
+
+@pytest.mark.slow
+def test_a_gain_of_one_point_is_seen():
+    """On 2,000 sentences, at least four times in five."""
+    language = Language(2000, name="gain")
+    gate = GateConfig(trials=1000)
+    few, more = (np.mean([bleu_of(language, right) for _ in range(5)]) for right in (0.6, 0.63))
+    right = 0.6 + 0.03 / (more - few)
+    champions, challengers = (
+        [counts(language, language.system(share)) for _ in range(10)] for share in (0.6, right)
+    )
+    pairs = list(product(champions, challengers))
+    gains = [difference(FORMULAS["BLEU"], new["BLEU"], old["BLEU"]) for old, new in pairs]
+    outcomes = [outcome(*pair, gate) for pair in pairs]
+
+    assert np.mean(gains) == pytest.approx(1.0, abs=0.15)
+    assert outcomes.count("promote") >= 0.8 * len(pairs)
