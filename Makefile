@@ -42,11 +42,11 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= T
 compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS= JOBS= RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
-test: $(READY) ## All tests
-	pytest
+test: test-fast ## All tests
+	pytest -m slow
 
-test-fast: $(READY) ## The tests that take seconds
-	pytest -m "not slow"
+test-fast: $(READY) ## The tests that take seconds, on all cores
+	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto
 
 check: $(READY) ## Format, lint, types, and who imports whom
 	ruff format --check

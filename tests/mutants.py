@@ -127,9 +127,9 @@ MUTANTS = [
     ),
     Mutant(
         "dropout drawn anew after a restart",
-        "nmt_core/training/trainer.py",
-        'seed_torch(self.seed, "dropout", step)',
-        "pass",
+        "nmt_core/random.py",
+        "torch.manual_seed(seed_of(seed, *names))",
+        "seed_of(seed, *names)",
         "tests/laws/test_resume_laws.py",
     ),
     Mutant(

@@ -98,7 +98,13 @@ def weights(model):
     return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+FAST = ("transformer", "convs2s", "rnn_plain")  # one of each family; all others in make test
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PRESETS],
+)
 def test_resuming_is_continuing(dataset, tmp_path, name):
     """Cut off at every step, even between checkpoints: same weights, history and points."""
     whole = trainer(dataset, tmp_path / "whole", log := Log(), name=name)

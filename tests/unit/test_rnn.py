@@ -162,6 +162,30 @@ def test_bahdanau_looks_before_the_step_and_luong_after():
     assert {"additive": [False, True], "concat": [True, True]} == moved
 
 
+@pytest.mark.parametrize("kind", ["general", "additive"])
+def test_an_attentional_vector_is_fed_into_the_next_step(kind):
+    """The decoder is the papers' loop: what was seen, and the last vector, beside the word."""
+    torch.manual_seed(0)
+    model = build_model(config(attention=kind, cell="gru"), source_size=9, target_size=9).eval()
+    source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[BOS, 7, 8, 4]])
+    memory = model.encode(source, source == 0)
+    found, _ = model.decode(target, memory, model.start(memory))
+
+    attention, [step] = model.decoder.attention, model.decoder.layers
+    state, vector = memory.first[0], torch.zeros(1, WIDTH)
+    for place, token in enumerate(target[0]):
+        fed = [vector]
+        if kind == "additive":
+            seen, _ = attention(state[0][:, None], memory)
+            fed.append(seen[:, 0])
+        word = model.target_embedding(token[None]) * model.scale
+        state = step(step.prepare(word), torch.cat(fed, dim=1), state)
+        if kind == "general":
+            seen, _ = attention(state[0][:, None], memory)
+        vector = attention.vector(seen[:, 0], state[0])
+        assert_close(found[:, place], model.readout(vector))
+
+
 def test_without_attention_there_is_none():
     model = build_model(config(attention="none", input_feeding=False), source_size=9, target_size=9)
     source = torch.tensor([[4, 5, 6]])
