@@ -11,7 +11,6 @@ whose plain and cut lines do not spell the same are left out, and counted.
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import typer
 from rich.console import Console
 from rich.progress import track
@@ -19,17 +18,16 @@ from rich.table import Table
 
 from nmt_core import files
 from nmt_core.bundle import load_translator
-from nmt_core.decoding.translator import Translator
+from nmt_core.decoding.translator import NOTHING, Translator
 from nmt_core.evaluation import alignment
 from nmt_core.evaluation.alignment import Links
 from nmt_core.text.normalize import normalize
-from nmt_core.vocabulary import BOS, EOS, PAD
 
 
 def aligned(
     translator: Translator, lines: tuple[str, str], words: tuple[list[str], list[str]]
 ) -> Links | None:
-    """Return the links of one pair, or None if its words are not the line's or attention is not."""
+    """Return the links of one pair, or None if its words are not the line's."""
     tokens = [
         tokenizer.encode(normalize(line))
         for tokenizer, line in zip(
@@ -37,16 +35,13 @@ def aligned(
         )
     ]
     owners = [alignment.words_of_tokens(*both) for both in zip(tokens, words, strict=True)]
-    if owners[0] is None or owners[1] is None:
+    if not owners[0] or owners[1] is None:
         return None
-    source = torch.tensor([[*translator.source_vocabulary.encode(tokens[0]), EOS]])
-    target = torch.tensor([[BOS, *translator.target_vocabulary.encode(tokens[1])]])
-    with torch.inference_mode():
-        memory = translator.model.encode(source, source == PAD)
-        weights = translator.model.attention(target, memory)
+    ids = tuple(translator.target_vocabulary.encode(tokens[1]))
+    weights = translator.attention(lines[0], NOTHING._replace(ids=ids))
     if weights is None:
         raise typer.BadParameter("this model has no attention")
-    return alignment.links_of_attention(weights[0].float().numpy(), owners[0], owners[1])
+    return alignment.links_of_attention(weights, owners[0], owners[1])
 
 
 def main(

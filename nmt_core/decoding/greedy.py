@@ -16,7 +16,7 @@ def greedy(
     source_padding: Bool[Tensor, "B S"],
     max_lengths: Int[Tensor, " B"],
     *,
-    forbid_unknown: bool = True,
+    unknown: Unknown = "forbid",
     prefix: Int[Tensor, "B P"] | None = None,
 ) -> list[list[int]]:
     """Translate a batch; return the tokens of every sentence, without BOS and EOS.
@@ -28,10 +28,9 @@ def greedy(
         source: source sentences, each ended by EOS.
         source_padding: True where ``source`` is padding.
         max_lengths: tokens that a translation may have, its EOS included; see ``length_limits``.
-        forbid_unknown: never write the unknown token, but the next best one.
+        unknown: whether the unknown token may be written; see ``SearchConfig``.
         prefix: how translations begin, followed by PAD.
     """
-    unknown: Unknown = "forbid" if forbid_unknown else "write"
     rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
     found = walk(model, source, source_padding, rules, most_likely)
     return [list(hypothesis.tokens) for [hypothesis] in found]

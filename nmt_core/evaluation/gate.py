@@ -25,6 +25,7 @@ from nmt_core.evaluation.resampling import (
     exchanged,
 )
 from nmt_core.evaluation.scores import bleu, chrf
+from nmt_core.evaluation.scores import check as check_hypotheses
 
 
 class GateError(NmtError):
@@ -104,10 +105,8 @@ def judge(champion: Candidate, challenger: Candidate, config: GateConfig) -> Ver
     """
     check(champion, challenger)
     references = challenger.references
-    scores = [
-        [score(system.hypotheses, references) for system in (champion, challenger)]
-        for score in (bleu, chrf)
-    ]
+    for system in (champion, challenger):
+        check_hypotheses(system.hypotheses, references)
     effects = tuple(
         effect(
             name,
@@ -123,7 +122,10 @@ def judge(champion: Candidate, challenger: Candidate, config: GateConfig) -> Ver
         effects=effects,
         sentences=len(references),
         test_set=digest(challenger),
-        signatures=(scores[0][0].signature, scores[1][0].signature),
+        signatures=(
+            bleu(challenger.hypotheses, references).signature,
+            chrf(challenger.hypotheses, references).signature,
+        ),
         gate=config,
     )
 

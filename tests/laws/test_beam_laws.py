@@ -74,7 +74,7 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
     )
     limits = length_limits(padding, config)
     found = beam_search(model, source, padding, config)
-    simple = greedy(model, source, padding, limits, forbid_unknown=forbid_unknown)
+    simple = greedy(model, source, padding, limits, unknown=config.unknown)
 
     assert limits.tolist() == [8, 5, 4]
     assert simple == [list(best.tokens) for [best] in found]

@@ -15,11 +15,10 @@ from nmt_core.bundle import (
     load_translator,
     run_canaries,
     verify,
-    write_bundle,
 )
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.random import seed_torch
-from tests.unit.tiny import LINES, MODEL, tiny_translator
+from tests.unit.tiny import LINES, MODEL, export, tiny_translator
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 EVERY_FILE = [
@@ -35,17 +34,6 @@ EVERY_FILE = [
     "vocabulary/source.txt",
     "vocabulary/target.txt",
 ]
-
-
-def export(folder, *, translator=None, model=MODEL):
-    write_bundle(
-        folder,
-        translator=translator or tiny_translator(),
-        model_config=model.model_dump(mode="json"),
-        card="# A tiny model\n",
-        canaries=LINES,
-    )
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -8,24 +8,16 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.bundle import load_translator, write_bundle
+from nmt_core.bundle import load_translator
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import portrait
 from nmt_core.decoding.sampling import SamplingConfig
-from tests.unit.tiny import LINES, MODEL, tiny_translator
+from tests.unit.tiny import LINES, export, tiny_translator
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "export"
-    write_bundle(
-        folder,
-        translator=tiny_translator(),
-        model_config=MODEL.model_dump(mode="json"),
-        card="# A tiny model\n",
-        canaries=LINES,
-    )
-    return folder
+    return export(tmp_path_factory.mktemp("models") / "export")
 
 
 def run(*arguments, lines=b""):

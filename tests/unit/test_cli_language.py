@@ -7,13 +7,13 @@ import torch
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.bundle import load_translator, write_bundle
+from nmt_core.bundle import load_translator
 from nmt_core.cli.learn import configured, merged, nested
 from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.errors import ConfigError
 from nmt_core.language_bundle import load_language_model
 from nmt_core.vocabulary import BOS, EOS, PAD
-from tests.unit.tiny import LINES, MODEL, tiny_translator
+from tests.unit.tiny import LINES, export
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
 SMALL = [
@@ -42,15 +42,7 @@ def learn(folder, *options):
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "export"
-    write_bundle(
-        folder,
-        translator=tiny_translator(),
-        model_config=MODEL.model_dump(mode="json"),
-        card="# A tiny model\n",
-        canaries=LINES,
-    )
-    return folder
+    return export(tmp_path_factory.mktemp("models") / "export")
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ Its pieces include every byte, so it writes whatever can be written, line ends t
 
 import functools
 
+from nmt_core.bundle import write_bundle
 from nmt_core.decoding.beam import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.models import TransformerConfig, build_model
@@ -40,3 +41,15 @@ def tiny_translator(seed=0, **settings):
         target_vocabulary=vocabulary,
         config=TranslatorConfig(**{"beam": search, **settings}),
     )
+
+
+def export(folder, *, translator=None, model=MODEL):
+    """The same, or another, sealed into a folder."""
+    write_bundle(
+        folder,
+        translator=translator or tiny_translator(),
+        model_config=model.model_dump(mode="json"),
+        card="# A tiny model\n",
+        canaries=LINES,
+    )
+    return folder
