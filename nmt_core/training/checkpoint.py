@@ -7,16 +7,18 @@ and the one before it is taken.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from nmt_core import files
 from nmt_core.errors import CheckpointError
+from nmt_core.models.weights import own_tensors
 
 FORMAT = 1
 
@@ -133,19 +135,26 @@ class CheckpointStore:
             (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
-def named_optimizer_state(state: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
-    """Yield an optimizer's tensors under flat names."""
-    for number, entries in state["state"].items():
+def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
+    """Return weights and optimizer state under flat names; nothing is copied."""
+    tensors = {f"model.{name}": value for name, value in own_tensors(model).items()}
+    for number, entries in optimizer.state_dict()["state"].items():
         for name, value in entries.items():
             if isinstance(value, Tensor):
-                yield f"optimizer.{number}.{name}", value
+                tensors[f"optimizer.{number}.{name}"] = value
+    return tensors
 
 
-def restore_optimizer_state(state: dict[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return ``state`` (of a fresh optimizer) holding the tensors of a saved one."""
+def restore(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Bring back what :func:`training_tensors` gave; other tensors are left alone."""
+    weights: dict[str, Tensor] = {}
     entries: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
-        if name.startswith("optimizer."):
-            _, number, key = name.split(".", 2)
+        part, _, rest = name.partition(".")
+        if part == "model":
+            weights[rest] = value
+        elif part == "optimizer":
+            number, key = rest.split(".", 1)
             entries.setdefault(int(number), {})[key] = value
-    return {**state, "state": entries}
+    model.load_state_dict(weights, strict=False)
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})

@@ -39,8 +39,8 @@ from nmt_core.random import seed_torch
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
-    named_optimizer_state,
-    restore_optimizer_state,
+    restore,
+    training_tensors,
 )
 from nmt_core.training.optimizer import AdamW, OptimizerConfig, build_optimizer
 from nmt_core.training.precision import Compute, ComputeConfig, prepare
@@ -263,8 +263,7 @@ class Learning:
         waited = progress.epoch - progress.best_epoch
         progress.finished = progress.epoch >= self.config.epochs or waited >= patience
         self.watching.validation(point, best=best)
-        tensors = {f"model.{name}": value for name, value in own_tensors(self.model).items()}
-        tensors |= dict(named_optimizer_state(self.optimizer.state_dict()))
+        tensors = training_tensors(self.model, self.optimizer)
         self.checkpoints.save(Checkpoint(tensors, progress.to_json()), step=progress.step)
 
     def _resume(self) -> None:
@@ -274,14 +273,7 @@ class Learning:
         if checkpoint is None:
             return
         self.progress = LearningProgress.from_json(checkpoint.progress)
-        weights = {
-            name.removeprefix("model."): value
-            for name, value in checkpoint.tensors.items()
-            if name.startswith("model.")
-        }
-        self.model.load_state_dict(weights, strict=False)
-        fresh = self.optimizer.state_dict()
-        self.optimizer.load_state_dict(restore_optimizer_state(fresh, checkpoint.tensors))
+        restore(self.model, self.optimizer, checkpoint.tensors)
         self.watching.note(f"continuing after epoch {self.progress.epoch}")
 
 

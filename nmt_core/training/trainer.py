@@ -29,8 +29,8 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
-    named_optimizer_state,
-    restore_optimizer_state,
+    restore,
+    training_tensors,
 )
 from nmt_core.training.loss import Normalization, batch_loss, mean_cross_entropy
 from nmt_core.training.precision import Compute
@@ -418,9 +418,8 @@ class Trainer:
 
     def _save(self) -> None:
         self._settle(leave=0)
-        tensors = {f"model.{name}": value for name, value in own_tensors(self.model).items()}
+        tensors = training_tensors(self.model, self.optimizer)
         tensors |= {f"average.{n}": value for n, value in enumerate(self._average)}
-        tensors |= dict(named_optimizer_state(self.optimizer.state_dict()))
         self.checkpoints.save(Checkpoint(tensors, self.progress.to_json()), step=self.progress.step)
 
     def _resume(self) -> None:
@@ -433,15 +432,9 @@ class Trainer:
         self.progress = Progress.from_json(checkpoint.progress)
         seconds = self.progress.seconds
         self._clock.seconds = self.seconds_at(self.progress.step) if seconds is None else seconds
-        tensors = checkpoint.tensors
-        own = {
-            name.removeprefix("model."): v for name, v in tensors.items() if name[:6] == "model."
-        }
-        self.model.load_state_dict(own, strict=False)
+        restore(self.model, self.optimizer, checkpoint.tensors)
         for number, average in enumerate(self._average):
-            average.copy_(tensors[f"average.{number}"])
-        fresh = self.optimizer.state_dict()
-        self.optimizer.load_state_dict(restore_optimizer_state(fresh, tensors))
+            average.copy_(checkpoint.tensors[f"average.{number}"])
         self.display.note(f"continuing from step {self.progress.step}")
 
 
