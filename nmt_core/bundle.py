@@ -187,6 +187,11 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     return sealed
 
 
+def digest(folder: Path) -> str:
+    """Return a digest of the manifest, which stands for all that was exported."""
+    return files.sha256(folder / MANIFEST)
+
+
 def contents(folder: Path) -> dict[str, Any]:
     """Return the digest and size of every file in ``folder`` but the manifest, by name."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())

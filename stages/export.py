@@ -14,6 +14,7 @@ from nmt_core.bundle import write_bundle
 from stages import paths
 from stages.card import model_card
 from stages.entry import run_stage
+from stages.exported import read_exported
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.tracking import open_tracker
 from stages.trained import Inputs, choose, load_translator
@@ -66,7 +67,8 @@ def main() -> None:
     measured = {
         stage: files.read_json(paths.METRICS / f"{stage}.json") for stage in ("shard", "evaluate")
     }
-    card = model_card(load(DownloadParams, "download"), record, measured, commit=commit())
+    download = load(DownloadParams, "download")
+    card = model_card(download, record, measured, commit=commit())
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(
             load(ExportParams, "export"),
@@ -75,7 +77,8 @@ def main() -> None:
             card=card,
             export=paths.EXPORT,
         )
-        tracker.model(paths.EXPORT)
+        exported = read_exported(download)
+        tracker.model(exported.folder, name=exported.name, tags=exported.tags)
     files.write_json(paths.METRICS / "export.json", metrics)
 
 

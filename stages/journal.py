@@ -13,6 +13,9 @@ Entry = dict[str, Any]
 COMPARISON = "nmt.comparison"
 """The tag with the fingerprint of the comparison that a run is part of, and shown below."""
 
+BUNDLE_DIGEST = "bundle_sha256"
+"""The tag of a registered version that says which exported model it holds."""
+
 
 class Journal:
     """All that was said about one run, one JSON object a line."""

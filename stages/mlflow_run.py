@@ -17,9 +17,9 @@ from mlflow.entities import Metric, Param, Run
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
 import nmt_core
-from nmt_core import files
+from nmt_core import bundle, files
 from stages import paths
-from stages.journal import COMPARISON, Entry
+from stages.journal import BUNDLE_DIGEST, COMPARISON, Entry
 
 FINGERPRINT = "nmt.fingerprint"
 """The tag by which a run is found again."""
@@ -87,8 +87,10 @@ class MlflowRun:
         self._send_params(entries)
         points = self._send_metrics(entries)
         for entry in entries:
-            if entry["kind"] in ("artifact", "model"):
+            if entry["kind"] == "artifact":
                 self._send_files(entry)
+            elif entry["kind"] == "model":
+                self._send_model(Path(entry["path"]), entry["name"], entry.get("tags", {}))
         self._send_status(entries)
         return points
 
@@ -141,18 +143,23 @@ class MlflowRun:
         if not path.exists():
             return
         digest = _digest(path)
-        tag = f"nmt.{entry['kind']}.{entry.get('name', path.name)}"
+        tag = f"nmt.artifact.{path.name}"
         if self._tags.get(tag) == digest:
             return
-        if entry["kind"] == "model":
-            self._send_model(path, entry["name"])
-        elif path.is_dir():
+        if path.is_dir():
             self._client.log_artifacts(self._id, str(path), path.name)
         else:
             self._client.log_artifact(self._id, str(path))
         self._tag(tag, digest)
 
-    def _send_model(self, folder: Path, name: str) -> None:
+    def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
+        """Register an exported model unless MLflow has it, or another one lies there by now."""
+        sealed = tags.get(BUNDLE_DIGEST)
+        if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest(folder):
+            return
+        query = f"name = '{name}' and tags.{BUNDLE_DIGEST} = '{sealed}'"
+        if self._client.search_model_versions(query):
+            return
         mlflow.set_tracking_uri(self._uri)
         with mlflow.start_run(run_id=self._id):
             mlflow.pyfunc.log_model(
@@ -163,6 +170,7 @@ class MlflowRun:
                 pip_requirements=_requirements(),
                 input_example=(["Ein Haus steht am Fluss."], {"beam": 0}),
                 registered_model_name=name,
+                tags=tags,
             )
         self._status = "FINISHED"  # as start_run leaves it
 

@@ -6,7 +6,7 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
     {"kind": "params", "values": {"model.width": 512}, "milliseconds": ...}
     {"kind": "metrics", "values": {"train/loss": 4.2}, "step": 100, "milliseconds": ...}
     {"kind": "artifact", "path": "reports/curves.png", "milliseconds": ...}
-    {"kind": "model", "path": "models/export", "name": "nmt", "milliseconds": ...}
+    {"kind": "model", "path": "models/export", "name": "nmt-de-en", "tags": {...}, ...}
     {"kind": "end", "status": "FINISHED", "milliseconds": ...}
 
 A thread reads it from the first line on, brings MLflow up to date, and follows what is added. After
@@ -89,10 +89,13 @@ class MlflowTracker:
         """Remember a file or a folder, which must stay as it is until the run is closed."""
         self._note("artifact", path=str(path))
 
-    def model(self, folder: Path, *, name: str = "nmt") -> None:
-        """Remember an exported model, as a new version of ``name`` unless the run has made it."""
+    def model(self, folder: Path, *, name: str, tags: Mapping[str, str]) -> None:
+        """Remember an exported model, as a new version of ``name`` unless one holds it.
+
+        ``tags`` describe the version; their ``bundle_sha256`` says which export it was to be.
+        """
         self._patience_seconds = MODEL_SECONDS
-        self._note("model", path=str(folder), name=name)
+        self._note("model", path=str(folder), name=name, tags=dict(tags))
 
     def close(self, status: str) -> None:
         """End the run with one of MLflow's words, and wait a little for MLflow to know."""

@@ -15,11 +15,11 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 from typer.testing import CliRunner
 
-from nmt_core.bundle import write_bundle
+from nmt_core import bundle
 from stages import mlflow_run, tracking
-from stages.journal import Journal
+from stages.journal import BUNDLE_DIGEST, Journal
 from stages.tracking import open_tracker
-from tests.unit.tiny import LINES, MODEL, tiny_translator
+from tests.unit.tiny import LINES, export, tiny_translator
 
 pytestmark = pytest.mark.slow
 
@@ -248,7 +248,7 @@ SERVED = """
 import json, sys
 from mlflow.pyfunc import load_model
 lines = json.loads(sys.argv[1])
-model = load_model("models:/nmt/1")
+model = load_model("models:/nmt-de-en/1")
 print(json.dumps([model.predict(lines), model.predict(lines, params={"beam": 1})]))
 """
 
@@ -257,15 +257,10 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     """It brings the library along, and searches as wide as it is asked to."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     translator = tiny_translator(seed=1)
-    write_bundle(
-        project / "export",
-        translator=translator,
-        model_config=MODEL.model_dump(mode="json"),
-        card="# A tiny model\n",
-        canaries=LINES,
-    )
+    folder = export(project / "export", translator=translator)
+    tags = {BUNDLE_DIGEST: bundle.digest(folder), "bleu": "30.10"}
     with open_tracker("f", experiment="e") as tracker:
-        tracker.model(project / "export")
+        tracker.model(folder, name="nmt-de-en", tags=tags)
     served = subprocess.run(
         [sys.executable, "-c", SERVED, json.dumps(LINES)],
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
@@ -278,8 +273,9 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     expected = [translator.translate(LINES), translator.translate(LINES, beam=1)]
     assert expected[0] != expected[1]
     assert expected == json.loads(served.stdout)
-    [version] = database.search_model_versions("name = 'nmt'")
+    [version] = database.search_model_versions("name = 'nmt-de-en'")
     assert version.run_id == only_run(database).info.run_id
+    assert version.tags == tags
 
 
 ECHO = """
@@ -296,11 +292,30 @@ def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
     (project / "code.py").write_text(ECHO)
-    export = project / "export"
-    export.mkdir()
+    folder = project / "export"
+    folder.mkdir()
     for weights in ("first", "first", "second"):
-        (export / "weights.txt").write_text(weights)
+        (folder / bundle.MANIFEST).write_text(weights)
         with open_tracker("f", experiment="e") as tracker:
-            tracker.model(export)
+            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
 
-    assert len(database.search_model_versions("name = 'nmt'")) == 2
+    assert len(database.search_model_versions("name = 'echo'")) == 2
+
+
+def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, project, monkeypatch):
+    """MLflow was away, and when it is back, another training has exported."""
+    up = tracking.tracking_uri()
+    monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
+    (project / "code.py").write_text(ECHO)
+    folder = project / "export"
+    folder.mkdir()
+    for run, uri in (("first", DEAD), ("second", up)):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+        (folder / bundle.MANIFEST).write_text(run)
+        with open_tracker(run, experiment="e") as tracker:
+            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
+    assert CliRunner().invoke(tracking.app, ["sync", "first"]).exit_code == 0
+
+    [version] = database.search_model_versions("name = 'echo'")
+    assert version.tags == {BUNDLE_DIGEST: bundle.digest(folder)}
+    assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"

@@ -27,6 +27,7 @@ PLUMBING = {
 BESIDE = {
     "__init__",
     "entry",
+    "exported",
     "fingerprint",
     "journal",
     "mlflow_run",

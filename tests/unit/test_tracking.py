@@ -34,7 +34,7 @@ def test_the_journal_holds_what_was_said(project):
         tracker.params({"model.width": 512, "model.kind": "transformer", "model.tied": True})
         tracker.metrics({"train/loss": 1}, step=3)
         tracker.artifact(project / "curves.png")
-        tracker.model(project / "export")
+        tracker.model(project / "export", name="nmt-de-en", tags={"bleu": "30.10"})
 
     assert written("f") == [
         {"kind": "run", "experiment": "e", "tags": {}},
@@ -44,7 +44,12 @@ def test_the_journal_holds_what_was_said(project):
         },
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
         {"kind": "artifact", "path": str(project / "curves.png")},
-        {"kind": "model", "path": str(project / "export"), "name": "nmt"},
+        {
+            "kind": "model",
+            "path": str(project / "export"),
+            "name": "nmt-de-en",
+            "tags": {"bleu": "30.10"},
+        },
         {"kind": "end", "status": "FINISHED"},
     ]
 

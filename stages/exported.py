@@ -1,0 +1,105 @@
+"""The sealed export of this checkout, and what is said of it where it is registered."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt_core import bundle, files
+from nmt_core.errors import BundleError
+from nmt_core.evaluation import gate
+from nmt_core.fetch.corpora import DemoCorpus, FilesCorpus, Languages
+from stages import paths
+from stages.journal import BUNDLE_DIGEST
+from stages.params import DownloadParams
+
+GIVEN = "given"
+"""How a test set came about that was given, and may change in any way."""
+
+
+class HeldOut(NamedTuple):
+    """The test set, which translations are judged on."""
+
+    sources: list[str]
+    references: list[str]
+
+    @property
+    def digest(self) -> str:
+        """What it is known by."""
+        return gate.digest(self.sources, self.references)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A sealed export, ready to be registered."""
+
+    folder: Path
+    name: str
+    """What its versions are called together."""
+    tags: dict[str, str]
+    """What is said of its version; see :func:`read_exported`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What its run is known by."""
+        return self.tags["fingerprint"]
+
+    @property
+    def digest(self) -> str:
+        """What the export is known by."""
+        return self.tags[BUNDLE_DIGEST]
+
+
+def model_name(languages: Languages) -> str:
+    """Return what the versions of all models of a language pair are called together."""
+    return f"nmt-{languages.source}-{languages.target}"
+
+
+def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
+    """Return the test set of a corpus."""
+    return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
+
+
+def rule(download: DownloadParams) -> str:
+    """Return by which rule the test set was held out.
+
+    By the same rule, whatever the amount of text, no source sentence of one model's test set was
+    any other model's training text; a test set that was given follows no rule.
+    """
+    match download.corpus:
+        case DemoCorpus():
+            return "by the grammar"
+        case FilesCorpus(test=test) if test is not None:
+            return GIVEN
+        case _:
+            split = download.split
+            return f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
+
+
+def read_exported(
+    download: DownloadParams,
+    *,
+    folder: Path = paths.EXPORT,
+    trained: Path = paths.TRAINED,
+    corpus: Path = paths.CORPUS,
+    metrics: Path = paths.METRICS,
+) -> Exported:
+    """Return the export with what its version is to be told by.
+
+    Raises:
+        BundleError: if there is no export.
+    """
+    try:
+        return Exported(
+            folder,
+            model_name(download.languages),
+            {
+                "fingerprint": files.read_json(trained / "training.json")["fingerprint"],
+                BUNDLE_DIGEST: bundle.digest(folder),
+                "test_set": read_held_out(corpus).digest,
+                "held_out": rule(download),
+                "bleu": f"{files.read_json(metrics / 'evaluate.json')['bleu']:.2f}",
+                "signature": gate.signatures()[0],
+            },
+        )
+    except FileNotFoundError as error:
+        raise BundleError(f"{error.filename} is not there yet; run: make repro") from None
