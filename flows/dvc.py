@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
+from flows import processes
 from nmt_core.errors import NmtError
 from stages import paths
 
@@ -32,20 +33,6 @@ LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by")
 """What dvc says when another dvc is at work, and only then."""
 
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
-
-LEASHED = """\
-import ctypes, os, signal, sys
-flow, *command = sys.argv[1:]
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-    if os.getppid() != int(flow):
-        sys.exit("the flow is gone")
-os.execv(command[0], command)
-"""
-"""Start a command that is told to end when we die, by whatever signal; exec keeps the order.
-
-A program of its own, since forking Python code in a process with threads may lock up.
-"""
 
 
 class StageFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its states
@@ -227,7 +214,7 @@ def _run(command: list[str], log: Callable[[str], None], environment: Mapping[st
     if _stopped.is_set():
         return 128 + signal.SIGTERM
     with subprocess.Popen(
-        [sys.executable, "-c", LEASHED, str(os.getpid()), *command],
+        processes.leashed(command),
         env=os.environ | {"PATH": own_python_first()} | QUIET | dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -1,0 +1,47 @@
+"""Passwords and keys: made up once, kept in a file that only its owner reads."""
+
+import os
+import secrets
+from pathlib import Path
+
+from pydantic import Field
+
+from nmt_core import files
+from nmt_core.config import Config, build
+
+
+def _new() -> str:
+    return secrets.token_hex(24)
+
+
+class Secrets(Config):
+    """What servers know each other and their clients by."""
+
+    administrator: str = Field(default_factory=_new)
+    """Of PostgreSQL's user postgres."""
+    prefect: str = Field(default_factory=_new)
+    """Of Prefect's role in PostgreSQL."""
+    mlflow: str = Field(default_factory=_new)
+    """Of MLflow's role in PostgreSQL."""
+    key_id: str = Field(default_factory=_new)
+    """Of the store."""
+    key: str = Field(default_factory=_new)
+    """Of the store, the secret half."""
+
+
+def kept_secrets(path: Path) -> Secrets:
+    """Return the secrets in a file, made up if there is none."""
+    if not path.exists():
+        write_private(path, Secrets().model_dump_json(indent=2) + "\n")
+    return build(Secrets, files.read_json(path), at=path.name)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only we may read, at no time anybody else."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,0 +1,106 @@
+"""Servers that know each other, started and stopped in order."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from flows.servers.postgres import Postgres
+from flows.servers.programs import MLflow, Prefect, Store
+from flows.servers.secrets import kept_secrets
+from flows.servers.server import LOOPBACK, Server
+
+
+class Database(StrEnum):
+    """What Prefect and MLflow keep their records in."""
+
+    sqlite = "sqlite"
+    postgres = "postgres"
+
+
+class Files(StrEnum):
+    """What MLflow and DVC keep files in."""
+
+    folder = "folder"
+    s3 = "s3"
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where servers listen; 0 is any port that is free."""
+
+    prefect: int = 0
+    mlflow: int = 0
+    postgres: int = 0
+    store: int = 0
+
+
+class Topology:
+    """All servers of a folder, by name."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        database: Database = Database.sqlite,
+        files: Files = Files.folder,
+        host: str = LOOPBACK,
+        ports: Ports | None = None,
+    ) -> None:
+        ports = ports or Ports()
+        secrets = kept_secrets(folder / "secrets.json")
+        self.postgres: Postgres | None = None
+        self.store: Store | None = None
+        if database is Database.postgres:
+            self.postgres = Postgres(folder, secrets, port=ports.postgres)
+        if files is Files.s3:
+            self.store = Store(folder, secrets, host=host, port=ports.store)
+        self.prefect = Prefect(
+            folder,
+            database=self.postgres and self.postgres.database("prefect", driver="asyncpg"),
+            host=host,
+            port=ports.prefect,
+        )
+        self.mlflow = MLflow(
+            folder,
+            database=self.postgres and self.postgres.database("mlflow", driver="psycopg2"),
+            store=self.store,
+            host=host,
+            port=ports.mlflow,
+        )
+        below = [server for server in (self.postgres, self.store) if server]
+        self.layers: list[list[Server]] = [[*below], [self.prefect, self.mlflow]]
+        """Each needs what stands before it, and nothing beside it."""
+
+    def __iter__(self) -> Iterator[Server]:
+        for layer in self.layers:
+            yield from layer
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What workers and stages know all of it by."""
+        return {name: value for server in self for name, value in server.environment.items()}
+
+    def start(self, waiting: Callable[[Sequence[Server]], None] = lambda _: None) -> None:
+        """Start everything, side by side where it can be.
+
+        Args:
+            waiting: is told which servers are waited for.
+
+        Raises:
+            ServerFailed: if one does not answer; the others run on until ``stop``.
+        """
+        for layer in self.layers:
+            for server in layer:
+                server.launch()
+            for number, server in enumerate(layer):
+                waiting(layer[number:])
+                server.wait()
+
+    def stop(self) -> None:
+        """Stop everything, those that need others first; nothing is left then."""
+        for layer in reversed(self.layers):
+            for server in layer:
+                server.ask_to_stop()
+            for server in layer:
+                server.stop()

@@ -1,0 +1,56 @@
+"""The real servers, once for all tests: databases in PostgreSQL, files in a store of S3."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from flows.servers.postgres import programs
+from flows.servers.server import ServerFailed
+from flows.servers.topology import Database, Files, Topology
+
+
+def pytest_collection_modifyitems(items):
+    """Mark all tests of this folder."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.orchestration)
+
+
+@pytest.fixture(scope="session")
+def folder():
+    """A folder that user postgres can come to, unlike pytest's own."""
+    path = Path(tempfile.mkdtemp(prefix="nmt-servers-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """Skip where PostgreSQL is not installed, but fail where it must be."""
+    try:
+        programs()
+    except ServerFailed as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def topology(postgresql, folder):
+    """Prefect and MLflow on PostgreSQL and S3, at ports that are free.
+
+    ``topology.environment`` is what workers and stages need. A test that stops or kills a server
+    (``topology.postgres``, ``store``, ``prefect``, ``mlflow``) starts it again: ``start()`` waits
+    until it answers.
+    """
+    servers = Topology(folder, database=Database.postgres, files=Files.s3)
+    try:
+        servers.start()
+        yield servers
+    finally:
+        servers.stop()
