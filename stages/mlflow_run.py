@@ -1,7 +1,7 @@
 """A run in MLflow, brought up to date with the entries of its journal.
 
-This and ``stages.registry_model`` are the only files that import mlflow. It takes more than a
-second, so ``stages.tracking`` imports this one late, in its thread.
+This, ``stages.registry_model`` and ``stages.registry`` are the only files that import mlflow. It
+takes more than a second, so ``stages.tracking`` imports this one late, in its thread.
 """
 
 import hashlib
@@ -9,20 +9,36 @@ import json
 import logging
 import warnings
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import mlflow
+import psutil
 from mlflow import MlflowClient
-from mlflow.entities import Metric, Param, Run
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_DATASET_CONTEXT,
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER,
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
+    MLFLOW_LOGGED_ARTIFACTS,
+    MLFLOW_PARENT_RUN_ID,
+    MLFLOW_USER,
+)
 
 import nmt_core
-from nmt_core import bundle, files
+from nmt_core import bundle
 from stages import paths
-from stages.journal import BUNDLE_DIGEST, COMPARISON, Entry
+from stages.journal import BUNDLE_DIGEST, COMPARISON, Entry, Journal
 
 FINGERPRINT = "nmt.fingerprint"
 """The tag by which a run is found again."""
+
+EXPERIMENT_VIEW = {
+    "mlflow.experimentKind": "custom_model_development",
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: "test/bleu",
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: "True",
+}
+"""What MLflow is told of a new experiment: that models are made in it, and judged by what."""
 
 METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
@@ -51,59 +67,88 @@ for _name, _level in {
 class MlflowRun:
     """A run in MLflow, and what MLflow knows of it already."""
 
-    def __init__(self, fingerprint: str, entries: list[Entry], *, uri: str) -> None:
-        [first, *_] = headers = _of("run", entries)
+    def __init__(self, journal: Journal, entries: list[Entry], *, uri: str) -> None:
         warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
+        self._journal = journal
         self._uri = uri
-        self._client = client = MlflowClient(uri)
-        name = headers[-1]["experiment"]
-        experiment = client.get_experiment_by_name(name)
-        number = experiment.experiment_id if experiment else _new_experiment(client, name, uri)
-        self._experiment = number
-        found = self._found(fingerprint)
-        run = (
-            found[0]
-            if found
-            else client.create_run(
-                number,
-                start_time=first["milliseconds"],
-                tags={FINGERPRINT: fingerprint},
-                run_name=fingerprint[:12],
-            )
-        )
+        self._client = MlflowClient(uri)
+        headers = _of("run", entries)
+        self._experiment = self._open_experiment(headers[-1]["experiment"])
+        run = self._open_run(headers[0]["milliseconds"])
         self._id = run.info.run_id
         self._status = run.info.status
         self._tags = dict(run.data.tags)
         self._params = dict(run.data.params)
+        self._datasets = {
+            (known.dataset.name, known.dataset.digest) for known in run.inputs.dataset_inputs
+        }
         self._points = {
             (name, point.step, repr(point.value))
             for name in run.data.metrics
-            for point in client.get_metric_history(self._id, name)
+            for point in self._client.get_metric_history(self._id, name)
         }
 
     def send(self, entries: list[Entry]) -> int:
         """Tell MLflow what it does not know yet; return how many points that were."""
         self._send_tags(entries)
         self._send_params(entries)
+        self._send_datasets(entries)
         points = self._send_metrics(entries)
-        for entry in entries:
-            if entry["kind"] == "artifact":
-                self._send_files(entry)
-            elif entry["kind"] == "model":
-                self._send_model(Path(entry["path"]), entry["name"], entry.get("tags", {}))
+        self._send_files(entries)
+        for entry in _of("model", entries):
+            self._send_model(Path(entry["path"]), entry["name"], entry.get("tags", {}))
         self._send_status(entries)
         return points
 
+    def _open_experiment(self, name: str) -> str:
+        """Return the number of an experiment; a database of ours keeps its files beside itself."""
+        client = self._client
+        if client.get_experiment_by_name(name) is None:
+            here = str(paths.MLFLOW_FILES.resolve()) if self._uri.startswith("sqlite:") else None
+            try:
+                client.create_experiment(name, artifact_location=here, tags=EXPERIMENT_VIEW)
+            except MlflowException as error:
+                if error.error_code != "RESOURCE_ALREADY_EXISTS":  # as another run has just made it
+                    raise
+        return client.get_experiment_by_name(name).experiment_id
+
+    def _open_run(self, milliseconds: int) -> Run:
+        """Return the run of the journal's fingerprint, and see to it that there is only one.
+
+        MLflow numbers runs itself, so machines without a journal in common may each make one at the
+        same moment. All of them take the oldest; who has begun to send to another is refused, and
+        then sends everything again, to this one.
+        """
+        fingerprint = self._journal.fingerprint
+        if not self._found(FINGERPRINT, fingerprint):
+            self._client.create_run(
+                self._experiment,
+                start_time=milliseconds,
+                tags={FINGERPRINT: fingerprint, MLFLOW_USER: psutil.Process().username()},
+                run_name=fingerprint[:12],
+            )
+        run, *others = sorted(
+            self._found(FINGERPRINT, fingerprint),
+            key=lambda found: (found.info.start_time, found.info.run_id),
+        )
+        for other in others:
+            self._client.delete_run(other.info.run_id)
+        return run
+
+    def _found(self, tag: str, value: str) -> list[Run]:
+        return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
+
     def _send_tags(self, entries: list[Entry]) -> None:
+        """Send tags, and put the runs of a comparison below its own, whichever came first."""
         for entry in _of("run", entries)[-1:]:
             for name, value in entry["tags"].items():
                 self._tag(name, value)
-            for parent in self._found(entry["tags"].get(COMPARISON, "")):
-                self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
-
-    def _found(self, fingerprint: str) -> list[Run]:
-        query = f"tags.`{FINGERPRINT}` = '{fingerprint}'"
-        return list(self._client.search_runs([self._experiment], query)) if fingerprint else []
+            if comparison := entry["tags"].get(COMPARISON):
+                for parent in self._found(FINGERPRINT, comparison):
+                    self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
+            for child in self._found(COMPARISON, self._journal.fingerprint):
+                if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
+                    self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
 
     def _send_params(self, entries: list[Entry]) -> None:
         """Send settings; one that has changed, say of an evaluation, is a tag: MLflow's stay."""
@@ -137,20 +182,55 @@ class MlflowRun:
         self._points |= fresh.keys()
         return len(points)
 
-    def _send_files(self, entry: Entry) -> None:
-        """Send a file or a folder unless MLflow has it with the same bytes, or it is gone."""
-        path = Path(entry["path"])
-        if not path.exists():
-            return
-        digest = _digest(path)
-        tag = f"nmt.artifact.{path.name}"
-        if self._tags.get(tag) == digest:
-            return
+    def _send_datasets(self, entries: list[Entry]) -> None:
+        """Send which texts the run was given."""
+        for entry in _of("dataset", entries):
+            known = (entry["name"], entry["digest"])
+            if known in self._datasets:
+                continue
+            columns = [{"name": name, "type": "string"} for name in entry["columns"]]
+            dataset = Dataset(
+                *known,
+                source_type=entry["source_type"],
+                source=json.dumps(entry["source"]),
+                schema=json.dumps({"mlflow_colspec": columns}),
+                profile=json.dumps({"num_rows": entry["pairs"]}),
+            )
+            context = InputTag(MLFLOW_DATASET_CONTEXT, entry["context"])
+            self._client.log_inputs(self._id, [DatasetInput(dataset, [context])])
+            self._datasets.add(known)
+
+    def _send_files(self, entries: list[Entry]) -> None:
+        """Send the last of each file, folder or table by its name, unless MLflow has it."""
+        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "table")]
+        for entry in {entry["name"]: entry for entry in wanted}.values():
+            said = {name: value for name, value in entry.items() if name != "milliseconds"}
+            digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+            if self._tags.get(f"nmt.file.{entry['name']}") == digest:
+                continue
+            if entry["kind"] == "table":
+                self._send_table(entry)
+            else:
+                self._send_artifact(self._journal.folder / entry["path"], entry["name"])
+            self._tag(f"nmt.file.{entry['name']}", digest)
+
+    def _send_table(self, entry: Entry) -> None:
+        """Send a table as MLflow's ``log_table`` does, which would add to one that is there."""
+        table = {"columns": entry["columns"], "data": entry["data"]}
+        self._client.log_dict(self._id, table, entry["name"])
+        tables = json.loads(self._tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+        shown = {"path": entry["name"], "type": "table"}
+        if shown not in tables:
+            self._tag(MLFLOW_LOGGED_ARTIFACTS, json.dumps([*tables, shown]))
+
+    def _send_artifact(self, path: Path, name: str) -> None:
         if path.is_dir():
-            self._client.log_artifacts(self._id, str(path), path.name)
+            self._client.log_artifacts(self._id, str(path), name)
         else:
-            self._client.log_artifact(self._id, str(path))
-        self._tag(tag, digest)
+            folder = PurePosixPath(name).parent
+            self._client.log_artifact(
+                self._id, str(path), None if folder.name == "" else str(folder)
+            )
 
     def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
         """Register an exported model unless MLflow has it, or another one lies there by now."""
@@ -191,23 +271,8 @@ class MlflowRun:
             self._tags[name] = value
 
 
-def _new_experiment(client: MlflowClient, name: str, uri: str) -> str:
-    """Make an experiment, whose files a database of the project keeps beside itself."""
-    here = str(paths.MLFLOW_FILES.resolve()) if uri.startswith("sqlite:") else None
-    return client.create_experiment(name, artifact_location=here)
-
-
 def _of(kind: str, entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry["kind"] == kind]
-
-
-def _digest(path: Path) -> str:
-    """Return a digest of a file, or of all files below a folder with their names."""
-    if path.is_file():
-        return files.sha256(path)
-    inside = sorted(file for file in path.rglob("*") if file.is_file())
-    listing = [f"{file.relative_to(path)} {files.sha256(file)}" for file in inside]
-    return hashlib.sha256("\n".join(listing).encode()).hexdigest()
 
 
 def _requirements() -> list[str]:

@@ -35,6 +35,8 @@ RUNS = HOME / "runs"
 """Journals of what was sent to MLflow; no output of DVC."""
 MLFLOW = HOME / "mlflow.db"
 MLFLOW_FILES = HOME / "mlruns"
+REGISTRY_LOCK = HOME / "registry.lock"
+"""Held by who moves the champion."""
 
 SPLITS = ("train", "validation", "test")
 SIDES = ("source", "target")

@@ -1,6 +1,6 @@
 """The exported model as MLflow serves it; MLflow runs this file, it is not imported.
 
-This and ``stages.mlflow_run`` are the only files that import mlflow.
+This, ``stages.mlflow_run`` and ``stages.registry`` are the only files that import mlflow.
 """
 
 from pathlib import Path

@@ -2,38 +2,43 @@
 
 Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``, one entry a line::
 
-    {"kind": "run", "experiment": "nmt", "tags": {"git_commit": "..."}, "milliseconds": ...}
-    {"kind": "params", "values": {"model.width": 512}, "milliseconds": ...}
+    {"kind": "run", "experiment": "nmt", "tags": {"languages": "de-en"}, "milliseconds": ...}
+    {"kind": "params", "values": {"train.model.width": 512}, "milliseconds": ...}
+    {"kind": "dataset", "name": "demo de-en", "digest": "...", "context": "training", ...}
     {"kind": "metrics", "values": {"train/loss": 4.2}, "step": 100, "milliseconds": ...}
-    {"kind": "artifact", "path": "reports/curves.png", "milliseconds": ...}
+    {"kind": "table", "name": "examples.json", "columns": [...], "data": [[...]], ...}
+    {"kind": "artifact", "name": "plots/curve.png", "path": "artifacts/<digest>/curve.png", ...}
     {"kind": "model", "path": "models/export", "name": "nmt-de-en", "tags": {...}, ...}
     {"kind": "end", "status": "FINISHED", "milliseconds": ...}
 
-A thread reads it from the first line on, brings MLflow up to date, and follows what is added. After
-its first error it warns once and leaves MLflow alone; whoever opens the run next makes up for it,
-and so does ``python -m stages.tracking sync``. A run is found by its fingerprint, so a resumed
-training and the stages after it continue the same one.
+A thread reads it from the first line on, brings MLflow up to date, and sends what is added, once a
+second. After an error it warns once, and begins again from the first line when MLflow is back;
+``python -m stages.tracking sync`` does what no run was there to do.
+
+Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and the
+stages after it continue the same one; who sends a journal holds its lock; and a point sent again
+has the time of the journal, so that MLflow's table of points has it already.
 
 This file imports no mlflow, which takes more than a second: the thread does, in ``mlflow_run``.
 """
 
 import logging
 import os
-import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nmt_core import files
 from nmt_core.errors import NmtError
-from stages import paths
+from stages import paths, provenance
 from stages.journal import COMPARISON, Journal
 
 if TYPE_CHECKING:
+    from stages.description import Dataset
     from stages.mlflow_run import MlflowRun
 
 LOGGER = logging.getLogger(__name__)
@@ -43,6 +48,12 @@ CLOSE_SECONDS = 10.0
 
 MODEL_SECONDS = 600.0
 """The same when a model is on its way, which may be gigabytes."""
+
+SEND_SECONDS = 1.0
+"""Between two requests, so that a fast training does not share its processor with many."""
+
+RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 60.0
+"""From an error to the next attempt, first and at most; every error doubles it."""
 
 ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
@@ -85,9 +96,24 @@ class MlflowTracker:
         numbers = {name: float(value) for name, value in values.items()}
         self._note("metrics", values=numbers, step=step)
 
-    def artifact(self, path: Path) -> None:
-        """Remember a file or a folder, which must stay as it is until the run is closed."""
-        self._note("artifact", path=str(path))
+    def artifact(self, path: Path, *, under: str = "") -> None:
+        """Remember a file or a folder, by a copy; a path that does not exist is nothing."""
+        if path.exists():
+            with self._going_on():
+                kept = self._journal.keep(path)
+                self._journal.append(
+                    "artifact", name=(under / Path(path.name)).as_posix(), path=kept
+                )
+
+    def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Remember rows with the same columns, as a file that MLflow shows as a table."""
+        columns = list(rows[0]) if rows else []
+        data = [[row[column] for column in columns] for row in rows]
+        self._note("table", name=name, columns=columns, data=data)
+
+    def dataset(self, dataset: "Dataset") -> None:
+        """Remember which text the run was given."""
+        self._note("dataset", **asdict(dataset))
 
     def model(self, folder: Path, *, name: str, tags: Mapping[str, str]) -> None:
         """Remember an exported model, as a new version of ``name`` unless one holds it.
@@ -104,13 +130,17 @@ class MlflowTracker:
             self._follower.finish(self._patience_seconds)
 
     def _note(self, kind: str, **content: Any) -> None:
-        try:
+        with self._going_on():
             self._journal.append(kind, **content)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Warn, once, of what cannot be written, and go on."""
+        try:
+            yield
         except OSError as error:
             if self._unwarned.acquire(blocking=False):
                 LOGGER.warning("%s is not written, the run goes on: %s", self._journal.path, error)
-        if self._follower is not None:
-            self._follower.wake()
 
 
 @contextmanager
@@ -127,12 +157,15 @@ def open_tracker(
         fingerprint: what the run is known by, here and in MLflow; names a folder.
         experiment: name under which MLflow shows it, made if need be.
         enabled: whether to forward to MLflow; the journal is always kept.
-        tags: what else to say about the run, beside what it is made from.
+        tags: what else to say about the run, beside what it is made from and what an experiment
+            of DVC is called.
     """
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
     tracker = MlflowTracker(journal, follower)
-    tracker._note("run", experiment=experiment, tags=_provenance() | dict(tags or {}))  # noqa: SLF001 - same module
+    said = {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
+    tags = {**(tags or {}), **provenance.tags(), **said}
+    tracker._note("run", experiment=experiment, tags=tags)  # noqa: SLF001 - same module
     if follower is not None:
         follower.start()
     status = "KILLED"
@@ -147,48 +180,56 @@ def open_tracker(
 
 
 class _Follower(threading.Thread):
-    """Keeps MLflow up to date with a journal, until it is finished or MLflow fails."""
+    """Keeps MLflow up to date with a journal, whatever MLflow does, until it is told to finish."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(name="mlflow", daemon=True)
         self._journal = journal
         self._uri = tracking_uri()
-        self._news = threading.Event()
-        self._finished = False
-        self._unwarned = threading.Lock()
-
-    def wake(self) -> None:
-        """Say that the journal has grown."""
-        self._news.set()
+        self._finished = threading.Event()
+        self._lost = threading.Lock()
+        """Held from an error until MLflow is up to date again."""
+        self._pause_seconds = RETRY_SECONDS
 
     def finish(self, patience_seconds: float) -> None:
-        """End with the journal as it is now."""
-        self._finished = True
-        self.wake()
+        """Let what is in the journal be sent, and wait for that, but not longer than so long."""
+        self._finished.set()
         self.join(patience_seconds)
         if self.is_alive():
             self._warn(f"no answer for {patience_seconds:.0f} seconds")
 
     def run(self) -> None:
-        try:
-            self._follow()
-        except Exception as error:  # noqa: BLE001 - a tracker may break nothing
-            self._warn(_reason(error))
+        last = caught_up = False
+        while not (last or caught_up):
+            last = self._finished.is_set()
+            try:
+                self._follow()
+                caught_up = True
+            except Exception as error:  # noqa: BLE001 - a tracker may break nothing
+                self._warn(in_one_line(error))
+                self._finished.wait(self._pause_seconds)
+                self._pause_seconds = min(2 * self._pause_seconds, MAX_RETRY_SECONDS)
 
     def _follow(self) -> None:
+        """Bring MLflow up to date, and keep it so until the end."""
         run, offset, _ = _bring_up_to_date(self._journal, self._uri)
+        self._pause_seconds = RETRY_SECONDS
+        if self._lost.locked():
+            self._lost.release()
+            LOGGER.warning(
+                "MLflow at %s is back, and knows all of %s", self._uri, self._journal.path
+            )
         finished = False
         while not finished:
-            self._news.wait()
-            self._news.clear()
-            finished = self._finished
-            entries, offset = self._journal.read(offset)
-            run.send(entries)
+            finished = self._finished.wait(SEND_SECONDS)
+            with self._journal.held():
+                entries, offset = self._journal.read(offset)
+                run.send(entries)
 
     def _warn(self, reason: str) -> None:
-        if self._unwarned.acquire(blocking=False):
+        if self._lost.acquire(blocking=False):
             LOGGER.warning(
-                "MLflow at %s is left alone (%s); all is in %s, and is sent by: "
+                "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or later by: "
                 "python -m stages.tracking sync",
                 self._uri,
                 reason,
@@ -198,13 +239,19 @@ class _Follower(threading.Thread):
 
 def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int]:
     """Return the run, how far the journal was read, and how many points MLflow had not known."""
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+    set_defaults()
     from stages.mlflow_run import MlflowRun  # noqa: PLC0415 - takes more than a second
 
-    entries, offset = journal.read()
-    run = MlflowRun(journal.fingerprint, entries, uri=uri)
-    return run, offset, run.send(entries)
+    with journal.held():
+        entries, offset = journal.read()
+        run = MlflowRun(journal, entries, uri=uri)
+        return run, offset, run.send(entries)
+
+
+def set_defaults() -> None:
+    """Put our defaults of MLflow into the environment, before it is imported."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
 
 
 def tracking_uri() -> str:
@@ -212,30 +259,9 @@ def tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
 
 
-def _reason(error: Exception) -> str:
+def in_one_line(error: Exception) -> str:
+    """Return what went wrong, as short as it can be told."""
     return f"{type(error).__name__}: {error}".splitlines()[0][:200]
-
-
-def _provenance() -> dict[str, str]:
-    """Return the tags that say what a run was made from."""
-    sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
-    tags = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
-    tags |= {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
-    commit = _git("rev-parse", "HEAD")
-    if commit is None:
-        return tags
-    others = [f":!{path}" for path in sources.values()]
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *others)
-    return tags | {"git_commit": f"{commit}-dirty" if changed else commit}
-
-
-def _git(*arguments: str) -> str | None:
-    """Return what git says, or nothing without git or a repository."""
-    try:
-        answer = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return answer.stdout.strip()
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -277,7 +303,7 @@ def send(journal: Journal) -> int:
     try:
         _, _, points = _bring_up_to_date(journal, uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        raise TrackingError(f"MLflow at {uri}: {_reason(error)}") from None
+        raise TrackingError(f"MLflow at {uri}: {in_one_line(error)}") from None
     return points
 
 
