@@ -69,7 +69,8 @@ def order(revision: str | None, settings: Sequence[str]) -> Order:
     if revision:
         check_out(revision)
     sections = build_all(configure.configured(list(settings)), source="settings")
-    return write(Order(head(), configure.document(configure.pinned(sections))))
+    sections = configure.pinned(sections)
+    return write(Order(head(), configure.document(sections)))
 
 
 def write(order: Order) -> Order:

@@ -10,7 +10,6 @@ experiments that ended are taken as they are, and trainings continue from their 
 import fcntl
 import hashlib
 import json
-import logging
 import os
 import shlex
 import sys
@@ -25,12 +24,14 @@ from typing import Annotated, Any
 import typer
 import yaml
 from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
 from flows import dvc
-from flows.train import RETRY_SECONDS, leave_nothing_behind, one_sentence, server_was_away
+from flows.entry import as_program, leave_nothing_behind
+from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.corpora import FilesCorpus
@@ -178,7 +179,7 @@ def one_after_another() -> Iterator[Callable[[], None]]:
 
 
 @flow
-def compare(experiments: list[Experiment], *, threads: int, parent: str) -> None:
+def run_experiments(experiments: list[Experiment], *, threads: int, parent: str) -> None:
     """Run all experiments; one that fails does not stop the others."""
     try:
         runs = [
@@ -194,6 +195,51 @@ def compare(experiments: list[Experiment], *, threads: int, parent: str) -> None
         raise
     for finished in runs:
         finished.result()
+
+
+@flow
+def compare(
+    models: list[str] | None = None,
+    settings: list[str] | None = None,
+    seconds: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    seeds: list[int] | None = None,
+    jobs: int = 1,
+) -> comparison.Comparison:
+    """Train several models on equal terms and say which is better, and how sure that is.
+
+    Args:
+        models: Presets of conf/model to compare; null takes the five that are made for it.
+        settings: Settings and groups for all, as in `make compare`: data=europarl, train=standard.
+        seconds: Budget of each model in seconds of updates; 300 if no other budget is given.
+        steps: Budget of each model in optimizer updates.
+        tokens: Budget of each model in target tokens.
+        seeds: Seeds to train each model with; null takes 1.
+        jobs: Experiments at once, sharing the processor's cores.
+    """
+    given = [*(settings or []), *budget_settings(seconds, steps, tokens)]
+    chosen, threads = planned(models or MODELS, given, seeds=seeds or [1], jobs=jobs)
+    with alone():
+        result = run_all(chosen, jobs=jobs, threads=threads)
+    create_markdown_artifact(
+        report.markdown(result), key="comparison", description="Which model is better, how surely"
+    )
+    return result
+
+
+def planned(
+    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int], jobs: int
+) -> tuple[list[Experiment], int]:
+    """Return the experiments and how many threads each takes.
+
+    Raises:
+        NmtError: if a model or a setting is wrong, or git lacks what experiments need.
+    """
+    dvc.check_git()
+    threads = max(1, len(os.sched_getaffinity(0)) // jobs)
+    limits = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
+    return plan(models, [*limits, *settings], seeds=seeds), threads
 
 
 def concluded(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
@@ -273,27 +319,17 @@ def main(
     ] = False,
 ) -> None:
     """Train several models on equal terms and say which is better, and how sure that is."""
-    for name in ("prefect.flow_runs", "prefect.task_runs"):
-        logging.getLogger(name).addFilter(one_sentence)
     given = arguments or []
     models = [argument for argument in given if "=" not in argument and argument[0] != "~"]
-    threads = max(1, len(os.sched_getaffinity(0)) // jobs)
-    settings = [
-        *(argument for argument in given if argument not in models),
-        *budget_settings(seconds, steps, tokens),
-    ]
-    settings = [f"train.compute.threads={threads}", f"evaluate.threads={threads}", *settings]
-    try:
-        dvc.check_git()
-        chosen = plan(models or MODELS, settings, seeds=seeds_of(seeds))
+    settings = [argument for argument in given if argument not in models]
+    with as_program():
+        chosen = seeds_of(seeds)
+        budget = list(budget_settings(seconds, steps, tokens))
+        planned(models or MODELS, [*settings, *budget], seeds=chosen, jobs=jobs)  # before a server
         leave_nothing_behind()
-        with alone():
-            result = run_all(chosen, jobs=jobs, threads=threads)
+        result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
         if record:
             report.record(result)
-    except NmtError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
     Console().print(report.shown(result))
     Console().print(f"written to {report.FOLDER}", style="dim")
 
@@ -308,7 +344,7 @@ def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> co
     with open_tracker(parent, experiment=paths.EXPERIMENT, tags=tags) as tracker:
         tracker.params({"command": command, "experiments": " ".join(names)})
         side_by_side: Any = ThreadPoolTaskRunner(max_workers=jobs)
-        flow_of_all = compare.with_options(task_runner=side_by_side)
+        flow_of_all = run_experiments.with_options(task_runner=side_by_side)
         flow_of_all(list(experiments), threads=threads, parent=parent)
         result = concluded(experiments, command=command)
         track(result, tracker)

@@ -32,6 +32,9 @@ LONGEST_WAIT_SECONDS = 30.0
 LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by")
 """What dvc says when another dvc is at work, and only then."""
 
+REPRODUCING = "failed to reproduce"
+"""What dvc says when a stage fails, rather than what it does before."""
+
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
 
@@ -53,17 +56,25 @@ def stages(path: Path = paths.PIPELINE) -> list[str]:
     return list(yaml.safe_load(path.read_text(encoding="utf-8"))["stages"])
 
 
-def reproduce(stage: str, *, log: Callable[[str], None]) -> None:
+def pools(path: Path = paths.PIPELINE) -> dict[str, str]:
+    """Return the pool whose workers run each stage, by stage."""
+    document = yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]
+    return {name: stage["meta"]["pool"] for name, stage in document.items()}
+
+
+def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -> None:
     """Bring one stage up to date; DVC decides whether anything has to run.
 
     Whatever ends this call, a signal included, ends dvc and the stage with it.
 
     Args:
         stage: name of a stage, whose dependencies are taken as they lie.
+        shared: take from DVC's remote what was made elsewhere, and give it what is made here.
         log: takes every line that dvc and the stage print.
 
     Raises:
-        StageFailed: if the stage ends badly, or another dvc is at work for too long.
+        StageFailed: if the stage ends badly, another dvc is at work for too long, or the remote
+            is away, which has the code 75.
     """
     for attempt in Retrying(
         retry=retry_if_exception_type(_StageLocked),
@@ -72,12 +83,94 @@ def reproduce(stage: str, *, log: Callable[[str], None]) -> None:
         reraise=True,
     ):
         with attempt:
-            _reproduce(stage, log)
+            _reproduce(stage, shared, log)
+    if shared:
+        # at once: of what a stage made, DVC sends only what is in its current lock file
+        _remote(["push", "--quiet", "--run-cache"], log)
 
 
-def _reproduce(stage: str, log: Callable[[str], None]) -> None:
-    again = f"repeat it with: dvc repro --single-item {stage}"
-    _dvc(["repro", "--single-item", stage], log, what=f"stage {stage!r}", again=again)
+def _reproduce(stage: str, shared: bool, log: Callable[[str], None]) -> None:  # noqa: FBT001
+    what, again = f"stage {stage!r}", f"repeat it with: dvc repro --single-item {stage}"
+    arguments = ["repro", "--single-item", stage]
+    if not shared:
+        _dvc(arguments, log, what=what, again=again)
+        return
+    lines: list[str] = []
+    try:
+        _dvc([*arguments, "--pull"], _both(lines.append, log), what=what, again=again)
+    except StageFailed as error:
+        if REPRODUCING in "\n".join(lines) or isinstance(error, _StageLocked):
+            raise
+        raise _remote_is_away("repro --pull", lines) from None
+
+
+def pull(*, log: Callable[[str], None]) -> None:
+    """Take everything that dvc.lock names from DVC's remote.
+
+    Raises:
+        StageFailed: if the remote is away or lacks something; its code is 75.
+    """
+    _remote(["pull", "--quiet"], log)
+
+
+def check_remote() -> None:
+    """Make sure that there is a remote to share results by.
+
+    Raises:
+        NmtError: if there is none.
+    """
+    answer = subprocess.run(
+        [sys.executable, "-m", "dvc", "config", "core.remote"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if not answer.stdout.strip():
+        raise NmtError(
+            "DVC has no remote, by which clones share what they make; run, in every clone: "
+            "dvc remote add --local --default shared URL"
+        )
+
+
+def check_up_to_date() -> None:
+    """Make sure that everything dvc.lock names is here, made from this code and params.yaml.
+
+    Raises:
+        NmtError: naming a stage that is not.
+    """
+    answer = subprocess.run(
+        [sys.executable, "-m", "dvc", "status", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if behind := json.loads(answer.stdout):
+        raise NmtError(f"what was pulled is not what this clone would make: {', '.join(behind)}")
+
+
+def _remote(arguments: list[str], log: Callable[[str], None]) -> None:
+    lines: list[str] = []
+    try:
+        _dvc(arguments, _both(lines.append, log), what=f"dvc {arguments[0]}", again="")
+    except StageFailed:
+        raise _remote_is_away(arguments[0], lines) from None
+
+
+def _remote_is_away(command: str, lines: Sequence[str]) -> StageFailed:
+    reason = next((line for line in lines if line.startswith("ERROR")), "it said nothing")
+    return StageFailed(
+        f"dvc {command} failed ({reason}); what was made is kept: see that the remote answers, and "
+        f"run the same again",
+        code=os.EX_TEMPFAIL,
+    )
+
+
+def _both(*takers: Callable[[str], None]) -> Callable[[str], None]:
+    def take(line: str) -> None:
+        for taker in takers:
+            taker(line)
+
+    return take
 
 
 def experiment(

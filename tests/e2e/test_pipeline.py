@@ -5,145 +5,28 @@ All copies begin as one commit, so what they make must be the same to the byte.
 
 import json
 import os
-import re
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import yaml
 
-from nmt_core import files
 from tests.conftest import PRESETS, SHRUNK
+from tests.projects import LOG_EVERY, PROJECT, VALIDATE_EVERY, begin
 
-PROJECT = Path(__file__).parents[2]
-PARTS = ("conf", "flows", "nmt_core", "stages")
-FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "Makefile", "dvc.yaml")
 STAGES = list(yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"])
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
 
-STEPS, VALIDATE_EVERY, LOG_EVERY = 240, 80, 10
-TINY = f"""
-    data=demo model=transformer
-    download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=20
-    download.corpus.grammar.test_pairs=20 tokenize.subwords.pieces=400
-    train.compute.threads=1 train.compute.precision=float32
-    train.model.width=32 train.model.heads=2 train.model.feed_forward_width=64
-    train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=256
-    train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
-    train.training.log_every={LOG_EVERY} train.training.validation_sentences=5
-    train.training.average=0.9 evaluate.beam.width=2 evaluate.beam.max_length=30
-    evaluate.threads=1 evaluate.resamples=10 evaluate.pictures=1 export.canaries=3
-"""
-
 pytestmark = pytest.mark.slow
-
-
-@dataclass
-class Copy:
-    """A project of its own, and the log of what ran in it last."""
-
-    folder: Path
-    shared: Path
-
-    @property
-    def environment(self):
-        ours = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("PREFECT", "MLFLOW", "MAKE"))
-        }
-        return ours | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "PYTHONPATH": str(self.folder),
-            "PYTHONUNBUFFERED": "1",
-            "MLFLOW_TRACKING_URI": f"sqlite:///{self.shared / 'mlflow.db'}",
-            "PREFECT_HOME": str(self.shared / "prefect"),
-            "DVC_SITE_CACHE_DIR": str(self.shared / "dvc"),
-            "DO_NOT_TRACK": "1",
-        }
-
-    def start(self, command):
-        with self.log_file.open("wb") as log:
-            return subprocess.Popen(
-                shlex.split(command),
-                cwd=self.folder,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def fails(self, command):
-        return self.start(command).wait()
-
-    def run(self, command):
-        assert self.fails(command) == 0, self.log
-        return self
-
-    @property
-    def log_file(self):
-        return self.folder / "log.txt"
-
-    @property
-    def log(self):
-        return self.log_file.read_text(errors="replace")
-
-    @property
-    def ran(self):
-        """The stages that the last command ran, in order."""
-        return re.findall(r"^Running stage '(\w+)':", self.log, re.MULTILINE)
-
-    @property
-    def lock(self):
-        return (self.folder / "dvc.lock").read_text()
-
-    @property
-    def model(self):
-        return files.sha256(self.folder / "models/trained/model.safetensors")
-
-    def checkpoints(self):
-        """Steps at which training could continue."""
-        return [int(path.stem[5:]) for path in self.folder.glob("checkpoints/*/step-*.json")]
-
-    def trained_to(self, step):
-        """Wait until training has come to a step."""
-        for _ in range(6000):
-            for journal in self.folder.glob("runs/*/journal.jsonl"):
-                lines = journal.read_text().split("\n")[:-1]
-                if any(json.loads(line).get("step", 0) >= step for line in lines):
-                    return
-            time.sleep(0.01)
-        pytest.fail(f"training did not come to step {step}: {self.log}")
-
-    def copy(self, folder):
-        shutil.copytree(self.folder, folder, symlinks=True)
-        return Copy(folder, self.shared)
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
     """A clone with parameters and nothing made yet."""
     shared = tmp_path_factory.mktemp("shared")
-    copy = Copy(tmp_path_factory.mktemp("fresh") / "project", shared)
-    for part in PARTS:
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
-    for name in FILES:
-        (copy.folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy2(PROJECT / name, copy.folder / name)
-    (copy.folder / ".git").mkdir()
-    copy.run("git init --quiet .")
-    (copy.folder / ".git/info/exclude").write_text("/log.txt\n")
-    copy.run(f"python -m stages.configure {TINY}")
-    copy.run("git add --all")
-    copy.run("git -c user.name=Tester -c user.email=tester@localhost commit --quiet -m Begin")
-    return copy
+    return begin(tmp_path_factory.mktemp("fresh") / "project", shared)
 
 
 @pytest.fixture(scope="module")

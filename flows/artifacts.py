@@ -1,0 +1,80 @@
+"""What a person wants to see of a run in Prefect's UI: scores, learning curve, translations."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from nmt_core import files
+from stages import paths
+
+SCORES = paths.METRICS / "evaluate.json"
+CURVE = paths.REPORTS / "learning_curve.csv"
+EXAMPLES = paths.REPORTS / "examples.json"
+
+LABELS = {"bleu": "BLEU", "chrf": "chrF2"}
+
+
+def publish() -> None:
+    """Show beside the flow run what the stages have left so far."""
+    if SCORES.exists():
+        create_table_artifact(
+            scores(files.read_json(SCORES)), key="scores", description="Scores on the test set"
+        )
+    if CURVE.exists():
+        create_markdown_artifact(curve(), key="learning-curve", description="How training went")
+    if EXAMPLES.exists():
+        create_markdown_artifact(
+            translations(files.read_json(EXAMPLES)),
+            key="translations",
+            description="Translations of test sentences, drawn at random",
+        )
+
+
+def scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each score, with its interval and how it was measured."""
+    rows = [
+        {
+            "score": label,
+            "value": round(found[name], 1),
+            "95 %": f"{found[f'{name}_low']:.1f} to {found[f'{name}_high']:.1f}",
+            "how": found[f"{name}_signature"],
+        }
+        for name, label in LABELS.items()
+    ]
+    how = f"over the references of {found['sentences']:,} sentences"
+    return [*rows, {"score": "perplexity", "value": round(found["perplexity"], 2), "how": how}]
+
+
+def translations(examples: Iterable[Mapping[str, str]]) -> str:
+    """Return translations beside their references."""
+    names = ("source", "hypothesis", "reference")
+    return table(("source", "translation", "reference"), ([e[n] for n in names] for e in examples))
+
+
+def curve() -> str:
+    """Return the learning curve as a picture, if it was drawn, and as a table."""
+    with CURVE.open(encoding="utf-8", newline="") as file:
+        points = list(csv.DictReader(file))
+    names = ("step", "train_loss", "validation_loss", "validation_perplexity", "validation_bleu")
+    rows = ([shown(point[name]) for name in names] for point in points)
+    return table([name.replace("_", " ") for name in names], rows)
+
+
+def shown(number: str) -> str:
+    """Return a number with as many digits as anybody reads."""
+    return number if number.isdecimal() else f"{float(number):.3f}"
+
+
+def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table in Markdown, whatever characters its cells hold."""
+    heading = list(names)
+    lines = [heading, ["---"] * len(heading), *([cell(text) for text in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def cell(text: str) -> str:
+    """Return text that Markdown and HTML take as it is."""
+    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "\\\\")
+    return escaped.replace("|", "\\|").replace("\n", " ")

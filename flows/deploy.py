@@ -1,0 +1,189 @@
+"""Put pools, limits, deployments and the watch over dead runs on the Prefect server.
+
+Usage: python -m flows.deploy [--pool NAME=TYPE ...]
+
+Again does no harm: what is there is brought to what the files say. Schedules that were switched on
+or off by hand stay as they are.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from prefect.automations import AutomationCore
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import (
+    GlobalConcurrencyLimitCreate,
+    WorkPoolCreate,
+    WorkPoolUpdate,
+)
+from prefect.client.schemas.objects import StateType
+from prefect.events.actions import ChangeFlowRunState
+from prefect.events.schemas.automations import EventTrigger, Posture
+from prefect.events.schemas.events import ResourceSpecification
+from prefect.exceptions import ObjectNotFound
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from rich.console import Console
+from rich.table import Table
+
+from flows.entry import as_program, check_server
+from nmt_core.errors import ConfigError, NmtError
+
+POOLS = {"cpu": "process", "gpu": "process"}
+LIMITS = {"gpu": 1}
+"""Runs at once in a whole pool, whatever its workers would take."""
+
+TEMPLATES = Path("infra/pools")
+
+PROMOTION = "nmt-promotion"
+"""The limit by which one promotion happens at a time."""
+
+HEARTBEAT_SECONDS = 30
+"""How often a run says that it lives; infra/pools tells it to."""
+
+ZOMBIES = "Crash runs that are dead"
+ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
+
+
+def watch() -> AutomationCore:
+    """Return what takes a run for dead that has missed three heartbeats.
+
+    Prefect has no such watch of its own: a run whose machine is gone would stay Running, and hold
+    its place in the pool, for ever.
+    """
+    alive = "prefect.flow-run.heartbeat"
+    return AutomationCore(
+        name=ZOMBIES,
+        description="Three heartbeats were missed: the machine is gone, or the worker was stopped.",
+        trigger=EventTrigger(
+            after={alive},
+            expect={alive, *(f"prefect.flow-run.{end}" for end in ENDS)},
+            match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
+            for_each={"prefect.resource.id"},
+            posture=Posture.Proactive,
+            threshold=1,
+            within=timedelta(seconds=3 * HEARTBEAT_SECONDS),
+        ),
+        actions=[
+            ChangeFlowRunState(
+                state=StateType.CRASHED,
+                message="It has not been heard of for three heartbeats. Run it again: what it had "
+                "made is kept, and training continues from its checkpoint.",
+            )
+        ],
+    )
+
+
+def ensure_watch(client: SyncPrefectClient) -> None:
+    """Install the watch, or bring it to what :func:`watch` says."""
+    wanted = watch()
+    found = client.read_automations_by_name(ZOMBIES)
+    for double in found[1:]:
+        client.delete_automation(double.id)
+    if found:
+        client.update_automation(found[0].id, wanted)
+    else:
+        client.create_automation(wanted)
+
+
+def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
+    """Make a pool from its template, or bring it to what the template says.
+
+    Raises:
+        ConfigError: if there is no such template, or the pool is of another kind.
+    """
+    template = TEMPLATES / f"{kind}.json"
+    if not template.exists():
+        known = ", ".join(sorted(path.stem for path in TEMPLATES.glob("*.json")))
+        raise ConfigError(f"pool {name}: {kind!r} is not a kind of pool: {known}")
+    base = json.loads(template.read_text(encoding="utf-8"))
+    limit = LIMITS.get(name)
+    try:
+        found = client.read_work_pool(name)
+    except ObjectNotFound:
+        client.create_work_pool(
+            WorkPoolCreate(name=name, type=kind, base_job_template=base, concurrency_limit=limit)
+        )
+        return
+    if found.type != kind:
+        raise ConfigError(
+            f"pool {name} is of kind {found.type}, not {kind}; delete it first: "
+            f"prefect work-pool delete {name}"
+        )
+    client.update_work_pool(name, WorkPoolUpdate(base_job_template=base))
+
+
+def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
+    """Make a limit that holds over all pools, unless it is there."""
+    try:
+        client.read_global_concurrency_limit_by_name(name)
+    except ObjectNotFound:
+        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
+
+
+def prepare(pools: dict[str, str]) -> None:
+    """Make what deployments refer to."""
+    with get_client(sync_client=True) as client:
+        for name, kind in pools.items():
+            ensure_pool(client, name, kind)
+        ensure_limit(client, PROMOTION, 1)
+        ensure_watch(client)
+
+
+def deploy(address: str) -> None:
+    """Have Prefect read prefect.yaml.
+
+    Raises:
+        NmtError: if it does not like what it reads.
+    """
+    # where workers have their clones is for them to say
+    environment = {name: value for name, value in os.environ.items() if name != "NMT_PROJECT"}
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
+        env=environment | {"PREFECT_API_URL": address},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise NmtError(f"prefect deploy: {(done.stderr or done.stdout).strip()}")
+
+
+def deployed() -> Table:
+    """Return what can be run now."""
+    table = Table("deployment", "pool", "schedule", "what it does", box=None, pad_edge=False)
+    with get_client(sync_client=True) as client:
+        for found in sorted(client.read_deployments(), key=lambda one: one.name):
+            flow = client.read_flow(found.flow_id)
+            plans = (
+                f"{getattr(plan.schedule, 'cron', plan.schedule)}{'' if plan.active else ' (off)'}"
+                for plan in found.schedules
+            )
+            cells = (f"{flow.name}/{found.name}", found.work_pool_name, ", ".join(plans))
+            table.add_row(*(cell or "" for cell in cells), found.description or "")
+    return table
+
+
+def main(
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=KIND", help=f"Kind of a pool: a template of {TEMPLATES}."),
+    ] = None,
+) -> None:
+    """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
+    with as_program():
+        address = check_server()
+        chosen = POOLS | dict(given.split("=", 1) for given in pool or [])
+        with temporary_settings({PREFECT_API_URL: address}):
+            prepare(chosen)
+            deploy(address)
+            Console().print(deployed())
+
+
+if __name__ == "__main__":
+    typer.run(main)

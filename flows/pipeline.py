@@ -1,0 +1,223 @@
+"""Bring the stages of dvc.yaml up to date: in this clone, or in a clone of each pool's workers.
+
+Between clones goes nothing but a commit, the text of params.yaml and what DVC's remote holds. Each
+part walks through the stages from the first, for DVC to find in the remote what was made elsewhere:
+a lock file of another clone would be believed with whatever params.yaml.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    ArtifactFilter,
+    ArtifactFilterKey,
+    FlowRunFilter,
+    FlowRunFilterId,
+)
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.deployments import run_deployment
+from prefect.states import Cancelling
+
+from flows import clone, dvc
+from flows.clone import Order
+from nmt_core import files
+from nmt_core.errors import ConfigError, NmtError
+from stages import paths
+from stages.params import check_all
+
+RETRY_SECONDS = [10.0, 60.0, 300.0]
+"""Waits before a stage is tried again whose server was away; all else would only fail again."""
+
+POLL_SECONDS = 2.0
+"""Between two looks at a part that runs elsewhere."""
+
+LOCK_FILE = "dvc-lock"
+"""Key of the artifact in which a part hands its lock file over."""
+
+
+class PartFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its states
+    """What another pool's worker had to do has not come to its end."""
+
+
+async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
+    """Tell whether trying again may help: the stage said so by its exit code."""
+    error = await state.aresult(raise_on_failure=False)
+    return isinstance(error, dvc.StageFailed) and error.code == os.EX_TEMPFAIL
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=server_was_away,
+)
+def reproduce(stage: str, *, shared: bool) -> None:
+    """Bring one stage up to date; DVC decides whether anything has to run."""
+    dvc.reproduce(stage, shared=shared, log=get_run_logger().info)
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=server_was_away,
+)
+def collect(lock: str) -> None:
+    """Take what other clones have made, as their lock file has it."""
+    files.write_text(paths.LOCK, lock)
+    dvc.pull(log=get_run_logger().info)
+    dvc.check_up_to_date()
+
+
+@contextmanager
+def up_to_date(
+    until: str,
+    *,
+    settings: Sequence[str] | None = None,
+    revision: str | None = None,
+    across_pools: bool = False,
+) -> Iterator[None]:
+    """Hold this clone with everything up to date in it, up to and including a stage.
+
+    Args:
+        until: the last stage.
+        settings: what to change in params.yaml; without any, and without a revision, all is taken
+            as it lies.
+        revision: the commit to work on.
+        across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
+
+    Raises:
+        NmtError: if a parameter is wrong, a stage fails, or clones share no remote.
+    """
+    say = get_run_logger().info
+    if not across_pools:
+        with clone.alone(say):
+            if settings is not None or revision:
+                clone.order(revision, settings or [])
+            run_all(plan(until), shared=False)
+            yield
+        return
+    with clone.alone(say):
+        order = clone.order(revision, settings or [])
+        clone.check_shared()
+        dvc.check_remote()
+        [here, *elsewhere] = parts(plan(until))
+        run_all(here.stages, shared=True)
+    lock = None
+    for part_elsewhere in elsewhere:
+        lock = delegate(part_elsewhere, order)
+    with clone.alone(say):
+        clone.write(order)
+        if lock is not None:
+            collect(lock)
+        yield
+
+
+def run_all(stages: Sequence[str], *, shared: bool) -> None:
+    """Bring stages up to date, one after another, a task each."""
+    for stage in stages:
+        reproduce.with_options(task_run_name=stage)(stage, shared=shared)
+
+
+def plan(until: str) -> list[str]:
+    """Return the stages to run, in order; a typo in params.yaml costs a second, not a night.
+
+    Raises:
+        ConfigError: if a parameter is wrong, or there is no such stage.
+    """
+    check_all()
+    stages = dvc.stages()
+    if until not in stages:
+        raise ConfigError(f"{until!r} is not a stage of {paths.PIPELINE}: {', '.join(stages)}")
+    return stages[: stages.index(until) + 1]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What the workers of one pool do without a break."""
+
+    pool: str
+    stages: list[str]
+    """All stages from the first to the last that this pool runs."""
+
+
+def parts(stages: Sequence[str]) -> list[Part]:
+    """Return who brings the stages up to date, in order."""
+    pool_of = dvc.pools()
+    found: list[Part] = []
+    done = 0
+    for pool, group in groupby(stages, key=pool_of.__getitem__):
+        done += len(list(group))
+        found.append(Part(pool, list(stages[:done])))
+    return found
+
+
+@flow
+def part(stages: list[str], revision: str, params: str) -> None:
+    """Bring stages up to date in this worker's clone, as part of a run on several pools.
+
+    Args:
+        stages: Stages in order, from the first: what is in DVC's remote is taken from there.
+        revision: Full name of the commit.
+        params: Text of params.yaml.
+    """
+    with clone.alone(get_run_logger().info):
+        dvc.check_remote()
+        clone.write(Order(revision, params))
+        run_all(stages, shared=True)
+        lock = paths.LOCK.read_text(encoding="utf-8")
+    create_markdown_artifact(
+        f"```yaml\n{lock}```", key=LOCK_FILE, description=f"What commit {revision[:12]} made"
+    )
+
+
+def delegate(work: Part, order: Order) -> str:
+    """Have a part done by a worker of its pool, and return the lock file it ended with.
+
+    Raises:
+        PartFailed: if it does not end well; an end of ours is an end of it, too.
+    """
+    say = get_run_logger().info
+    run = run_deployment(
+        f"part/{work.pool}",
+        parameters={"stages": work.stages, "revision": order.revision, "params": order.params},
+        flow_run_name=f"{work.stages[-1]} on {work.pool}",
+        timeout=0,
+    )
+    assert isinstance(run, FlowRun)
+    with get_client(sync_client=True) as client:
+        try:
+            seen = None
+            while not (run.state and run.state.is_final()):
+                name = run.state.name if run.state else None
+                if name != seen:
+                    hint = f"; is there one? make worker POOL={work.pool}"
+                    waiting = name in ("Late", "AwaitingConcurrencySlot")
+                    say(f"{run.name}: {name}{' for a worker' + hint if waiting else ''}")
+                seen = name
+                time.sleep(POLL_SECONDS)
+                run = client.read_flow_run(run.id)
+        except BaseException:
+            client.set_flow_run_state(run.id, Cancelling())
+            raise
+        if not run.state.is_completed():
+            raise PartFailed(
+                f"{run.name!r} ended as {run.state.name} ({run.state.message}); its own log says "
+                f"why, and the same run again continues where it stopped"
+            )
+        [handed_over] = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[LOCK_FILE])),
+            flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
+        )
+    found = re.fullmatch(r"```yaml\n(.*)```", str(handed_over.data), re.DOTALL)
+    assert found
+    return found[1]
