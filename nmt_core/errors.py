@@ -7,6 +7,7 @@
     ├── CorpusError       text that cannot be trusted: undecodable, misaligned, empty
     ├── DownloadError     a file could not be fetched, or is not what was promised
     │   └── ServerError   ... but might be in a while, for the server or the network failed
+    ├── WorkersError      processes that share the work died, or cannot be reached
     ├── TokenizerError    a tokenizer cannot be trained or loaded
     ├── ShardError        a data shard is missing or altered
     ├── CheckpointError   no checkpoint can be read, or it belongs to another training
@@ -36,6 +37,10 @@ class DownloadError(NmtError):
 
 class ServerError(DownloadError):
     """A file could not be fetched for now: the server or the network failed, again and again."""
+
+
+class WorkersError(NmtError):
+    """Processes that share the work died, or cannot be reached."""
 
 
 class TokenizerError(NmtError):

@@ -1,6 +1,5 @@
 """How every stage starts and ends as a program."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -12,8 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.errors import NmtError, ServerError
-
-PR_SET_PDEATHSIG = 1
+from nmt_core.parallel.pool import end_with_parent
 
 
 def run_stage(main: Callable[[], object]) -> None:
@@ -25,7 +23,7 @@ def run_stage(main: Callable[[], object]) -> None:
     sends SIGTERM: DVC, when it is killed, leaves its stages running.
     """
     signal.signal(signal.SIGTERM, _exit)
-    _end_with_parent()
+    end_with_parent()
     try:
         main()
     except NmtError as error:
@@ -38,8 +36,3 @@ def run_stage(main: Callable[[], object]) -> None:
 
 def _exit(number: int, _: FrameType | None) -> NoReturn:
     sys.exit(128 + number)
-
-
-def _end_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -18,11 +18,12 @@ from nmt_core.fetch.corpora import CorpusConfig, Languages, check_languages
 from nmt_core.fetch.http import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models import ModelConfig
+from nmt_core.parallel import WorkersConfig
 from nmt_core.text.cleaning import FilterConfig, SplitConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
+from nmt_core.training.distributed import WorldConfig
 from nmt_core.training.optimizer import OptimizerConfig
-from nmt_core.training.precision import ComputeConfig
 from nmt_core.training.schedule import ScheduleConfig
 from nmt_core.training.trainer import TrainingConfig
 from stages import paths
@@ -119,8 +120,8 @@ class TrainParams(Config):
     seed: int = Field(1, ge=0)
     """Decides initial weights, dropout and the order of the data."""
 
-    compute: ComputeConfig = ComputeConfig()
-    """Where and how precisely to compute."""
+    compute: WorldConfig = WorldConfig()
+    """Where and how precisely to compute, and by how many processes."""
 
     model: ModelConfig
     """The architecture and its shape."""
@@ -196,8 +197,10 @@ SECTIONS: dict[str, type[Config]] = {
     "train": TrainParams,
     "evaluate": EvaluateParams,
     "export": ExportParams,
+    "workers": WorkersConfig,
 }
-"""The type of every section, in the order of the stages."""
+"""The type of every section: of each stage, in order; then of what no result depends on, and no
+stage lists in dvc.yaml."""
 
 Section = TypeVar("Section", bound=Config)
 

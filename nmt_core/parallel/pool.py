@@ -1,0 +1,77 @@
+"""Jobs done by processes of this machine."""
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from types import ModuleType
+from typing import TypeVar
+
+from nmt_core.errors import WorkersError
+from nmt_core.parallel.ahead import ahead
+
+AHEAD = 4
+"""Jobs per process that are submitted: nobody waits for work, and little lies about undone."""
+
+PR_SET_PDEATHSIG = 1
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def in_pool(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> Iterator[Result]:
+    """Yield the results of all jobs in order; whoever leaves early waits for the jobs under way.
+
+    Raises:
+        WorkersError: if a process is killed.
+    """
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (os.getpid(),))
+
+    def submit(job: Job) -> Callable[[], Result]:
+        with _bare_beginnings():
+            return pool.submit(work, job).result
+
+    try:
+        yield from ahead(submit, jobs, AHEAD * processes)
+    except BrokenProcessPool:
+        raise WorkersError(
+            f"one of {processes} processes was killed, most often because memory ran out; lower "
+            f"workers.processes or workers.chunk_lines and run again"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def end_with_parent() -> None:
+    """Let the end of the parent process send SIGTERM to this one, where Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@contextmanager
+def _bare_beginnings() -> Iterator[None]:
+    """Let processes begin without the program that starts them, and deaf to Ctrl-C.
+
+    They would import the running program, and with it torch, which takes seconds; and each would
+    tell of an interrupt that this process is told of.
+    """
+    main = sys.modules["__main__"]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin(parent: int) -> None:
+    end_with_parent()
+    if os.getppid() != parent:  # which ended before it could be noticed
+        os._exit(1)
+    sys.modules["torch"] = None  # type: ignore[assignment]  # or spaCy imports it, for nothing

@@ -1,0 +1,72 @@
+r"""Ranges of lines of a file, so that several processes can share its work.
+
+Files are cut after ``\n`` alone, as everywhere here; no line is held in memory to find its end.
+"""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some lines of a file, one after the other."""
+
+    path: Path
+    """Absolute, since another process may stand elsewhere."""
+    begin: int
+    """Bytes before its first line."""
+    end: int
+    """Bytes up to the end of its last line, the line end included."""
+    first: int
+    """Number of its first line in the file, counted from 1."""
+    lines: int
+
+    def __str__(self) -> str:
+        return f"{self.path} lines {self.first} to {self.first + self.lines - 1}"
+
+    @property
+    def bytes(self) -> int:
+        """How much there is to read."""
+        return self.end - self.begin
+
+    def read(self) -> Iterator[str]:
+        r"""Yield the lines, which are UTF-8, without their ``\n``."""
+        left = self.bytes
+        with self.path.open("rb") as file:
+            file.seek(self.begin)
+            while left:
+                line = file.readline(left)
+                left -= len(line)
+                yield line.decode().removesuffix("\n")
+
+
+def cut(path: Path, lines: int) -> list[Span]:
+    r"""Cut a file after every so many lines; the last span may have fewer, and lack its ``\n``."""
+    path = path.absolute()
+    spans: list[Span] = []
+    begin = counted = place = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
+            for end in ends[lines - 1 - counted % lines :: lines].tolist():
+                spans.append(Span(path, begin, place + end, len(spans) * lines + 1, lines))
+                begin = place + end
+            counted += len(ends)
+            place += len(block)
+            is_open = not block.endswith(b"\n")
+    if begin < place:
+        rest = counted - len(spans) * lines + is_open
+        spans.append(Span(path, begin, place, len(spans) * lines + 1, rest))
+    return spans
+
+
+def append(part: Path, to: Path) -> None:
+    """Add what ``part`` holds to the end of a file."""
+    with part.open("rb") as source, to.open("ab") as target:
+        shutil.copyfileobj(source, target, BLOCK_BYTES)
