@@ -1,8 +1,9 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup repro compare test test-fast check fix flow mlflow bench clean
+.PHONY: help setup repro compare test test-fast check fix flow server worker mlflow bench clean
 
 PYTHON ?= python3
+POOL ?= cpu
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -41,6 +42,12 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= T
 
 compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS= JOBS= RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
+
+server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
+	python -m flows.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
+
+worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
+	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
 test: test-fast ## All tests
 	pytest -m slow

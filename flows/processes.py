@@ -1,10 +1,24 @@
 """Processes that do not outlive us, and leave nothing behind when they end."""
 
+import ctypes
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+
+import psutil
+
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a service manager, and a terminal that is closed."""
+
+LEAVE_SECONDS = 110.0
+"""How long what a command leaves behind may take to end; service managers allow 90 to 120."""
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
 
 LEASHED = """\
 import ctypes, os, pwd, signal, sys
@@ -50,3 +64,57 @@ def signal_all(session: int, number: signal.Signals) -> None:
     """Send a signal to all of a session, if any of it is left."""
     with suppress(ProcessLookupError):
         os.killpg(session, number)
+
+
+def end_with_parent() -> None:
+    """Ask the kernel for a SIGTERM when the program that started us ends, however it does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def run_to_the_end(
+    command: Sequence[str], environment: Mapping[str, str], *, say: Callable[[str], None]
+) -> int:
+    """Run a command, wait for it and for whatever it leaves behind, and return its exit code.
+
+    The first signal to stop is passed on to it, as SIGTERM; a Prefect worker would take the second
+    for an order to die at once.
+
+    Args:
+        command: an absolute path and arguments.
+        environment: all its variables.
+        say: is told what is waited for.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
+    process = subprocess.Popen(
+        leashed(command), env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    told = False
+
+    def pass_on(*_: object) -> None:
+        nonlocal told
+        if not told and process.returncode is None:
+            told = True
+            process.terminate()
+
+    for number in STOPPING:
+        signal.signal(number, pass_on)
+    code = process.wait()
+    _outlast(psutil.Process(), say)
+    return code if code >= 0 else 128 - code
+
+
+def _outlast(us: psutil.Process, say: Callable[[str], None]) -> None:
+    """Wait until we have no children any more, and end what takes too long."""
+    end = time.monotonic() + LEAVE_SECONDS
+    if us.children():
+        say("waiting for what still saves its work")
+    while left := us.children(recursive=True):
+        if time.monotonic() > end:
+            for one in left:
+                with suppress(psutil.NoSuchProcess):
+                    one.kill()
+        with suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+        time.sleep(0.05)

@@ -155,6 +155,9 @@ class MLflow(Server):
             "MLFLOW_ARTIFACTS_DESTINATION": str(self.folder / "artifacts"),
             "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # processes that nothing here uses
         }
+        if self.host != LOOPBACK:
+            named = [self.host, f"{self.host}:*", "localhost:*", f"{LOOPBACK}:*"]
+            own["MLFLOW_SERVER_ALLOWED_HOSTS"] = ",".join(named)
         if self._store:
             own["MLFLOW_ARTIFACTS_DESTINATION"] = f"s3://{BUCKET}/mlflow"
             own["MLFLOW_S3_ENDPOINT_URL"] = self._store.address

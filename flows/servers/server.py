@@ -87,6 +87,11 @@ class Server(ABC):
         """Whether the program has been started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def code(self) -> int | None:
+        """What it ended with, if it did so by itself."""
+        return None if self._process is None else self._process.poll()
+
     def start(self) -> None:
         """Launch it and wait until it answers.
 

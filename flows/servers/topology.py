@@ -1,7 +1,6 @@
 """Servers that know each other, started and stopped in order."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -25,18 +24,8 @@ class Files(StrEnum):
     s3 = "s3"
 
 
-@dataclass(frozen=True)
-class Ports:
-    """Where servers listen; 0 is any port that is free."""
-
-    prefect: int = 0
-    mlflow: int = 0
-    postgres: int = 0
-    store: int = 0
-
-
 class Topology:
-    """All servers of a folder, by name."""
+    """All servers of a folder, by name; those without a port get one that is free."""
 
     def __init__(
         self,
@@ -45,32 +34,35 @@ class Topology:
         database: Database = Database.sqlite,
         files: Files = Files.folder,
         host: str = LOOPBACK,
-        ports: Ports | None = None,
+        ports: Mapping[str, int] | None = None,
     ) -> None:
-        ports = ports or Ports()
+        chosen = ports or {}
         secrets = kept_secrets(folder / "secrets.json")
         self.postgres: Postgres | None = None
         self.store: Store | None = None
         if database is Database.postgres:
-            self.postgres = Postgres(folder, secrets, port=ports.postgres)
+            self.postgres = Postgres(folder, secrets, port=chosen.get("postgres", 0))
         if files is Files.s3:
-            self.store = Store(folder, secrets, host=host, port=ports.store)
+            self.store = Store(folder, secrets, host=host, port=chosen.get("store", 0))
         self.prefect = Prefect(
             folder,
-            database=self.postgres and self.postgres.database("prefect", driver="asyncpg"),
+            database=self._database("prefect", driver="asyncpg"),
             host=host,
-            port=ports.prefect,
+            port=chosen.get("prefect", 0),
         )
         self.mlflow = MLflow(
             folder,
-            database=self.postgres and self.postgres.database("mlflow", driver="psycopg2"),
+            database=self._database("mlflow", driver="psycopg2"),
             store=self.store,
             host=host,
-            port=ports.mlflow,
+            port=chosen.get("mlflow", 0),
         )
         below = [server for server in (self.postgres, self.store) if server]
         self.layers: list[list[Server]] = [[*below], [self.prefect, self.mlflow]]
         """Each needs what stands before it, and nothing beside it."""
+
+    def _database(self, role: str, *, driver: str) -> str | None:
+        return self.postgres.database(role, driver=driver) if self.postgres else None
 
     def __iter__(self) -> Iterator[Server]:
         for layer in self.layers:

@@ -1,0 +1,190 @@
+"""Run Prefect and MLflow on this machine until told to stop.
+
+Usage: python -m flows.servers [--database postgres] [--files s3] [--host ADDRESS]
+
+SQLite and a folder do for one person; PostgreSQL and a store of S3 for workers on several machines.
+What is kept lies in one folder: databases, files, logs, and passwords that only its owner can read.
+"""
+
+import fcntl
+import shlex
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from flows import processes
+from flows.entry import as_program
+from flows.servers.programs import BUCKET
+from flows.servers.secrets import write_private
+from flows.servers.server import LOOPBACK, Server
+from flows.servers.topology import Database, Files, Topology
+from flows.servers.watch import watch
+from nmt_core.errors import ConfigError, NmtError
+
+FOLDER = Path("servers")
+HIGHEST_PORT = 65535
+EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - what is refused
+
+PORTS = {"prefect": 4200, "mlflow": 5000, "postgres": 54320, "store": 9000}
+
+
+def written(ports: Mapping[str, int]) -> str:
+    """Return ports as ``--port`` takes them."""
+    return " ".join(f"{name}={number}" for name, number in ports.items())
+
+
+def main(
+    database: Annotated[
+        Database, typer.Option(help="Where Prefect and MLflow keep their records.")
+    ] = Database.sqlite,
+    files: Annotated[
+        Files, typer.Option(help="Where MLflow keeps files; DVC can use the store of S3, too.")
+    ] = Files.folder,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; the default is for this machine alone.")
+    ] = LOOPBACK,
+    port: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help=f"Where a server listens, if not at {written(PORTS)}; 0 is any free port.",
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = FOLDER,
+    leashed: Annotated[  # noqa: FBT002 - an option
+        bool, typer.Option("--leashed", help="Stop when the program that started this ends.")
+    ] = False,
+) -> None:
+    """Run Prefect and MLflow on this machine until told to stop."""
+    if leashed:
+        processes.end_with_parent()
+    console = Console(highlight=False)
+    with as_program(), alone(folder):
+        check_host(host)
+        ports = PORTS | given_ports(port or [])
+        topology = Topology(folder, database=database, files=files, host=host, ports=ports)
+        with stopped_by_signals():
+            try:
+                start(topology, console)
+                tell(topology, folder, console)
+                watch(topology, lambda line: console.print(line, style="yellow", soft_wrap=True))
+            finally:
+                console.print("stopping")
+                topology.stop()
+
+
+def start(topology: Topology, console: Console) -> None:
+    """Start all servers, and show what is waited for."""
+    with console.status("starting") as status:
+
+        def waiting(servers: Sequence[Server]) -> None:
+            names = " and ".join(server.name for server in servers)
+            status.update(f"waiting for {names}; the first time takes longest")
+
+        topology.start(waiting)
+
+
+def tell(topology: Topology, folder: Path, console: Console) -> None:
+    """Show where the servers are, and leave a file of variables for those who use them."""
+    table = Table("server", "address", "state", "log", box=None, pad_edge=False)
+    for server in topology:
+        table.add_row(server.name, server.address, "answers", shown(server.log))
+    console.print(table)
+    path = folder / "environment"
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in variables(topology)]
+    write_private(path, "\n".join(exports) + "\n")
+    console.print(f"\nFor workers, flows and stages in other terminals: . {shown(path)}")
+    for name, value in variables(topology):
+        known = "..." if "KEY" in name else shlex.quote(value)
+        console.print(f"  export {name}={known}", soft_wrap=True)
+    if topology.store:
+        console.print(
+            "For DVC, in each clone: dvc remote add --local --force --default shared "
+            f"s3://{BUCKET}/dvc",
+            soft_wrap=True,
+        )
+    if topology.prefect.host != LOOPBACK:
+        console.print(
+            f"Nobody is asked for a password: whoever reaches {topology.prefect.host} can run and "
+            "change everything",
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def variables(topology: Topology) -> Sequence[tuple[str, str]]:
+    """Return what clients need, by name."""
+    return sorted(topology.environment.items())
+
+
+def shown(path: Path) -> str:
+    """Return a path as short as it can be told."""
+    here = Path.cwd()
+    return str(path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path)
+
+
+def given_ports(words: Sequence[str]) -> dict[str, int]:
+    """Return ports by the name of their server.
+
+    Raises:
+        ConfigError: if one is no port, or nobody's.
+    """
+    ports = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        if name not in PORTS or not number.isdecimal() or int(number) > HIGHEST_PORT:
+            raise ConfigError(f"--port must be as one of {written(PORTS)}, got {word!r}")
+        ports[name] = int(number)
+    return ports
+
+
+def check_host(host: str) -> None:
+    """Refuse what servers can listen on but nobody can call.
+
+    Raises:
+        ConfigError: naming what to give instead.
+    """
+    if host in EVERYWHERE:
+        raise ConfigError(
+            f"--host must be an address that workers can reach, such as 10.0.0.5, got {host!r}"
+        )
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the folder; the system gives it back however we end.
+
+    Raises:
+        NmtError: if others hold it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise NmtError(f"servers run in {folder} already; stop them, or use --folder") from None
+        yield
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Let the first signal end the block as an exit does, and further ones not disturb its end."""
+
+    def leave(*_: object) -> None:
+        for number in processes.STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(0)
+
+    for number in processes.STOPPING:
+        signal.signal(number, leave)
+    yield
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,183 @@
+"""Run the flows of a pool on this machine, in this clone, until told to stop.
+
+Usage: python -m flows.worker POOL [--limit RUNS] [--name NAME]
+
+A Prefect worker that is told to stop ends at once, while the stages it told to stop still save, and
+leaves its runs as Running in the database. This program stays until all has ended, and then says
+that those runs have crashed. When it starts it does the same for workers that died on this machine
+without a word, such as with the machine.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated
+
+import httpx
+import psutil
+import typer
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    WorkPoolFilter,
+    WorkPoolFilterName,
+)
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.exceptions import ObjectNotFound
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Cancelled, Crashed
+
+from flows import processes
+from flows.deploy import ensure_pool
+from flows.entry import as_program
+from nmt_core.errors import NmtError
+
+LOCAL_SERVER = "http://127.0.0.1:4200/api"
+ANSWER_SECONDS = 5.0
+
+KIND = "process"
+
+ENVIRONMENT = {
+    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",  # a server of its own would have no runs
+    # without these two, a run that ends while the database is away stays Running for ever
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
+    "PREFECT_CLIENT_MAX_RETRIES": "20",
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+    "PREFECT_WORKER_QUERY_SECONDS": "2",
+}
+"""What a worker and its runs have unless the caller says otherwise."""
+
+MARK = "NMT_WORKER"
+"""Variable that the worker, its runs and their stages carry, with the worker's name."""
+
+UNFINISHED = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+ABANDONED = "Its worker {worker} has ended. Run it again: what it had made is kept, and training "
+ABANDONED += "continues from its checkpoint."
+
+
+def main(
+    pool: Annotated[str, typer.Argument(help="Pool whose runs are taken; made if there is none.")],
+    limit: Annotated[int, typer.Option(min=1, help="Runs at once.")] = 1,
+    name: Annotated[
+        str | None, typer.Option(help="What the server shows. [POOL-PROCESS, and this machine]")
+    ] = None,
+    leashed: Annotated[  # noqa: FBT002 - an option
+        bool, typer.Option("--leashed", help="Stop when the program that started this ends.")
+    ] = False,
+) -> None:
+    """Run the flows of a pool on this machine, in this clone, until told to stop."""
+    if leashed:
+        processes.end_with_parent()
+    url = PREFECT_API_URL.value() or LOCAL_SERVER
+    worker = f"{name or f'{pool}-{os.getpid()}'}:{place()}"
+    with as_program():
+        check_server(url)
+        with temporary_settings({PREFECT_API_URL: url}):
+            with get_client(sync_client=True) as client:
+                check_pool(client, pool)
+            crash_what_is_dead(pool)
+            code = processes.run_to_the_end(
+                command(pool, worker, limit), environment(url, worker), say=typer.echo
+            )
+            try:
+                crash_what_is_dead(pool)
+            except httpx.HTTPError as error:
+                raise NmtError(
+                    f"{url} could not be told what became of this worker's runs ({error}); the "
+                    f"next worker of pool {pool} on this machine will tell it"
+                ) from None
+    raise typer.Exit(code)
+
+
+def place() -> str:
+    """Return whose processes we can see, and where: what ends the names of our workers."""
+    return f"{os.getuid()}@{socket.gethostname()}"
+
+
+def command(pool: str, worker: str, limit: int) -> list[str]:
+    """Return Prefect's own worker."""
+    chosen = [f"--pool={pool}", f"--type={KIND}", f"--name={worker}", f"--limit={limit}"]
+    return [sys.executable, "-m", "prefect", "worker", "start", *chosen]
+
+
+def environment(url: str, worker: str) -> dict[str, str]:
+    """Return the variables of a worker, which its runs inherit."""
+    ours = {"PREFECT_API_URL": url, MARK: worker}
+    return {"NMT_PROJECT": os.getcwd()} | ENVIRONMENT | dict(os.environ) | ours  # noqa: PTH109
+
+
+def check_server(url: str) -> None:
+    """Make sure that there is a server, within seconds.
+
+    Raises:
+        NmtError: if there is none.
+    """
+    try:
+        httpx.get(f"{url}/ready", timeout=ANSWER_SECONDS).raise_for_status()
+    except httpx.HTTPError as error:
+        raise NmtError(
+            f"no Prefect server answers at {url} ({error}); start one with: make server, or set "
+            f"PREFECT_API_URL"
+        ) from None
+
+
+def check_pool(client: SyncPrefectClient, pool: str) -> None:
+    """Make the pool if there is none.
+
+    Raises:
+        NmtError: if its runs are no processes.
+    """
+    try:
+        found = client.read_work_pool(pool)
+    except ObjectNotFound:
+        ensure_pool(client, pool, KIND)
+        return
+    if found.type != KIND:
+        raise NmtError(
+            f"pool {pool} is of kind {found.type}, and this program runs processes; run: prefect "
+            f"worker start --pool {pool}"
+        )
+
+
+def crash_what_is_dead(pool: str) -> None:
+    """End the runs of workers that were on this machine and of which no process is left."""
+    ours, living = place(), set(living_workers())
+    with get_client(sync_client=True) as client:
+        for run in unfinished(client, pool):
+            worker = str(run.labels.get("prefect.worker.name", ""))
+            if worker.rpartition(":")[2] == ours and worker not in living:
+                end(client, run, worker)
+
+
+def unfinished(client: SyncPrefectClient, pool: str) -> list[FlowRun]:
+    """Return the runs of a pool that some worker has taken and that have not ended."""
+    state = FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED))
+    return client.read_flow_runs(
+        flow_run_filter=FlowRunFilter(state=state),
+        work_pool_filter=WorkPoolFilter(name=WorkPoolFilterName(any_=[pool])),
+    )
+
+
+def end(client: SyncPrefectClient, run: FlowRun, worker: str) -> None:
+    """Set the state of a run that nobody works at; who cancelled it gets what was asked for."""
+    message = ABANDONED.format(worker=worker)
+    cancelled = run.state_type is StateType.CANCELLING
+    state = Cancelled(message=message) if cancelled else Crashed(message=message)
+    client.set_flow_run_state(run.id, state)
+    typer.echo(f"run {run.name} was left unfinished by {worker}, and is now {state.name}")
+
+
+def living_workers() -> Iterator[str]:
+    """Yield the names of workers of which any process is left: the worker, a run, a stage."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if worker := process.environ().get(MARK):
+                yield worker
+
+
+if __name__ == "__main__":
+    typer.run(main)
