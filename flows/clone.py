@@ -14,6 +14,7 @@ from nmt_core import files
 from nmt_core.errors import NmtError
 from stages import configure, paths
 from stages.params import build_all
+from stages.renewal import renewed
 
 LOCK = Path(".dvc/tmp/flow.lock")
 
@@ -54,13 +55,17 @@ def _taken(file: IO[str]) -> bool:
     return True
 
 
-def order(revision: str | None, settings: Sequence[str]) -> Order:
+def order(
+    revision: str | None, settings: Sequence[str], *, renew: bool, say: Callable[[str], None]
+) -> Order:
     """Put the clone in order for a flow, and return what other clones need for the same.
 
     Args:
         revision: a commit, a tag or origin/BRANCH, whose params.yaml counts; without one, all is
             taken as it lies.
         settings: what to change in params.yaml, as ``python -m stages.configure`` takes it.
+        renew: look for new text where it was fetched from, not only on this machine.
+        say: is told what is new.
 
     Raises:
         NmtError: if there is no such commit, or work that is not committed would be lost.
@@ -69,7 +74,12 @@ def order(revision: str | None, settings: Sequence[str]) -> Order:
     if revision:
         check_out(revision)
     sections = build_all(configure.configured(list(settings)), source="settings")
-    sections = configure.pinned(sections)
+    if renew:
+        sections, changes = renewed(sections)
+        for sentence in changes:
+            say(sentence)
+    else:
+        sections = configure.pinned(sections)
     return write(Order(head(), configure.document(sections)))
 
 

@@ -84,6 +84,7 @@ def up_to_date(
     *,
     settings: Sequence[str] | None = None,
     revision: str | None = None,
+    renew: bool = False,
     across_pools: bool = False,
 ) -> Iterator[None]:
     """Hold this clone with everything up to date in it, up to and including a stage.
@@ -93,6 +94,7 @@ def up_to_date(
         settings: what to change in params.yaml; without any, and without a revision, all is taken
             as it lies.
         revision: the commit to work on.
+        renew: look for new text, on this machine and where it was fetched from.
         across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
 
     Raises:
@@ -101,13 +103,13 @@ def up_to_date(
     say = get_run_logger().info
     if not across_pools:
         with clone.alone(say):
-            if settings is not None or revision:
-                clone.order(revision, settings or [])
+            if settings is not None or revision or renew:
+                clone.order(revision, settings or [], renew=renew, say=say)
             run_all(plan(until), shared=False)
             yield
         return
     with clone.alone(say):
-        order = clone.order(revision, settings or [])
+        order = clone.order(revision, settings or [], renew=renew, say=say)
         clone.check_shared()
         dvc.check_remote()
         [here, *elsewhere] = parts(plan(until))

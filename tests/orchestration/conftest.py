@@ -10,6 +10,7 @@ import pytest
 from flows.servers.postgres import programs
 from flows.servers.server import ServerFailed
 from flows.servers.topology import Database, Files, Topology
+from tests.orchestration.fleet import Fleet
 
 
 def pytest_collection_modifyitems(items):
@@ -54,3 +55,9 @@ def topology(postgresql, folder):
         yield servers
     finally:
         servers.stop()
+
+
+@pytest.fixture(scope="session")
+def fleet(topology, tmp_path_factory):
+    """Clones, workers and runs on the servers."""
+    return Fleet(topology, tmp_path_factory.mktemp("fleet"))

@@ -1,0 +1,137 @@
+"""Train on what text there is now, and let the result take the champion's place if it earns it.
+
+Usage: python -m flows.retrain [--test-set current]
+
+Again does no harm: without new text, settings or code there is nothing to train, and the champion
+meets itself.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.concurrency.sync import concurrency
+from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
+from rich.console import Console
+
+from flows.artifacts import publish
+from flows.deploy import PROMOTION, ensure_limit
+from flows.entry import as_program, leave_nothing_behind
+from flows.pipeline import RETRY_SECONDS, plan, up_to_date
+from nmt_core.evaluation.gate import GateConfig
+from stages.exported import read_exported
+from stages.params import DownloadParams, EvaluateParams, load
+from stages.promotion import Contest, Judged, contest, enact, record, report
+from stages.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
+
+LEASE_SECONDS = 60.0
+"""After which the lock of one who died while promoting falls to the next."""
+
+LOCK_PATIENCE_SECONDS = 180.0
+
+
+async def registry_was_away(_task: object, _run: object, state: State[Contest]) -> bool:
+    """Tell whether trying again may help."""
+    return isinstance(await state.aresult(raise_on_failure=False), RegistryAwayError)
+
+
+@task(
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=registry_was_away,
+)
+def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Contest:
+    """Judge the export that is here, and promote it if it has won."""
+    challenger = read_exported(load(DownloadParams, "download"))
+    registry = Registry(challenger.name, lock=shared_lock)
+    while True:
+        found = contest(
+            registry,
+            challenger,
+            load(EvaluateParams, "evaluate"),
+            test_set=test_set,
+            gate=gate,
+        )
+        try:
+            enact(registry, found, challenger, promotion=promotion, by=by)
+        except ChampionMovedError as error:
+            get_run_logger().info("%s; it is judged against the new one", error)
+            continue
+        record(found, challenger)
+        return found
+
+
+@contextmanager
+def shared_lock() -> Iterator[None]:
+    """Hold what all who move the champion must hold: on this machine, and by the Prefect server."""
+    with file_lock():
+        if not PREFECT_API_URL.value():
+            yield
+            return
+        with get_client(sync_client=True) as client:
+            ensure_limit(client, PROMOTION, 1)
+        with concurrency(
+            PROMOTION,
+            occupy=1,
+            timeout_seconds=LOCK_PATIENCE_SECONDS,
+            lease_duration=LEASE_SECONDS,
+            strict=True,
+        ):
+            yield
+
+
+@flow
+def retrain(
+    settings: list[str] | None = None,
+    revision: str | None = None,
+    test_set: Judged = "same",
+    gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
+    across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
+) -> Contest:
+    """Train on what text there is now; the champion gives way only to evidence.
+
+    Args:
+        settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
+            Null takes it as it lies in the worker's clone.
+        revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
+            Null takes the worker's clone as it lies.
+        test_set: same refuses a test set other than the one that the champion was promoted on;
+            current takes today's, if the champion cannot have been trained on it.
+        gate: How much evidence a promotion takes.
+        across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
+            there; clones share what they make through DVC's remote.
+    """
+    with up_to_date(
+        "export", settings=settings, revision=revision, renew=True, across_pools=across_pools
+    ):
+        publish()
+        who = f"flow run {flow_run.get_name()}"
+        result = decide(test_set, gate, promotion=str(flow_run.get_id()), by=who)
+    get_run_logger().info("%s: %s", result.outcome, result.reason)
+    create_markdown_artifact(report(result), key="verdict", description="Champion or challenger")
+    return result
+
+
+def main(
+    test_set: Annotated[
+        str, typer.Option(help="same: the champion's own test set; current: today's.")
+    ] = "same",
+) -> None:
+    """Train on what text there is now; the champion gives way only to evidence."""
+    with as_program():
+        plan("export")  # before a server is started
+        leave_nothing_behind()
+        result = retrain(test_set=test_set)
+    Console().print(f"{result.outcome}: {result.reason}", markup=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

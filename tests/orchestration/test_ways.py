@@ -1,0 +1,70 @@
+"""One definition, four ways to run it, the same bytes: by hand, as a flow, on a worker, on two."""
+
+import pytest
+
+from nmt_core import files
+
+OUTPUTS = ("data", "metrics", "models", "reports")
+
+
+def digests(clone):
+    """Everything DVC keeps, by path."""
+    found = (path for part in OUTPUTS for path in (clone.folder / part).rglob("*"))
+    return {
+        path.relative_to(clone.folder).as_posix(): files.sha256(path)
+        for path in found
+        if path.is_file() and path.name != ".gitignore"
+    }
+
+
+@pytest.fixture(scope="module")
+def ways(fleet):
+    """The four, one after another; only the last two clones share a remote."""
+    by_hand = fleet.clone("by-hand").run("dvc repro")
+    flow = fleet.clone("flow").run("python -m flows.train")
+    worker = fleet.clone("worker")
+    with fleet.worker(worker, "cpu"):
+        run = fleet.submit("train/here")
+        fleet.wait(run, "Completed", seconds=300)
+    cpu, gpu = fleet.clone("cpu"), fleet.clone("gpu")
+    for clone in (cpu, gpu):
+        clone.remote("s3://nmt/ways")
+    with fleet.worker(cpu, "cpu"), fleet.worker(gpu, "gpu"):
+        pools = fleet.submit("train/pools")
+        fleet.wait(pools, "Completed", seconds=300)
+    return {
+        "by hand": by_hand,
+        "flow": flow,
+        "worker": worker,
+        "pool cpu": cpu,
+        "pool gpu": gpu,
+        "run": pools,
+    }
+
+
+@pytest.mark.parametrize("way", ["flow", "worker", "pool cpu", "pool gpu"])
+def test_every_way_makes_the_same_bytes(ways, way):
+    expected = digests(ways["by hand"])
+
+    assert "models/export/model.safetensors" in expected
+    assert expected == digests(ways[way])
+    assert ways["by hand"].lock == ways[way].lock
+
+
+def test_each_stage_ran_in_its_pool_alone(ways, fleet):
+    """What the other pool made came through the remote."""
+    ran = {
+        name: (ways[f"pool {name}"].folder / "worker.log").read_text() for name in ("cpu", "gpu")
+    }
+    stages = {"cpu": ["download", "tokenize", "vocabulary", "embeddings", "shard"]}
+    stages["gpu"] = ["train", "evaluate", "export"]
+
+    for pool, theirs in (("cpu", "gpu"), ("gpu", "cpu")):
+        assert all(f"Running stage '{stage}'" in ran[pool] for stage in stages[pool])
+        assert not any(f"Running stage '{stage}'" in ran[pool] for stage in stages[theirs])
+
+
+def test_a_person_sees_scores_curve_and_translations_beside_the_run(ways, fleet):
+    shown = fleet.artifacts(ways["run"])
+
+    assert {"scores", "learning-curve", "translations"} <= shown.keys()
