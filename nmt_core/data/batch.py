@@ -68,6 +68,19 @@ class Position:
 
 
 @dataclass(frozen=True)
+class Share:
+    """What one of several processes reads of a batch."""
+
+    batch: Batch
+    """Without rows if the whole has fewer than there are processes."""
+    sentences: int
+    """Of the whole batch; so are the tokens."""
+    target_tokens: int
+    after: Position
+    """The place after the batch."""
+
+
+@dataclass(frozen=True)
 class TrainingBatches:
     """The endless sequence of training batches, readable from any place."""
 
@@ -80,8 +93,8 @@ class TrainingBatches:
         first = batches_of_epoch(self.dataset.lengths, self.config, seed=self.seed, epoch=0)
         return epochs * len(first)
 
-    def start_from(self, position: Position) -> Iterator[tuple[Batch, Position]]:
-        """Yield batches without end, each with the place after it."""
+    def start_from(self, position: Position, *, rank: int = 0, size: int = 1) -> Iterator[Share]:
+        """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
         epoch, first = position.epoch, position.batch
         while True:
             batches = batches_of_epoch(
@@ -90,5 +103,13 @@ class TrainingBatches:
             for number in range(first, len(batches)):
                 last = number + 1 == len(batches)
                 after = Position(epoch + 1, 0) if last else Position(epoch, number + 1)
-                yield collate([self.dataset[int(pair)] for pair in batches[number]]), after
+                yield self._share(batches[number], rank, size, after)
             epoch, first = epoch + 1, 0
+
+    def _share(self, pairs: np.ndarray, rank: int, size: int, after: Position) -> Share:
+        return Share(
+            collate([self.dataset[int(pair)] for pair in pairs[rank::size]]),
+            sentences=len(pairs),
+            target_tokens=int(self.dataset.lengths[pairs, 1].sum()) + len(pairs),
+            after=after,
+        )

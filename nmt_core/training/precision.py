@@ -20,7 +20,8 @@ class ComputeConfig(Config):
     """Type of matrix products; auto takes bfloat16 where the processor multiplies it faster.
     Weights, sums and the optimizer stay in float32."""
     threads: int = Field(0, ge=0)
-    """Processor threads; 0 takes all. Results depend on it in the last bits."""
+    """Processor threads of each process; 0 shares all among them. Results depend on it in the last
+    bits."""
 
 
 @dataclass(frozen=True)

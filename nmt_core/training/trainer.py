@@ -4,6 +4,9 @@ What a step does is a function of the weights before it, the seed and its number
 ``data/batch.py`` and dropout is seeded by the step. A checkpoint therefore holds weights, optimizer
 state, averages and a :class:`Progress`, and a training continued from it ends in the same bytes as
 one that was never interrupted (on the same processor, with the same number of threads).
+
+Several processes that train one model run this loop together, update by update (see
+``distributed.py``); the first one alone reads and writes, shows and validates.
 """
 
 import math
@@ -19,7 +22,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from nmt_core.config import Config
-from nmt_core.data.batch import Batch, Position, TrainingBatches
+from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
 from nmt_core.errors import CheckpointError, TrainingError
 from nmt_core.models import Seq2Seq
 from nmt_core.models.weights import own_tensors
@@ -32,6 +35,7 @@ from nmt_core.training.checkpoint import (
     restore,
     training_tensors,
 )
+from nmt_core.training.distributed import ALONE, World
 from nmt_core.training.loss import Normalization, batch_loss, mean_cross_entropy
 from nmt_core.training.precision import Compute
 from nmt_core.training.sampled_softmax import SampledSoftmax
@@ -197,6 +201,10 @@ class Trainer:
         config: loss and intervals.
         seed: decides initial weights, dropout and the order of the data.
         seconds_at: returns the seconds of training that a step is remembered to have taken.
+        world: the processes that train together.
+
+    Raises:
+        ConfigError: if several processes cannot train this model.
     """
 
     model: Seq2Seq[Any, Any]
@@ -213,61 +221,59 @@ class Trainer:
     config: TrainingConfig
     seed: int
     seconds_at: Callable[[int], float] = lambda _: 0.0
+    world: World = ALONE
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
+        self.world.check(self.model)
         # frozen weights are their own average
         self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
-        averages = self._learning if self.config.average > 0 else []
+        averages = self._learning if self.config.average > 0 and self.world.leads else []
         self._average = [weight.detach().clone() for weight in averages]
         self._clock = _Clock()
         self._rate = 0.0
 
     def fit(self) -> Progress:
-        """Train until done; return where it ended, the best weights in the model.
+        """Train until done; return where it ended, the best weights in the first process's model.
 
         Raises:
             Interrupted: after SIGTERM or Ctrl-C, once a checkpoint is written; a second Ctrl-C
                 does not wait for it.
-            TrainingError: if the loss is not a number, naming the step.
+            TrainingError: if the loss is not a number, naming the step, or if another process
+                has died or does not answer.
             CheckpointError: if the best model cannot be read back.
         """
         self._resume()
         with _asked_to_stop() as asked:
             self._clock.start()
-            for batch, after in self._remaining():
-                self._update(batch, after)
-                self._clock.stop(batch.target_tokens)
-                if self.budget.seconds is not None:
-                    self.progress.seconds = self._clock.seconds
-                if self.progress.step % self.config.log_every == 0:
-                    self._log()
-                if self._validation_is_due():
-                    self._validate()
-                elif asked():
-                    self._save()
-                if (number := asked()) and not self.progress.finished:
+            for share in self._remaining():
+                self._update(share)
+                self._clock.stop(share.target_tokens)
+                if number := self._conclude(asked):
                     raise Interrupted(number)
                 self._clock.start()
-        best = self.checkpoints.best(at_most=self.progress.step)
-        if best is None:
-            raise CheckpointError(f"{self.checkpoints.folder} holds no best model; train again")
-        self.model.load_state_dict(dict(best.tensors), strict=False)
+        if self.world.leads:
+            best = self.checkpoints.best(at_most=self.progress.step)
+            if best is None:
+                raise CheckpointError(f"{self.checkpoints.folder} holds no best model; train again")
+            self.model.load_state_dict(dict(best.tensors), strict=False)
         return self.progress
 
-    def _remaining(self) -> Iterator[tuple[Batch, Position]]:
+    def _remaining(self) -> Iterator[Share]:
         if self.progress.finished:
             return
         self._pending: list[tuple[Tensor, int]] = []
-        for item in self.batches.start_from(self.progress.position):
-            yield item
+        for share in self.batches.start_from(
+            self.progress.position, rank=self.world.rank, size=self.world.size
+        ):
+            yield share
             if self.progress.finished:
                 return
 
-    def _update(self, batch: Batch, after: Position) -> None:
+    def _update(self, share: Share) -> None:
         """Make one optimizer update."""
         step = self.progress.step
-        tokens = batch.target_tokens
+        tokens = share.target_tokens
         done = self.budget.done(
             steps=step + 1,
             tokens=self.progress.target_tokens + tokens,
@@ -276,21 +282,7 @@ class Trainer:
         self._rate = self.schedule.rate(step, done)
         for group in self.optimizer.param_groups:
             group["lr"] = self._rate
-        expected = self.config.sampled_softmax
-        batch = batch.to(self.compute.device)
-        seed_torch(self.seed, "scheduled sampling", step)
-        with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
-            batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
-        seed_torch(self.seed, "dropout", step)
-        with self.compute.autocast():
-            loss, plain = batch_loss(
-                self.model,
-                batch,
-                label_smoothing=self.config.label_smoothing,
-                per=self.config.normalize_loss,
-                estimate=SampledSoftmax(expected, self.seed, step) if expected else None,
-            )
-        loss.backward()
+        plain = self.world.sum_gradients(self._learning, self._read(share, done))
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -299,11 +291,49 @@ class Trainer:
             # early averages forget faster, or they would remember the random start
             decay = min(self.config.average, (1 + step) / (10 + step))
             torch._foreach_lerp_(self._average, learnt, 1 - decay)
-        self._pending.append((plain.detach(), tokens))
+        self._pending.append((plain, tokens))
         self._settle(leave=1)
         self.progress.step += 1
-        self.progress.position = after
+        self.progress.position = share.after
         self.progress.target_tokens += tokens
+
+    def _read(self, share: Share, done: float) -> Tensor:
+        """Leave this process's part of the gradient; return that of the plain cross entropy."""
+        step, expected = self.progress.step, self.config.sampled_softmax
+        sentences, tokens = len(share.batch.source), share.batch.target_tokens
+        if not sentences:
+            return torch.zeros((), device=self.compute.device)
+        batch = share.batch.to(self.compute.device)
+        seed_torch(self.seed, "scheduled sampling", step, *self.world.names)
+        with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
+            batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
+        seed_torch(self.seed, "dropout", step, *self.world.names)
+        with self.compute.autocast():
+            loss, plain = batch_loss(
+                self.model,
+                batch,
+                label_smoothing=self.config.label_smoothing,
+                per=self.config.normalize_loss,
+                estimate=SampledSoftmax(expected, self.seed, step) if expected else None,
+            )
+        shares = {"token": tokens / share.target_tokens, "sentence": sentences / share.sentences}
+        (loss * shares[self.config.normalize_loss]).backward()
+        return plain.detach()
+
+    def _conclude(self, asked: Callable[[], int]) -> int:
+        """Do what is due after an update; return the signal at which to stop, or 0."""
+        number, seconds = self.world.agree(asked(), self._clock.seconds)
+        if self.budget.seconds is not None:
+            self.progress.seconds = seconds
+        if self.world.leads and self.progress.step % self.config.log_every == 0:
+            self._log()
+        if self._validation_is_due():
+            self.world.follow(self._validate)
+            number, finished = self.world.agree(asked(), self.progress.finished)
+            self.progress.finished = bool(finished)
+        elif number:
+            self.world.follow(self._save)
+        return 0 if self.progress.finished else int(number)
 
     def _settle(self, *, leave: int) -> None:
         """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
@@ -418,15 +448,18 @@ class Trainer:
 
     def _save(self) -> None:
         self._settle(leave=0)
+        self.checkpoints.save(self._checkpoint(), step=self.progress.step)
+
+    def _checkpoint(self) -> Checkpoint:
         tensors = training_tensors(self.model, self.optimizer)
         tensors |= {f"average.{n}": value for n, value in enumerate(self._average)}
-        self.checkpoints.save(Checkpoint(tensors, self.progress.to_json()), step=self.progress.step)
+        return Checkpoint(tensors, self.progress.to_json())
 
     def _resume(self) -> None:
         self.model.train()
-        checkpoint = self.checkpoints.newest()
-        for problem in self.checkpoints.rejected:
-            self.display.note(f"{problem}; continuing from the checkpoint before it")
+        checkpoint = self._newest() if self.world.leads else None
+        if self.world.size > 1:
+            checkpoint = self.world.share(checkpoint or self._checkpoint())
         if checkpoint is None:
             return
         self.progress = Progress.from_json(checkpoint.progress)
@@ -435,7 +468,14 @@ class Trainer:
         restore(self.model, self.optimizer, checkpoint.tensors)
         for number, average in enumerate(self._average):
             average.copy_(checkpoint.tensors[f"average.{number}"])
-        self.display.note(f"continuing from step {self.progress.step}")
+
+    def _newest(self) -> Checkpoint | None:
+        checkpoint = self.checkpoints.newest()
+        for problem in self.checkpoints.rejected:
+            self.display.note(f"{problem}; continuing from the checkpoint before it")
+        if checkpoint is not None:
+            self.display.note(f"continuing from step {checkpoint.progress['step']}")
+        return checkpoint
 
 
 MEASURES = ("loss", "perplexity", "bleu")

@@ -12,7 +12,7 @@ from nmt_core.data.batching import (
     batches_in_order,
     batches_of_epoch,
 )
-from nmt_core.data.shards import IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.vocabulary import BOS, EOS, PAD
 
 length = st.integers(0, 60)
@@ -99,17 +99,16 @@ def test_a_batch_begins_and_ends_its_sentences():
 def test_reading_from_any_place_continues_the_sequence(tmp_path_factory, skipped):
     """What comes after a place is what would have come without stopping, epochs on."""
     folder = tmp_path_factory.mktemp("shards") / "train"
-    write_shards(
-        (IdPair([4] * (n % 5), [5] * (n % 3)) for n in range(40)), folder, pairs_per_shard=9
-    )
+    pairs = Block.of(IdPair([4] * (n % 5), [5] * (n % 3)) for n in range(40))
+    write_shards([pairs], folder, pairs_per_shard=9)
     batches = TrainingBatches(ShardDataset(folder), TokenBatching(max_tokens=12), 7)
     stream = batches.start_from(Position())
     place = Position()
     for _ in range(skipped):
-        _, place = next(stream)
+        place = next(stream).after
     continued = batches.start_from(place)
 
     for _ in range(5):
-        (expected, after), (got, after_too) = next(stream), next(continued)
-        assert expected.source.tolist() == got.source.tolist()
-        assert after == after_too
+        expected, got = next(stream), next(continued)
+        assert expected.batch.source.tolist() == got.batch.source.tolist()
+        assert expected.after == got.after

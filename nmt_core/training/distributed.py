@@ -1,0 +1,210 @@
+"""Several processes that train one model: each reads its share of every batch.
+
+Gradients are summed over the processes before they are used, so that all make the same update, and
+what is random is drawn by each for itself. The first process decides and writes; the others follow.
+torchrun starts them, and says by the environment which is which.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+import safetensors.torch
+import torch
+import torch.distributed as dist
+from pydantic import Field
+from torch import Tensor, nn
+
+from nmt_core.errors import ConfigError, TrainingError
+from nmt_core.models.weights import own_tensors
+from nmt_core.training.checkpoint import Checkpoint
+from nmt_core.training.precision import ComputeConfig
+
+BEATS = 4
+"""Signs of life per time-out, of a process that works while others wait."""
+
+
+class WorldConfig(ComputeConfig):
+    """Where and how precisely to compute, and by how many processes."""
+
+    processes: int = Field(1, ge=1)
+    """Processes on this machine that share every batch; on GPUs, each has one of its own. Whoever
+    starts them by torchrun, as on several machines, tells it how many, and not us."""
+    timeout_seconds: float = Field(300.0, gt=0)
+    """How long processes wait for one that does not answer, before training ends."""
+
+
+class PeerError(TrainingError):
+    """Another process of the training has died, or does not answer."""
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a training, as one of them sees it; alone, none of this costs anything.
+
+    Attributes:
+        rank: number of this process; the first is 0.
+        size: how many there are.
+        timeout_seconds: how long they wait for each other.
+    """
+
+    rank: int = 0
+    size: int = 1
+    timeout_seconds: float = 300.0
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that decides and writes."""
+        return self.rank == 0
+
+    @property
+    def names(self) -> tuple[int, ...]:
+        """What a seed has besides, so that processes draw differently."""
+        return (self.rank,) if self.size > 1 else ()
+
+    def check(self, model: nn.Module) -> None:
+        """Refuse a model that measures whole batches, of which each process sees a share.
+
+        Raises:
+            ConfigError: if what the model remembers is more than weights.
+        """
+        measured = own_tensors(model).keys() - dict(model.named_parameters()).keys()
+        if self.size > 1 and measured:
+            raise ConfigError(
+                f"this model normalises by the statistics of whole batches, of which {self.size} "
+                f"processes see a share each; train it with one, or with train.model.block "
+                f"'published'"
+            )
+
+    def sum_gradients(self, weights: Sequence[Tensor], loss: Tensor) -> Tensor:
+        """Make every gradient its sum over the processes; return the sum of their losses.
+
+        A process that read nothing has no gradients, and gets the others'.
+        """
+        if self.size == 1:
+            return loss
+        gradients = []
+        for weight in weights:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+            gradients.append(weight.grad)
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), loss.reshape(1)])
+        with self._together():
+            dist.all_reduce(flat)
+        *sums, total = flat.split([*(gradient.numel() for gradient in gradients), 1])
+        for gradient, part in zip(gradients, sums, strict=True):
+            gradient.copy_(part.view_as(gradient))
+        return total.squeeze(0)
+
+    def agree(self, *values: float) -> list[float]:
+        """Return the greatest of each value over the processes."""
+        if self.size == 1:
+            return list(values)
+        told = torch.tensor(values, dtype=torch.float64)
+        with self._together():
+            dist.all_reduce(told, op=dist.ReduceOp.MAX)
+        return told.tolist()
+
+    def follow(self, work: Callable[[], None]) -> None:
+        """Let the first process work, for as long as it lives; the others wait."""
+        if self.size == 1:
+            work()
+        elif self.leads:
+            with self._alive():
+                work()
+            self.agree(0)
+        else:
+            while any(self.agree(0)):
+                pass
+
+    def broadcast(self, message: bytes) -> bytes:
+        """Return the first process's message; those of the others do not count."""
+        if self.size == 1:
+            return message
+        (length,) = self.agree(len(message) if self.leads else 0)
+        told = torch.zeros(int(length), dtype=torch.uint8)
+        if self.leads:
+            told = torch.frombuffer(bytearray(message), dtype=torch.uint8)
+        with self._together():
+            dist.broadcast(told, src=0)
+        return told.numpy().tobytes()
+
+    def share(self, checkpoint: Checkpoint) -> Checkpoint:
+        """Return the first process's checkpoint."""
+        progress = self.broadcast(json.dumps(dict(checkpoint.progress)).encode())
+        tensors = self.broadcast(safetensors.torch.save(dict(checkpoint.tensors)))
+        return Checkpoint(safetensors.torch.load(tensors), json.loads(progress))
+
+    @contextmanager
+    def _alive(self) -> Iterator[None]:
+        """Tell those who wait, time and again, that this process still works."""
+        done = threading.Event()
+
+        def beat() -> None:
+            with suppress(PeerError):  # met again as soon as the work is done
+                while not done.wait(self.timeout_seconds / BEATS):
+                    self.agree(1)
+
+        thread = threading.Thread(target=beat, name="alive", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0].rpartition("] ")[2].partition(". ")[0]
+            raise PeerError(
+                f"rank {self.rank} has lost another process of the training ({reason})"
+            ) from None
+
+
+ALONE = World()
+"""A training by one process."""
+
+
+@contextmanager
+def joined(config: WorldConfig) -> Iterator[World]:
+    """Join the processes that torchrun has started this one with, if it has.
+
+    Raises:
+        ConfigError: if there are fewer GPUs here than processes.
+    """
+    size = int(os.environ["WORLD_SIZE"]) if dist.is_torchelastic_launched() else 1
+    if size == 1:
+        yield ALONE
+        return
+    gpu = torch.cuda.is_available() and config.device != "cpu"
+    if gpu:
+        take_gpu(dist.get_node_local_rank(), processes=int(os.environ["LOCAL_WORLD_SIZE"]))
+    dist.init_process_group(
+        "cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=timedelta(seconds=config.timeout_seconds)
+    )
+    try:
+        yield World(dist.get_rank(), size, config.timeout_seconds)
+    finally:
+        dist.destroy_process_group()
+
+
+def take_gpu(number: int, *, processes: int) -> None:
+    """Compute on one of this machine's GPUs from now on.
+
+    Raises:
+        ConfigError: if there are fewer of them than processes.
+    """
+    gpus = torch.cuda.device_count()
+    if gpus < processes:
+        raise ConfigError(
+            f"{processes} processes need as many GPUs, and {gpus} can be seen here; lower "
+            f"train.compute.processes, or set train.compute.device to 'cpu'"
+        )
+    torch.cuda.set_device(number)
