@@ -12,7 +12,7 @@ from stages import paths
 from stages.journal import BUNDLE_DIGEST
 from stages.params import DownloadParams
 
-GIVEN = "given"
+GIVEN = "as it was given"
 """How a test set came about that was given, and may change in any way."""
 
 
@@ -35,6 +35,10 @@ class Exported:
     folder: Path
     name: str
     """What its versions are called together."""
+    step: int
+    """The update after which the model was at its best."""
+    held_out: HeldOut
+    """The test set it was evaluated on."""
     tags: dict[str, str]
     """What is said of its version; see :func:`read_exported`."""
 
@@ -89,13 +93,17 @@ def read_exported(
         BundleError: if there is no export.
     """
     try:
+        record = files.read_json(trained / "training.json")
+        held_out = read_held_out(corpus)
         return Exported(
-            folder,
-            model_name(download.languages),
-            {
-                "fingerprint": files.read_json(trained / "training.json")["fingerprint"],
+            folder=folder,
+            name=model_name(download.languages),
+            step=record["best_step"],
+            held_out=held_out,
+            tags={
+                "fingerprint": record["fingerprint"],
                 BUNDLE_DIGEST: bundle.digest(folder),
-                "test_set": read_held_out(corpus).digest,
+                "test_set": held_out.digest,
                 "held_out": rule(download),
                 "bleu": f"{files.read_json(metrics / 'evaluate.json')['bleu']:.2f}",
                 "signature": gate.signatures()[0],
