@@ -10,26 +10,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nmt_core import files
-from nmt_core.data.shards import IdPair, write_shards
+from nmt_core.data.numbering import NUMBERED, NumberJob, number
+from nmt_core.data.shards import Block, write_shards
 from nmt_core.errors import CorpusError
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.parallel import WorkersConfig, cut, in_order
 from stages import paths
 from stages.entry import run_stage
 from stages.params import ShardParams, load
 
 
 def run(
-    params: ShardParams, *, tokenized: Path, vocabulary: Path, shards: Path
+    params: ShardParams,
+    *,
+    tokenized: Path,
+    vocabulary: Path,
+    shards: Path,
+    workers: WorkersConfig,
 ) -> dict[str, float]:
     """Number the tokens; leave training pairs out that are too long or have an empty side."""
-    vocabularies = [Vocabulary.load(vocabulary / f"{side}.txt") for side in paths.SIDES]
     metrics: dict[str, float] = {}
     with files.whole_folder(shards) as part:
         for split in ("train", "validation"):
             left_out: Counter[str] = Counter()
             limit = params.max_tokens if split == "train" else None
-            pairs = numbered(tokenized, split, vocabularies, limit, left_out)
-            written = write_shards(pairs, part / split, pairs_per_shard=params.pairs_per_shard)
+            jobs = number_jobs(tokenized, split, vocabulary, limit, workers.chunk_lines)
+            with in_order(number, jobs, workers, beside=shards, title="numbering") as done:
+                written = write_shards(
+                    numbered(done, left_out), part / split, pairs_per_shard=params.pairs_per_shard
+                )
             if not written.pairs:
                 raise CorpusError(
                     f"no {split} pair is left to train on ({dict(left_out)} left out); raise "
@@ -46,26 +54,20 @@ def run(
     return metrics
 
 
-def numbered(
-    tokenized: Path,
-    split: str,
-    vocabularies: list[Vocabulary],
-    limit: int | None,
-    left_out: Counter[str],
-) -> Iterator[IdPair]:
-    """Yield the pairs of a split as numbers; count those left out, by reason.
+def number_jobs(
+    tokenized: Path, split: str, vocabulary: Path, max_tokens: int | None, lines: int
+) -> list[NumberJob]:
+    """Return what of a split is to be numbered, so many lines at a time."""
+    sides = [cut(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
+    vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
+    return [NumberJob(spans, vocabularies, max_tokens) for spans in zip(*sides, strict=True)]
 
-    Without a limit none is left out, so that the pairs still match the lines of the corpus.
-    """
-    sides = [files.read_lines(tokenized / f"{split}.{side}") for side in paths.SIDES]
-    for lines in zip(*sides, strict=True):
-        words = [line.split() for line in lines]
-        if limit is not None and not all(words):
-            left_out["empty"] += 1
-        elif limit is not None and max(map(len, words)) > limit:
-            left_out["too long"] += 1
-        else:
-            yield IdPair(*(v.encode(w) for v, w in zip(vocabularies, words, strict=True)))
+
+def numbered(done: Iterator[tuple[Path, Counter[str]]], left_out: Counter[str]) -> Iterator[Block]:
+    """Yield what was numbered; count what was left out."""
+    for part, reasons in done:
+        left_out.update(reasons)
+        yield Block.load(part, NUMBERED)
 
 
 def main() -> None:
@@ -75,6 +77,7 @@ def main() -> None:
         tokenized=paths.TOKENIZED,
         vocabulary=paths.VOCABULARY,
         shards=paths.SHARDS,
+        workers=load(WorkersConfig, "workers"),
     )
     files.write_json(paths.METRICS / "shard.json", metrics)
 

@@ -11,9 +11,12 @@ from itertools import chain
 from pathlib import Path
 
 from nmt_core import files
+from nmt_core.parallel import WorkersConfig, append, cut, in_order
 from nmt_core.text import Subwords, Tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import evenly
+from nmt_core.text.tokenizing import TOKENS, TokenizeJob
+from nmt_core.text.tokenizing import tokenize as tokenize_lines
 from stages import paths
 from stages.entry import run_stage
 from stages.params import DownloadParams, TokenizeParams, load
@@ -26,20 +29,19 @@ def run(
     corpus: Path,
     tokenizer: Path,
     tokenized: Path,
+    workers: WorkersConfig,
 ) -> dict[str, float]:
     """Learn or build one tokenizer per side and apply it to every split."""
     tokenizers = build_tokenizers(params, languages=languages, corpus=corpus)
     with files.whole_folder(tokenizer) as part:
         for side, own in tokenizers.items():
             own.save(part / side)
-    counts: dict[str, float] = {}
-    with files.whole_folder(tokenized) as part:
-        for side, own in tokenizers.items():
-            for split in paths.SPLITS:
-                name = f"{split}.{side}"
-                tokens = write_tokens(own, corpus / name, part / name)
-                counts[f"{split}_{side}_tokens"] = tokens
-    return counts
+    jobs = token_jobs(corpus, tokenizer, workers.chunk_lines)
+    with (
+        files.whole_folder(tokenized) as part,
+        in_order(tokenize_lines, jobs, workers, beside=tokenized, title="tokenizing") as done,
+    ):
+        return write_tokens(jobs, done, part)
 
 
 def build_tokenizers(
@@ -70,22 +72,31 @@ def build_tokenizers(
 def training_lines(path: Path, at_most: int) -> Iterator[str]:
     """Yield normalised lines of a file, evenly spread if there are too many."""
     total = sum(1 for _ in files.read_lines(path))
-    yield from evenly((normalize(line) for line in files.read_lines(path)), total, at_most)
+    yield from map(normalize, evenly(files.read_lines(path), total, at_most))
 
 
-def write_tokens(tokenizer: Tokenizer, text: Path, tokens: Path) -> int:
-    """Write the tokens of every line, separated by spaces; return how many there are."""
-    count = 0
+def token_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
+    """Return what is to be tokenized, so many lines at a time."""
+    return [
+        TokenizeJob((span,), tokenizer.absolute() / side)
+        for side in paths.SIDES
+        for split in paths.SPLITS
+        for span in cut(corpus / f"{split}.{side}", lines)
+    ]
 
-    def lines() -> Iterator[str]:
-        nonlocal count
-        for line in files.read_lines(text):
-            words = tokenizer.encode(line)
-            count += len(words)
-            yield " ".join(words)
 
-    files.write_lines(tokens, lines())
-    return count
+def write_tokens(
+    jobs: list[TokenizeJob], done: Iterator[tuple[Path, int]], tokenized: Path
+) -> dict[str, float]:
+    """Put together what was tokenized, under the names of the texts; return how many tokens."""
+    counts = {f"{split}.{side}": 0 for side in paths.SIDES for split in paths.SPLITS}
+    for name in counts:
+        (tokenized / name).touch()
+    for job, (part, tokens) in zip(jobs, done, strict=True):
+        [span] = job.spans
+        append(part / TOKENS, tokenized / span.path.name)
+        counts[span.path.name] += tokens
+    return {f"{name.replace('.', '_')}_tokens": tokens for name, tokens in counts.items()}
 
 
 def main() -> None:
@@ -97,6 +108,7 @@ def main() -> None:
         corpus=paths.CORPUS,
         tokenizer=paths.TOKENIZER,
         tokenized=paths.TOKENIZED,
+        workers=load(WorkersConfig, "workers"),
     )
     files.write_json(paths.METRICS / "tokenize.json", metrics)
 

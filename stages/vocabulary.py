@@ -11,7 +11,9 @@ from pathlib import Path
 
 from nmt_core import files
 from nmt_core.errors import ConfigError
+from nmt_core.parallel import Job, WorkersConfig, cut, in_order
 from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text.tokenizing import count_tokens
 from nmt_core.vocabulary import Vocabulary
 from stages import paths
 from stages.entry import run_stage
@@ -19,13 +21,19 @@ from stages.params import VocabularyParams, load
 
 
 def run(
-    params: VocabularyParams, *, tokenizer: Path, tokenized: Path, vectors: Path, vocabulary: Path
+    params: VocabularyParams,
+    *,
+    tokenizer: Path,
+    tokenized: Path,
+    vectors: Path,
+    vocabulary: Path,
+    workers: WorkersConfig,
 ) -> dict[str, float]:
     """Write one vocabulary per side; a tokenizer that brings its own decides alone."""
+    counted = count(tokenized, vocabulary, workers)
     metrics: dict[str, float] = {}
     with files.whole_folder(vocabulary) as part:
-        for side in paths.SIDES:
-            counts = count_tokens(tokenized / f"train.{side}")
+        for side, counts in counted.items():
             own = load_tokenizer(tokenizer / side)
             if isinstance(own, Subwords):
                 tokens = own.vocabulary
@@ -44,12 +52,19 @@ def run(
     return metrics
 
 
-def count_tokens(path: Path) -> Counter[str]:
-    """Count the tokens of a tokenized file."""
-    counts: Counter[str] = Counter()
-    for line in files.read_lines(path):
-        counts.update(line.split())
-    return counts
+def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str, Counter[str]]:
+    """Return how often each token stands in the training text of each side."""
+    counted: dict[str, Counter[str]] = {side: Counter() for side in paths.SIDES}
+    jobs = [
+        Job((span,))
+        for side in paths.SIDES
+        for span in cut(tokenized / f"train.{side}", workers.chunk_lines)
+    ]
+    with in_order(count_tokens, jobs, workers, beside=vocabulary, title="counting") as done:
+        for job, (_, counts) in zip(jobs, done, strict=True):
+            [span] = job.spans
+            counted[span.path.suffix.removeprefix(".")].update(counts)
+    return counted
 
 
 def rank_in_vectors(path: Path) -> dict[str, int]:
@@ -71,6 +86,7 @@ def main() -> None:
         tokenized=paths.TOKENIZED,
         vectors=paths.VECTORS,
         vocabulary=paths.VOCABULARY,
+        workers=load(WorkersConfig, "workers"),
     )
     files.write_json(paths.METRICS / "vocabulary.json", metrics)
 

@@ -5,11 +5,10 @@ target, of each) and the two lengths of each pair, as NumPy arrays; and ``index.
 the shards in order with the digest of each.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Int
@@ -19,6 +18,8 @@ from nmt_core.errors import ShardError
 
 FORMAT = 1
 INDEX = "index.json"
+KINDS = ("tokens", "lengths")
+"""The arrays of a shard."""
 
 
 class IdPair(NamedTuple):
@@ -26,6 +27,48 @@ class IdPair(NamedTuple):
 
     source: list[int]
     target: list[int]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some pairs as a shard holds them: all tokens one after the other, and the lengths."""
+
+    tokens: Int[np.ndarray, " tokens"]
+    lengths: Int[np.ndarray, "pairs 2"]
+
+    @classmethod
+    def of(cls, pairs: Iterable[IdPair]) -> Self:
+        """Return pairs as a block."""
+        held = list(pairs)
+        lengths = [(len(pair.source), len(pair.target)) for pair in held]
+        ids = (number for pair in held for side in pair for number in side)
+        return cls(np.fromiter(ids, np.int32), np.array(lengths, np.int32).reshape(-1, 2))
+
+    @classmethod
+    def joined(cls, blocks: Sequence["Block"]) -> Self:
+        """Return the pairs of some blocks as one."""
+        return cls(*(np.concatenate([getattr(one, kind) for one in blocks]) for kind in KINDS))
+
+    @classmethod
+    def load(cls, folder: Path, name: str) -> Self:
+        """Read what :meth:`save` wrote."""
+        return cls(*(np.load(_file(folder, name, kind), allow_pickle=False) for kind in KINDS))
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write the arrays under a name."""
+        for kind in KINDS:
+            np.save(_file(folder, name, kind), getattr(self, kind), allow_pickle=False)
+
+    def cut(self, pairs: int) -> tuple["Block", "Block"]:
+        """Return the first so many pairs, and the rest."""
+        tokens = int(self.lengths[:pairs].sum())
+        return (
+            Block(self.tokens[:tokens], self.lengths[:pairs]),
+            Block(self.tokens[tokens:], self.lengths[pairs:]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
 
 @dataclass(frozen=True)
@@ -38,25 +81,18 @@ class Written:
     target_tokens: int
 
 
-def write_shards(pairs: Iterable[IdPair], folder: Path, *, pairs_per_shard: int) -> Written:
-    """Write pairs in their order; memory holds one shard at a time."""
-    stream = iter(pairs)
+def write_shards(blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int) -> Written:
+    """Write pairs in their order; memory holds one shard and one block at a time."""
     entries: list[dict[str, Any]] = []
     source_tokens = target_tokens = 0
     with files.whole_folder(folder) as part:
-        while batch := list(islice(stream, pairs_per_shard)):
+        for shard in _regrouped(blocks, pairs_per_shard):
             name = f"{len(entries):05d}"
-            lengths = np.array([(len(p.source), len(p.target)) for p in batch], dtype=np.int32)
-            ids = (number for pair in batch for side in pair for number in side)
-            tokens = np.fromiter(ids, dtype=np.int32, count=int(lengths.sum()))
-            np.save(part / f"{name}.tokens.npy", tokens, allow_pickle=False)
-            np.save(part / f"{name}.lengths.npy", lengths, allow_pickle=False)
-            digests = {
-                kind: files.sha256(part / f"{name}.{kind}.npy") for kind in ("tokens", "lengths")
-            }
-            entries.append({"name": name, "pairs": len(batch), "sha256": digests})
-            source_tokens += int(lengths[:, 0].sum())
-            target_tokens += int(lengths[:, 1].sum())
+            shard.save(part, name)
+            digests = {kind: files.sha256(_file(part, name, kind)) for kind in KINDS}
+            entries.append({"name": name, "pairs": len(shard), "sha256": digests})
+            source_tokens += int(shard.lengths[:, 0].sum())
+            target_tokens += int(shard.lengths[:, 1].sum())
         files.write_json(part / INDEX, {"format": FORMAT, "shards": entries})
     return Written(len(entries), sum(e["pairs"] for e in entries), source_tokens, target_tokens)
 
@@ -77,8 +113,8 @@ class ShardDataset:
         if verify:
             verify_shards(folder)
         names = [shard["name"] for shard in index["shards"]]
-        self._tokens = [_map(folder / f"{name}.tokens.npy") for name in names]
-        lengths = [_map(folder / f"{name}.lengths.npy") for name in names]
+        self._tokens = [_map(_file(folder, name, "tokens")) for name in names]
+        lengths = [_map(_file(folder, name, "lengths")) for name in names]
         self.lengths: Int[np.ndarray, "pairs 2"] = (
             np.concatenate(lengths) if lengths else np.zeros((0, 2), dtype=np.int32)
         )
@@ -109,7 +145,7 @@ def verify_shards(folder: Path) -> None:
     """
     for shard in read_index(folder)["shards"]:
         for kind, expected in shard["sha256"].items():
-            path = folder / f"{shard['name']}.{kind}.npy"
+            path = _file(folder, shard["name"], kind)
             if not path.exists():
                 raise ShardError(f"{path} is missing; run the shard stage again")
             if files.sha256(path) != expected:
@@ -131,6 +167,27 @@ def read_index(folder: Path) -> dict[str, Any]:
             f"{folder} is of format {index.get('format')}, this program reads {FORMAT}; run shard"
         )
     return index
+
+
+def _regrouped(blocks: Iterable[Block], pairs: int) -> Iterator[Block]:
+    """Yield the same pairs in blocks of so many; the last may have fewer."""
+    held = [Block.of([])]
+    for block in blocks:
+        held.append(block)
+        if sum(map(len, held)) < pairs:
+            continue
+        rest = Block.joined(held)
+        while len(rest) >= pairs:
+            full, rest = rest.cut(pairs)
+            yield full
+        held = [rest]
+    rest = Block.joined(held)
+    if len(rest):
+        yield rest
+
+
+def _file(folder: Path, name: str, kind: str) -> Path:
+    return folder / f"{name}.{kind}.npy"
 
 
 def _map(path: Path) -> np.ndarray:

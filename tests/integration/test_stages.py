@@ -15,6 +15,7 @@ from nmt_core.bundle import verify
 from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.scores import bleu
 from nmt_core.grammar.generate import GrammarConfig, generate
+from nmt_core.parallel import WorkersConfig
 from nmt_core.text import Subwords
 from nmt_core.tracking import NullTracker
 from nmt_core.vocabulary import SPECIALS, Vocabulary
@@ -123,6 +124,7 @@ def project(request, tmp_path_factory):
         corpus=project.corpus,
         tokenizer=project.tokenizer,
         tokenized=project.tokenized,
+        workers=settings["workers"],
     )
     measured["vocabulary"] = vocabulary.run(
         settings["vocabulary"],
@@ -130,6 +132,7 @@ def project(request, tmp_path_factory):
         tokenized=project.tokenized,
         vectors=project.vectors,
         vocabulary=project.vocabulary,
+        workers=settings["workers"],
     )
     measured["embeddings"] = embeddings.run(
         settings["embeddings"],
@@ -143,6 +146,7 @@ def project(request, tmp_path_factory):
         tokenized=project.tokenized,
         vocabulary=project.vocabulary,
         shards=project.shards,
+        workers=settings["workers"],
     )
     model, progress = train_on(project)
     train.write_model(project.trained, model, settings["train"], progress, "f" * 16)
@@ -380,6 +384,7 @@ def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):
         tokenized=tmp_path,
         vocabulary=tmp_path / "vocabulary",
         shards=tmp_path / "shards",
+        workers=WorkersConfig(),
     )
 
     assert (found["train_pairs"], found["empty"], found["too_long"]) == (1, 1, 2)
@@ -399,6 +404,7 @@ def test_nothing_left_to_train_on_is_told(tmp_path):
             tokenized=tmp_path,
             vocabulary=tmp_path / "vocabulary",
             shards=tmp_path / "shards",
+            workers=WorkersConfig(),
         )
     assert not (tmp_path / "shards").exists()
 
@@ -415,6 +421,7 @@ def test_too_little_text_for_the_pieces_is_told(tmp_path):
             corpus=tmp_path,
             tokenizer=tmp_path / "tokenizer",
             tokenized=tmp_path / "tokenized",
+            workers=WorkersConfig(),
         )
     assert not (tmp_path / "tokenizer").exists()
 

@@ -8,7 +8,7 @@ import torch
 
 from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.batching import TokenBatching
-from nmt_core.data.shards import IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.errors import TrainingError
 from nmt_core.random import generator
 from nmt_core.training import trainer as module
@@ -64,7 +64,7 @@ def dataset(tmp_path_factory):
             words = draw.integers(4, TARGET_SIZE, draw.integers(1, 7)).tolist()
             yield IdPair(words, words[::-1])
 
-    write_shards(pairs(), folder, pairs_per_shard=25)
+    write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
     return ShardDataset(folder)
 
 

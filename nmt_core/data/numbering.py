@@ -1,0 +1,43 @@
+"""Numbers of many tokens, some lines at a time, by whoever has time (:mod:`nmt_core.parallel`)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from nmt_core.data.shards import Block, IdPair
+from nmt_core.parallel import Job, loaded
+from nmt_core.vocabulary import Vocabulary
+
+NUMBERED = "numbered"
+"""The name under which :func:`number` writes its block."""
+
+
+@dataclass(frozen=True)
+class NumberJob(Job):
+    """Tokens of source and target to be numbered."""
+
+    vocabularies: tuple[Path, ...]
+    """Absolute path of each side's."""
+    max_tokens: int | None
+    """Tokens on either side above which a pair is left out, as one with an empty side is; None
+    leaves none out, so that the pairs still match the lines of the corpus."""
+
+
+def number(job: NumberJob, part: Path) -> Counter[str]:
+    """Write the pairs as numbers; return how many were left out, by reason."""
+    vocabularies = [loaded(Vocabulary.load, path) for path in job.vocabularies]
+    left_out: Counter[str] = Counter()
+
+    def pairs() -> Iterator[IdPair]:
+        for lines in zip(*(span.read() for span in job.spans), strict=True):
+            words = [line.split() for line in lines]
+            if job.max_tokens is not None and not all(words):
+                left_out["empty"] += 1
+            elif job.max_tokens is not None and max(map(len, words)) > job.max_tokens:
+                left_out["too long"] += 1
+            else:
+                yield IdPair(*(v.encode(w) for v, w in zip(vocabularies, words, strict=True)))
+
+    Block.of(pairs()).save(part, NUMBERED)
+    return left_out
