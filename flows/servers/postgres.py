@@ -38,8 +38,10 @@ class Postgres(Server):
         host: str = LOOPBACK,
         port: int = 0,
         data: str = "data",
+        durable: bool = True,
     ) -> None:
         super().__init__(folder, host=host, port=port)
+        self._durable = durable
         self.user = ACCOUNT if os.geteuid() == 0 else ""
         self._secrets = secrets
         self._programs = programs()
@@ -62,6 +64,7 @@ class Postgres(Server):
             "port": self.port,
             "unix_socket_directories": "",
             "max_connections": MAX_CONNECTIONS,
+            "fsync": self._durable,
         }
         chosen = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [str(self._programs / "postgres"), "-D", str(self._data), *chosen]
@@ -83,7 +86,9 @@ class Postgres(Server):
 
     def _create(self) -> None:
         """Make the databases in another folder, at a port that nobody knows, and rename it."""
-        nascent = Postgres(self.folder.parent, self._secrets, data="data.part")
+        nascent = Postgres(
+            self.folder.parent, self._secrets, data="data.part", durable=self._durable
+        )
         shutil.rmtree(nascent._data, ignore_errors=True)
         nascent._initialise()
         nascent.start()
@@ -108,6 +113,7 @@ class Postgres(Server):
                     "--auth=scram-sha-256",
                     "--encoding=UTF8",
                     "--locale=C.UTF-8",
+                    *([] if self._durable else ["--no-sync"]),
                 ]
             )
         finally:

@@ -25,7 +25,7 @@ class Files(StrEnum):
 
 
 class Topology:
-    """All servers of a folder, by name; those without a port get one that is free."""
+    """All servers of a folder, by name."""
 
     def __init__(
         self,
@@ -35,13 +35,26 @@ class Topology:
         files: Files = Files.folder,
         host: str = LOOPBACK,
         ports: Mapping[str, int] | None = None,
+        durable: bool = True,
     ) -> None:
+        """Choose servers and where they listen.
+
+        Args:
+            folder: where they keep everything.
+            database: what Prefect and MLflow keep their records in.
+            files: what MLflow keeps files in.
+            host: address that they listen on; PostgreSQL stays on this machine's own.
+            ports: by name; 0 or none is any that is free.
+            durable: whether the databases outlive a crash of the machine, which costs seconds.
+        """
         chosen = ports or {}
         secrets = kept_secrets(folder / "secrets.json")
         self.postgres: Postgres | None = None
         self.store: Store | None = None
         if database is Database.postgres:
-            self.postgres = Postgres(folder, secrets, port=chosen.get("postgres", 0))
+            self.postgres = Postgres(
+                folder, secrets, port=chosen.get("postgres", 0), durable=durable
+            )
         if files is Files.s3:
             self.store = Store(folder, secrets, host=host, port=chosen.get("store", 0))
         self.prefect = Prefect(

@@ -11,6 +11,7 @@ from flows.servers.postgres import programs
 from flows.servers.server import ServerFailed
 from flows.servers.topology import Database, Files, Topology
 from tests.orchestration.fleet import Fleet
+from tests.orchestration.leftovers import at_work_in
 
 
 def pytest_collection_modifyitems(items):
@@ -49,12 +50,13 @@ def topology(postgresql, folder):
     (``topology.postgres``, ``store``, ``prefect``, ``mlflow``) starts it again: ``start()`` waits
     until it answers.
     """
-    servers = Topology(folder, database=Database.postgres, files=Files.s3)
+    servers = Topology(folder, database=Database.postgres, files=Files.s3, durable=False)
     try:
         servers.start()
         yield servers
     finally:
         servers.stop()
+        assert [] == at_work_in(folder)
 
 
 @pytest.fixture(scope="session")
