@@ -42,6 +42,8 @@ class Span:
             file.seek(self.begin)
             while left:
                 line = file.readline(left)
+                if not line:
+                    raise EOFError(f"{self} are no longer there; was the file written to?")
                 left -= len(line)
                 yield line.decode().removesuffix("\n")
 

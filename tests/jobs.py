@@ -1,0 +1,74 @@
+"""What the workers of tests do. They import this file, so it imports little."""
+
+import os
+import signal
+import sys
+import time
+
+from nmt_core.parallel import append
+from nmt_core.text.tokenizing import tokenize
+
+LINES = "lines"
+
+
+def copy(job, part):
+    """Write the lines down; say who did it."""
+    for span in job.spans:
+        text = "".join(f"{line}\n" for line in span.read())
+        (part / LINES).write_text(text, encoding="utf-8", newline="")
+    return os.getpid()
+
+
+def imports(job, part):
+    """Say whether there are spaCy, torch, and the program that began all this."""
+    import spacy  # noqa: PLC0415
+
+    torch = sys.modules["torch"] is not None
+    return spacy is not None, torch, hasattr(sys.modules["__main__"], "__file__")
+
+
+def copy_backwards_in_time(job, part):
+    """The later a job, the sooner it is done."""
+    time.sleep(0.3 / job.spans[0].first)
+    return copy(job, part)
+
+
+def copy_lingering(job, part):
+    linger(job)
+    return copy(job, part)
+
+
+def tokenize_lingering(job, part):
+    linger(job)
+    return tokenize(job, part)
+
+
+def linger(job):
+    """Whoever is the first to come here says so in a file beside the text, and stays for long."""
+    path = job.spans[0].path
+    try:
+        with path.with_name("lingering").open("x") as flag:
+            flag.write(str(os.getpid()))
+    except FileExistsError:
+        return
+    time.sleep(600)
+
+
+def die(job, part):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(job, part):
+    copy(job, part)
+    if job.spans[0].first > 1:
+        raise ValueError("lost for words")
+
+
+def together(done, path):
+    """Put together what was copied; return who did it."""
+    path.touch()
+    workers = []
+    for part, worker in done:
+        append(part / LINES, path)
+        workers.append(worker)
+    return workers

@@ -1,0 +1,210 @@
+"""Nobody can tell from the bytes how text was cut, nor who did which part of the work."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.errors import WorkersError
+from nmt_core.parallel import Job, WorkersConfig, cut, in_order, spans
+from tests import jobs
+
+TOP = Path(__file__).parents[2]
+texts = st.text(st.sampled_from("aß\n\n\r\t\u2028\x85\0 "), max_size=40)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("spans")
+
+
+@given(texts, st.integers(1, 50), st.integers(1, 9))
+def test_spans_are_the_file(folder, text, lines, block_bytes):
+    """Wherever blocks end, and whether or not the last line does."""
+    path = folder / "text"
+    path.write_text(text, encoding="utf-8", newline="")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spans, "BLOCK_BYTES", block_bytes)
+        found = cut(path, lines)
+    expected = text.removesuffix("\n").split("\n") if text else []
+
+    assert [line for span in found for line in span.read()] == expected
+    assert [span.first for span in found] == list(range(1, len(expected) + 1, lines))
+    assert [len(list(span.read())) for span in found] == [span.lines for span in found]
+    assert [span.lines for span in found[:-1]] == [lines] * (len(found) - 1)
+    assert sum(span.bytes for span in found) == path.stat().st_size
+
+
+def test_a_file_that_shrinks_is_noticed(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("a\nb\n")
+    [span] = cut(path, 9)
+    path.write_text("a\n")
+
+    with pytest.raises(EOFError, match=f"{path} lines 1 to 2 are no longer there"):
+        list(span.read())
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "in" / "text"
+    path.parent.mkdir()
+    path.write_text("".join(f"Zeile {number}\n" for number in range(1, 41)))
+    return path
+
+
+def copied(text, workers, *, function=jobs.copy):
+    """Copy a text, and return who did it."""
+    out = text.parents[1] / "out"
+    out.unlink(missing_ok=True)
+    work = [Job((span,)) for span in cut(text, workers.chunk_lines)]
+    with in_order(function, work, workers, beside=out, title="copying") as done:
+        copiers = jobs.together(done, out)
+    assert out.read_bytes() == text.read_bytes()
+    assert len(copiers) == len(work)
+    return copiers
+
+
+def leftovers(text):
+    return sorted(path.name for path in text.parents[1].iterdir() if path != text.parent)
+
+
+@pytest.mark.parametrize(("processes", "lines"), [(1, 7), (2, 7), (3, 1), (2, 1000)])
+def test_results_come_in_order_whoever_is_first(text, processes, lines):
+    workers = WorkersConfig(processes=processes, chunk_lines=lines)
+    copiers = copied(text, workers, function=jobs.copy_backwards_in_time)
+
+    alone = processes == 1 or lines == 1000
+    assert (set(copiers) == {os.getpid()}) == alone
+    assert len(set(copiers)) <= processes
+    assert leftovers(text) == ["out"]
+
+
+def test_little_text_is_not_worth_a_process(text):
+    assert set(copied(text, WorkersConfig(chunk_lines=1))) == {os.getpid()}
+
+
+def test_much_text_is(text, monkeypatch):
+    monkeypatch.setattr("nmt_core.parallel.BYTES_WORTH_A_PROCESS", 100)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    copiers = set(copied(text, WorkersConfig(chunk_lines=1)))
+
+    assert os.getpid() not in copiers
+    assert len(copiers) <= 2
+
+
+@pytest.mark.slow
+def test_a_process_imports_neither_this_program_nor_torch(text):
+    """Each takes seconds: this one has both, and spaCy imports torch where it can."""
+    work = [Job((span,)) for span in cut(text, 30)]
+    out = text.parents[1] / "out"
+    with in_order(jobs.imports, work, WorkersConfig(processes=2), beside=out, title="") as done:
+        assert [imported for _, imported in done] == [(True, False, False)] * 2
+    assert ("torch" in sys.modules, hasattr(sys.modules["__main__"], "__file__")) == (True, True)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_place_of_a_mistake_is_told(text, processes):
+    workers = WorkersConfig(processes=processes, chunk_lines=30)
+
+    with pytest.raises(ValueError, match="lost for words") as told:
+        copied(text, workers, function=jobs.fail)
+    assert told.value.__notes__ == [f"while copying {text} lines 31 to 40"]
+    assert leftovers(text) == ["out"]
+
+
+def lingering(text):
+    """Wait for the worker that stays in the middle of its work."""
+    flag = text.with_name("lingering")
+    for _ in range(1200):
+        if flag.exists() and flag.read_text():
+            return int(flag.read_text())
+        time.sleep(0.05)
+    raise AssertionError("nobody began")
+
+
+def test_a_killed_process_is_told_in_one_sentence(text):
+    workers = WorkersConfig(processes=2, chunk_lines=10)
+    killer = threading.Thread(target=lambda: os.kill(lingering(text), signal.SIGKILL))
+    killer.start()
+    with pytest.raises(WorkersError) as told:
+        copied(text, workers, function=jobs.copy_lingering)
+    killer.join()
+
+    assert str(told.value) == (
+        "one of 2 processes was killed, most often because memory ran out; lower "
+        "workers.processes or workers.chunk_lines and run again"
+    )
+    assert leftovers(text) == ["out"]
+    copied(text, workers, function=jobs.copy_lingering)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from nmt_core.parallel import Job, WorkersConfig, cut, in_order
+from stages.entry import run_stage
+from tests import jobs
+
+def main():
+    text = Path(sys.argv[1])
+    work = [Job((span,)) for span in cut(text, 1)]
+    workers = WorkersConfig(processes=2, chunk_lines=1)
+    out = text.parents[1] / "out"
+    with in_order(jobs.copy_lingering, work, workers, beside=out, title="copying") as done:
+        jobs.together(done, out)
+
+if __name__ == "__main__":
+    run_stage(main)
+"""
+
+
+@pytest.fixture
+def program(text):
+    path = text.with_name("program.py")
+    path.write_text(PROGRAM)
+    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    with subprocess.Popen(
+        [sys.executable, str(path), str(text)],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_workers_end_with_their_parent(text, program):
+    worker = psutil.Process(lingering(text))
+    workers = psutil.Process(program.pid).children()
+    program.kill()
+
+    assert worker in workers
+    assert psutil.wait_procs(workers, timeout=20)[1] == []
+
+
+def test_an_interrupt_is_told_once(text, program):
+    """Though a terminal sends it to the workers, too: they finish what they are at."""
+    worker = psutil.Process(lingering(text))
+    os.killpg(program.pid, signal.SIGINT)
+    time.sleep(0.3)
+
+    assert worker.is_running()
+    worker.terminate()
+    assert (program.communicate()[1], program.returncode) == ("", 128 + signal.SIGINT)
+    assert leftovers(text) == ["out"]
+
+
+@pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])
+def test_an_address_has_a_protocol_and_a_port(address):
+    with pytest.raises(ValueError, match="dask"):
+        WorkersConfig(dask=address)
