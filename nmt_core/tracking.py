@@ -14,8 +14,8 @@ class Tracker(Protocol):
     def metrics(self, values: Mapping[str, float], *, step: int) -> None:
         """Remember numbers measured at an optimizer step."""
 
-    def artifact(self, path: Path) -> None:
-        """Remember a file or a folder."""
+    def artifact(self, path: Path, *, under: str = "") -> None:
+        """Remember a file or a folder as it is now, ``under`` the name of a folder if any."""
 
 
 class NullTracker:
@@ -27,5 +27,5 @@ class NullTracker:
     def metrics(self, values: Mapping[str, float], *, step: int) -> None:
         """Forget numbers."""
 
-    def artifact(self, path: Path) -> None:
+    def artifact(self, path: Path, *, under: str = "") -> None:
         """Forget a file."""

@@ -1,11 +1,17 @@
 """What was said about a run, line by line, kept whether or not anybody listened."""
 
+import fcntl
+import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+from nmt_core import files
 from stages import paths
 
 Entry = dict[str, Any]
@@ -22,18 +28,29 @@ class Journal:
 
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint
-        self.path = paths.RUNS / fingerprint / "journal.jsonl"
+        self.folder = paths.RUNS / fingerprint
+        self.path = self.folder / "journal.jsonl"
 
     def append(self, kind: str, **content: Any) -> None:
         """Add an entry with the time; a crash may cut it short, but none before it."""
         entry = {"kind": kind, **content, "milliseconds": time.time_ns() // 1_000_000}
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("ab+") as file:
+        line = json.dumps(entry, default=str).encode() + b"\n"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab+", buffering=0) as file:
+            torn = False
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 torn = file.read(1) != b"\n"
-                file.write(b"\n" * torn)
-            file.write(json.dumps(entry, default=str).encode() + b"\n")
+            file.write(b"\n" * torn + line)  # at once, or others' entries would come between
+
+    def keep(self, path: Path) -> str:
+        """Copy a file or a folder as it is now; return where it lies, relative to ``folder``."""
+        place = Path("artifacts") / _digest(path)[:16]
+        if not (self.folder / place).exists():
+            with files.whole_folder(self.folder / place) as part:
+                copy = shutil.copytree if path.is_dir() else shutil.copy
+                copy(path, part / path.name)
+        return (place / path.name).as_posix()
 
     def read(self, offset: int = 0) -> tuple[list[Entry], int]:
         """Return the entries from a byte on, and the byte where the next will begin."""
@@ -42,17 +59,26 @@ class Journal:
             whole, newline, _ = file.read().rpartition(b"\n")
         return list(_parsed(whole.split(b"\n"))), offset + len(whole) + len(newline)
 
+    def points(self, metric: str) -> list[tuple[int, float]]:
+        """Return the steps and numbers said under a name, in the order they were said."""
+        entries, _ = self.read() if self.path.exists() else ([], 0)
+        return [
+            (entry["step"], entry["values"][metric])
+            for entry in entries
+            if entry["kind"] == "metrics" and metric in entry["values"]
+        ]
+
     def last(self, metric: str, *, at_most: int | None = None) -> float | None:
         """Return the last number said under a name, of all steps or those up to one."""
-        entries, _ = self.read() if self.path.exists() else ([], 0)
-        said = (
-            entry["values"][metric]
-            for entry in reversed(entries)
-            if entry["kind"] == "metrics"
-            and metric in entry["values"]
-            and (at_most is None or entry["step"] <= at_most)
-        )
-        return next(said, None)
+        said = [value for step, value in self.points(metric) if at_most is None or step <= at_most]
+        return said[-1] if said else None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Wait until nobody else sends the journal, and keep others waiting."""
+        with self.path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
 
 def _parsed(lines: list[bytes]) -> Iterator[Entry]:
@@ -61,3 +87,10 @@ def _parsed(lines: list[bytes]) -> Iterator[Entry]:
             yield json.loads(line)
         except ValueError:  # cut short by a crash
             continue
+
+
+def _digest(path: Path) -> str:
+    """Return a digest of a file, or of all files below a folder, with their names."""
+    inside = sorted(file for file in (path, *path.rglob("*")) if file.is_file())
+    listing = [f"{file.relative_to(path.parent)} {files.sha256(file)}" for file in inside]
+    return hashlib.sha256("\n".join(listing).encode()).hexdigest()

@@ -79,9 +79,8 @@ class MlflowRun:
         self._status = run.info.status
         self._tags = dict(run.data.tags)
         self._params = dict(run.data.params)
-        self._datasets = {
-            (known.dataset.name, known.dataset.digest) for known in run.inputs.dataset_inputs
-        }
+        datasets = run.inputs.dataset_inputs if run.inputs else []
+        self._datasets = {(known.dataset.name, known.dataset.digest) for known in datasets}
         self._points = {
             (name, point.step, repr(point.value))
             for name in run.data.metrics
@@ -102,15 +101,18 @@ class MlflowRun:
 
     def _open_experiment(self, name: str) -> str:
         """Return the number of an experiment; a database of ours keeps its files beside itself."""
-        client = self._client
-        if client.get_experiment_by_name(name) is None:
-            here = str(paths.MLFLOW_FILES.resolve()) if self._uri.startswith("sqlite:") else None
-            try:
-                client.create_experiment(name, artifact_location=here, tags=EXPERIMENT_VIEW)
-            except MlflowException as error:
-                if error.error_code != "RESOURCE_ALREADY_EXISTS":  # as another run has just made it
-                    raise
-        return client.get_experiment_by_name(name).experiment_id
+        found = self._client.get_experiment_by_name(name)
+        if found is not None:
+            return found.experiment_id
+        here = str(paths.MLFLOW_FILES.resolve()) if self._uri.startswith("sqlite:") else None
+        try:
+            return self._client.create_experiment(
+                name, artifact_location=here, tags=EXPERIMENT_VIEW
+            )
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        return self._open_experiment(name)  # which another run has made at the same moment
 
     def _open_run(self, milliseconds: int) -> Run:
         """Return the run of the journal's fingerprint, and see to it that there is only one.

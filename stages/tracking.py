@@ -229,7 +229,7 @@ class _Follower(threading.Thread):
     def _warn(self, reason: str) -> None:
         if self._lost.acquire(blocking=False):
             LOGGER.warning(
-                "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or later by: "
+                "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or by: "
                 "python -m stages.tracking sync",
                 self._uri,
                 reason,

@@ -1,23 +1,34 @@
-"""The real MLflow, in a SQLite file, and servers that are dead, silent or come back."""
+"""The real MLflow, in a SQLite file or behind HTTP, and servers that are away and come back."""
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
+from mlflow.server import app, handlers
+from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
+from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
+from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
+from werkzeug.serving import make_server
 
 from nmt_core import bundle
-from stages import mlflow_run, tracking
-from stages.journal import BUNDLE_DIGEST, Journal
+from stages import machine, mlflow_run, tracking
+from stages.description import Dataset
+from stages.journal import BUNDLE_DIGEST, COMPARISON, Journal
 from stages.tracking import open_tracker
 from tests.unit.tiny import LINES, export, tiny_translator
 
@@ -33,6 +44,8 @@ def project(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     for name, value in tracking.ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tracking, "SEND_SECONDS", 0.05)
+    monkeypatch.setattr(tracking, "RETRY_SECONDS", 0.1)
     return tmp_path
 
 
@@ -58,6 +71,10 @@ def runs(client: MlflowClient) -> list[Run]:
 def only_run(client: MlflowClient) -> Run:
     [run] = runs(client)
     return run
+
+
+def said(caplog) -> list[str]:
+    return [record.message for record in caplog.records if record.name == "stages.tracking"]
 
 
 def points(client: MlflowClient, name: str) -> list[tuple[int, float]]:
@@ -109,24 +126,96 @@ def test_the_first_run_makes_database_and_folder(project, caplog):
 
 KILLED = """
 import os
-from stages.tracking import open_tracker
-with open_tracker("f", experiment="e") as tracker:
+from mlflow import MlflowClient
+from stages import tracking
+tracking.SEND_SECONDS = 0.01
+sent = MlflowClient.log_batch
+def log_batch(*arguments, **named):
+    sent(*arguments, **named)
+    {last_words}
+MlflowClient.log_batch = log_batch
+with tracking.open_tracker("f", experiment="e") as tracker:
     for step in range(1, 11):
-        tracker.metrics({"train/loss": 1 / step}, step=step)
-    os.kill(os.getpid(), 9)
+        tracker.metrics({{"train/loss": 1 / step}}, step=step)
+    {first_words}
 """
+SELF_KILL = "os.kill(os.getpid(), 9)"
 
 
-def test_a_killed_run_is_continued_and_repeats_no_point(database):
-    """The steps after its last checkpoint come again, and what MLflow has missed is made up for."""
-    environment = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[1])}
-    killed = subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False)
-    assert killed.returncode == -signal.SIGKILL
+@pytest.mark.parametrize(
+    ("first_words", "last_words"), [(SELF_KILL, "pass"), ("pass", SELF_KILL)], ids=["early", "late"]
+)
+def test_a_killed_run_is_continued_and_repeats_no_point(database, first_words, last_words):
+    """Killed before MLflow heard a thing, or when it had but nobody knew that it had.
+
+    The steps after its last checkpoint come again, and what MLflow has missed is made up for.
+    """
+    code = KILLED.format(first_words=first_words, last_words=last_words)
+    assert python(code).wait() == -signal.SIGKILL
+    assert bool(points(database, "train/loss")) == (last_words == SELF_KILL)
     train(8, 20)
 
     steps = list(range(1, 21))
     assert [(step, 1 / step) for step in steps] == points(database, "train/loss")
     assert only_run(database).info.status == "FINISHED"
+
+
+def python(code: str) -> subprocess.Popen:
+    environment = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[1])}
+    return subprocess.Popen([sys.executable, "-c", code], env=environment)
+
+
+SYNC = "from stages.tracking import app; app(['sync'])"
+
+
+def test_many_who_sync_at_once_make_one_run(database, project, monkeypatch):
+    """Of a training that MLflow knows nothing of, while it is being continued."""
+    up = tracking.tracking_uri()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
+    train(1, 500)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
+    syncing = [python(SYNC) for _ in range(2)]
+    with open_tracker("f", experiment="e") as tracker:
+        for step in range(501, 601):
+            tracker.metrics({"train/loss": 1 / step}, step=step)
+            time.sleep(0.02)
+        assert [0, 0] == [process.wait() for process in syncing]
+
+    assert only_run(database).info.status == "FINISHED"
+    assert [(step, 1 / step) for step in range(1, 601)] == points(database, "train/loss")
+
+
+@pytest.mark.parametrize("milliseconds", [-1000, 1000], ids=["older", "younger"])
+def test_machines_that_make_a_run_at_the_same_moment_take_the_same(
+    database, project, monkeypatch, milliseconds
+):
+    """Their journals lie apart, so that no lock keeps one from making its own."""
+    make, rivals = MlflowClient.create_run, []
+
+    def create_run(client, experiment, *, start_time, **others):
+        rivals.append(make(client, experiment, start_time=start_time + milliseconds, **others))
+        client.log_metric(rivals[0].info.run_id, "train/loss", 0.5, step=2)
+        return make(client, experiment, start_time=start_time, **others)
+
+    with monkeypatch.context() as race:
+        race.setattr(MlflowClient, "create_run", create_run)
+        train(1, 5)
+
+    assert (only_run(database).info.run_id == rivals[0].info.run_id) == (milliseconds < 0)
+    assert journaled("train/loss") == sorted(points(database, "train/loss"))
+
+
+def test_who_sends_to_a_run_that_another_machine_has_removed_finds_the_one_that_is_left(
+    database, caplog
+):
+    with open_tracker("f", experiment="e") as tracker:
+        tracker.metrics({"train/loss": 1.0}, step=1)
+        assert wait_for(lambda: journaled("train/loss") == points(database, "train/loss"))
+        database.delete_run(only_run(database).info.run_id)
+        tracker.metrics({"train/loss": 0.5}, step=2)
+        assert wait_for(lambda: "is back" in caplog.text)
+
+    assert journaled("train/loss") == points(database, "train/loss")
 
 
 def test_a_later_stage_may_measure_anew(database):
@@ -154,13 +243,129 @@ def test_files_are_kept_with_the_run(database, project):
     (project / "report").mkdir()
     (project / "report" / "page.txt").write_text("a page")
     with open_tracker("f", experiment="e") as tracker:
-        tracker.artifact(project / "curves.txt")
-        tracker.artifact(project / "report")
-        tracker.artifact(project / "never written")
+        for under in ("", "plots"):
+            tracker.artifact(project / "curves.txt", under=under)
+            tracker.artifact(project / "report", under=under)
 
     kept = only_run(database).info.artifact_uri
-    assert Path(kept, "curves.txt").read_text() == "up and down"
-    assert Path(kept, "report", "page.txt").read_text() == "a page"
+    for under in ("", "plots"):
+        assert Path(kept, under, "curves.txt").read_text() == "up and down"
+        assert Path(kept, under, "report", "page.txt").read_text() == "a page"
+
+
+def test_the_last_file_of_a_name_is_kept_and_sent_once(database, project, monkeypatch):
+    """Whatever lies in its place when MLflow is back."""
+    up = tracking.tracking_uri()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
+    file = project / "curves.txt"
+    with open_tracker("f", experiment="e") as tracker:
+        for content in ("first", "second"):
+            file.write_text(content)
+            tracker.artifact(file)
+    file.write_text("of another training")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
+    send, sent = MlflowClient.log_artifact, []
+
+    def log_artifact(client, run, path, folder):
+        sent.append(path)
+        send(client, run, path, folder)
+
+    monkeypatch.setattr(MlflowClient, "log_artifact", log_artifact)
+    for _ in range(2):
+        assert CliRunner().invoke(tracking.app, ["sync"]).exit_code == 0
+
+    assert Path(only_run(database).info.artifact_uri, "curves.txt").read_text() == "second"
+    assert len(sent) == 1
+
+
+def test_what_is_shown_beside_the_numbers(database):
+    """Said twice, as by a training that is continued, and shown once."""
+    rows = [{"source": "Ja.", "hypothesis": "Yes."}, {"source": "Nein.", "hypothesis": "No."}]
+    source = "http", {"url": "https://example.org/a.tgz"}
+    for _ in range(2):
+        with open_tracker("f", experiment="e", tags={"mlflow.runName": "rnn de-en"}) as tracker:
+            for digest, context in (("0a", "training"), ("0b", "evaluation")):
+                tracker.dataset(Dataset("demo de-en", digest, context, *source, ("de", "en"), 60))
+            tracker.table("examples.json", rows)
+
+    run = only_run(database)
+    assert run.info.run_name == "rnn de-en"
+    assert database.load_table("1", "examples.json", [run.info.run_id]).to_dict("records") == rows
+    shown = [(known.dataset, *known.tags) for known in run.inputs.dataset_inputs]
+    assert sorted((dataset.digest, tag.value) for dataset, tag in shown) == [
+        ("0a", "training"),
+        ("0b", "evaluation"),
+    ]
+    for dataset, _ in shown:
+        assert (dataset.name, dataset.source_type) == ("demo de-en", "http")
+        assert json.loads(dataset.source) == source[1]
+        assert json.loads(dataset.profile) == {"num_rows": 60}
+
+
+@pytest.mark.parametrize("order", [["child", "parent"], ["parent", "child"]])
+def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, order):
+    up = tracking.tracking_uri()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
+    for run, tags in (("parent", {}), ("child", {COMPARISON: "parent"}), ("other", {})):
+        with open_tracker(run, experiment="e", tags=tags):
+            pass
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
+    for run in (*order, "other"):
+        assert CliRunner().invoke(tracking.app, ["sync", run]).exit_code == 0
+
+    found = {run.data.tags["nmt.fingerprint"]: run for run in runs(database)}
+    parents = {name: run.data.tags.get(MLFLOW_PARENT_RUN_ID) for name, run in found.items()}
+    assert parents == {"parent": None, "child": found["parent"].info.run_id, "other": None}
+
+
+def power(gpu):
+    if gpu:
+        raise LookupError("it keeps that to itself, as some do")
+    return 350_000
+
+
+NVML = SimpleNamespace(
+    NVMLError=LookupError,
+    nvmlInit=lambda: None,
+    nvmlDeviceGetCount=lambda: 2,
+    nvmlDeviceGetHandleByIndex=lambda number: number,
+    nvmlDeviceGetMemoryInfo=lambda _: SimpleNamespace(used=5e9, total=8e9),
+    nvmlDeviceGetUtilizationRates=lambda gpu: SimpleNamespace(gpu=97 - gpu),
+    nvmlDeviceGetPowerUsage=power,
+    nvmlDeviceGetEnforcedPowerLimit=lambda _: 700_000,
+)
+"""Two GPUs as NVIDIA's library tells of them."""
+
+
+def test_a_sample_says_what_mlflow_would_say(monkeypatch):
+    """The page of a run finds system metrics by their names."""
+    monkeypatch.setitem(sys.modules, "pynvml", NVML)
+    monkeypatch.setattr("mlflow.system_metrics.metrics.gpu_monitor.pynvml", NVML, raising=False)
+    theirs = {}
+    for monitor in (CPUMonitor(), DiskMonitor(), GPUMonitor()):
+        monitor.collect_metrics()
+        theirs |= {f"system/{name}": v for name, v in monitor.aggregate_metrics().items()}
+    ours = machine.sample(machine._nvml())
+
+    assert ours.keys() == theirs.keys()
+    gpus = {name for name in ours if "gpu" in name}
+    assert len(gpus) == 8
+    for name in gpus | {"system/disk_usage_percentage"}:
+        assert ours[name] == pytest.approx(theirs[name], abs=0.1)
+
+
+def test_samples_of_a_run_that_is_continued_are_counted_on(database, monkeypatch):
+    monkeypatch.setattr(machine, "SECONDS", 0.05)
+    for _ in range(2):
+        with (
+            open_tracker("f", experiment="e") as tracker,
+            machine.watched(tracker, Journal("f")),
+        ):
+            time.sleep(0.12)
+
+    steps = [step for step, _ in points(database, machine.CPU)]
+    assert len(steps) >= 4
+    assert steps == list(range(len(steps)))
 
 
 @pytest.fixture
@@ -182,30 +387,106 @@ def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monk
 
     assert measured_seconds < 1
     assert closed_seconds < 12
-    [warning] = caplog.records
-    assert "runs/f/journal.jsonl" in warning.getMessage()
-    assert "python -m stages.tracking sync" in warning.getMessage()
+    [warning] = said(caplog)
+    assert "runs/f/journal.jsonl" in warning
+    assert "python -m stages.tracking sync" in warning
     assert len(journaled("train/loss")) == 200
 
 
-def test_a_server_that_dies_on_the_way_is_left_alone(database, monkeypatch, caplog):
-    def log_batch(*_, **__):
-        raise ConnectionError("the server is gone")
+class Server:
+    """MLflow behind HTTP, in this process, at one port through all outages."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        self._serving = make_server("127.0.0.1", self.port, app, threaded=True)
+        self.port = self._serving.port
+        self._thread = threading.Thread(target=self._serving.serve_forever)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._serving.shutdown()
+        self._thread.join()
+        self._serving.server_close()
+
+    @contextmanager
+    def away(self, how: str) -> Iterator[None]:
+        self.stop()
+        with {"gone": nothing, "hanging": silent, "failing": failing}[how](self.port):
+            yield
+        self.start()
+
+
+@contextmanager
+def nothing(port: int) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def silent(port: int) -> Iterator[None]:
+    with socket.create_server(("127.0.0.1", port)):
+        yield
+
+
+@contextmanager
+def failing(port: int) -> Iterator[None]:
+    def answer(_, start_response):
+        start_response("500 Internal Server Error", [])
+        return [b"out of order"]
+
+    server = make_server("127.0.0.1", port, answer, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def server(project, empty_database, monkeypatch):
+    shutil.copy(empty_database, project / "served.db")
+    monkeypatch.setenv("_MLFLOW_SERVER_FILE_STORE", f"sqlite:///{project}/served.db")
+    monkeypatch.setenv("_MLFLOW_SERVER_ARTIFACT_ROOT", f"{project}/served")
+    monkeypatch.setattr(handlers, "_tracking_store", None)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    server = Server()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.port}")
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("how", ["gone", "hanging", "failing"])
+def test_a_server_that_comes_back_is_told_everything_once(server, how, caplog):
+    """While the run lasts, which never waits."""
+    client = MlflowClient(tracking.tracking_uri())
+    waited = []
+
+    def measure(tracker, steps):
+        for step in steps:
+            start = time.monotonic()
+            tracker.metrics({"train/loss": 1 / step}, step=step)
+            waited.append(time.monotonic() - start)
 
     with open_tracker("f", experiment="e") as tracker:
-        tracker.metrics({"train/loss": 1.0}, step=1)
-        assert wait_for(lambda: journaled("train/loss") == points(database, "train/loss"))
-        with monkeypatch.context() as outage:
-            outage.setattr(MlflowClient, "log_batch", log_batch)
-            tracker.metrics({"train/loss": 0.5}, step=2)
-            assert wait_for(lambda: caplog.records)
-        tracker.metrics({"train/loss": 0.25}, step=3)
+        measure(tracker, range(1, 21))
+        assert wait_for(lambda: journaled("train/loss") == points(client, "train/loss"))
+        with server.away(how):
+            measure(tracker, range(21, 41))
+            assert wait_for(lambda: said(caplog))
+            measure(tracker, range(41, 61))
+        assert wait_for(lambda: journaled("train/loss") == points(client, "train/loss"))
+        measure(tracker, range(61, 81))
 
-    [warning] = caplog.records
-    assert "ConnectionError: the server is gone" in warning.getMessage()
-    assert points(database, "train/loss") == [(1, 1.0)]
-    CliRunner().invoke(tracking.app, ["sync"])
-    assert journaled("train/loss") == points(database, "train/loss")
+    assert journaled("train/loss") == points(client, "train/loss")
+    assert len(journaled("train/loss")) == 80
+    assert only_run(client).info.status == "FINISHED"
+    lost, back = said(caplog)
+    assert "is lost" in lost
+    assert "is back" in back
+    assert max(waited) < 0.5
 
 
 def wait_for(claim: Callable[[], object]) -> bool:

@@ -1,12 +1,16 @@
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from stages import tracking
+from stages import provenance, tracking
+from stages.description import Dataset
 from stages.journal import Journal
+from stages.provenance import COMMIT, DIRTY
 from stages.tracking import open_tracker
 
 
@@ -32,8 +36,10 @@ def git(*arguments: str) -> str:
 def test_the_journal_holds_what_was_said(project):
     with open_tracker("f", experiment="e", enabled=False) as tracker:
         tracker.params({"model.width": 512, "model.kind": "transformer", "model.tied": True})
+        tracker.dataset(Dataset("demo de-en", "0a", "training", "code", {}, ("de", "en"), 60))
         tracker.metrics({"train/loss": 1}, step=3)
-        tracker.artifact(project / "curves.png")
+        tracker.table("examples.json", [{"source": "Ja", "hypothesis": "Yes"}])
+        tracker.artifact(project / "never written")
         tracker.model(project / "export", name="nmt-de-en", tags={"bleu": "30.10"})
 
     assert written("f") == [
@@ -42,8 +48,23 @@ def test_the_journal_holds_what_was_said(project):
             "kind": "params",
             "values": {"model.width": 512, "model.kind": "transformer", "model.tied": True},
         },
+        {
+            "kind": "dataset",
+            "name": "demo de-en",
+            "digest": "0a",
+            "context": "training",
+            "source_type": "code",
+            "source": {},
+            "columns": ["de", "en"],
+            "pairs": 60,
+        },
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
-        {"kind": "artifact", "path": str(project / "curves.png")},
+        {
+            "kind": "table",
+            "name": "examples.json",
+            "columns": ["source", "hypothesis"],
+            "data": [["Ja", "Yes"]],
+        },
         {
             "kind": "model",
             "path": str(project / "export"),
@@ -121,16 +142,90 @@ def test_a_run_names_its_commit_and_its_files(project):
     git("commit", "-q", "-m", "Begin")
     commit = git("rev-parse", "HEAD")
 
-    assert {"git_commit", "dvc_lock_sha256", "params_sha256"} == tracking._provenance().keys()
-    assert commit == tracking._provenance()["git_commit"]
+    made_from = provenance.tags()
+    assert {"dvc_lock_sha256", "params_sha256", COMMIT, DIRTY} == made_from.keys()
+    assert (commit, "false") == (made_from[COMMIT], made_from[DIRTY])
 
     (project / "dvc.lock").write_text("another lock\n")
     (project / "params.yaml").write_text("train: {seed: 2}\n")
     (project / "untracked.txt").write_text("\n")
-    assert commit == tracking._provenance()["git_commit"]
+    assert "false" == provenance.tags()[DIRTY]
 
     (project / "code.py").write_text("2\n")
-    assert f"{commit}-dirty" == tracking._provenance()["git_commit"]
+    assert "true" == provenance.tags()[DIRTY]
+
+
+def test_without_a_repository_a_run_names_no_commit(project):
+    assert {} == provenance.tags()
+
+
+def test_what_an_experiment_is_called_comes_before_other_names(monkeypatch):
+    monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1")
+    with open_tracker("f", experiment="e", enabled=False, tags={"mlflow.runName": "rnn de-en"}):
+        pass
+
+    assert "rnn-seed1" == written("f")[0]["tags"]["mlflow.runName"]
+
+
+def test_a_file_is_kept_as_it_was(project):
+    """Another training may write another one to the same place before MLflow is back."""
+    (project / "plots").mkdir()
+    picture = project / "plots" / "curve.png"
+    journal = Journal("f")
+    with open_tracker("f", experiment="e", enabled=False) as tracker:
+        for content in ("first", "second", "first"):
+            picture.write_text(content)
+            tracker.artifact(picture, under="all")
+            tracker.artifact(picture.parent)
+    picture.unlink()
+
+    entries = [entry for entry in written("f") if entry["kind"] == "artifact"]
+    kept = [journal.folder / entry["path"] for entry in entries]
+    assert ["all/curve.png", "plots"] * 3 == [entry["name"] for entry in entries]
+    assert ["first", "second", "first"] == [path.read_text() for path in kept[::2]]
+    assert ["first", "second", "first"] == [(path / "curve.png").read_text() for path in kept[1::2]]
+    assert 4 == len(set(kept))
+
+
+def test_files_of_the_same_content_keep_their_names(project):
+    journal, names = Journal("f"), ["a.txt", "b.txt"]
+    for name in names:
+        (project / name).write_text("the same")
+    kept = [journal.folder / journal.keep(project / name) for name in names]
+
+    assert names == [path.name for path in kept]
+    assert ["the same"] * 2 == [path.read_text() for path in kept]
+
+
+def test_entries_of_many_threads_do_not_mix():
+    """Each is longer than what a buffered file would write at once."""
+    journal, long = Journal("f"), "x" * 20_000
+
+    def say(number):
+        for step in range(25):
+            journal.append("metrics", number=number, step=step, long=long)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(say, range(4)))
+
+    said = {(entry["number"], entry["step"]) for entry in written("f")}
+    assert said == {(number, step) for number in range(4) for step in range(25)}
+
+
+def test_a_journal_is_held_by_one_alone():
+    """And others wait, be they threads or processes: the lock is of the open file."""
+    journal, inside = Journal("f"), []
+    journal.append("run")
+
+    def enter(number):
+        with journal.held():
+            inside.append(number)
+            time.sleep(0.01)
+            assert inside == [number]
+            inside.remove(number)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(enter, range(8)))
 
 
 def test_the_tracker_imports_no_mlflow():

@@ -1,0 +1,130 @@
+"""What people read about a training: all of it true, and nothing of it secret."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nmt_core import files
+from stages import configure, description, paths, provenance
+from stages.params import TrainParams, load
+
+TOP = Path(__file__).parents[2]
+CANARY = "hunter2"
+LINES = {
+    "train": (["eins", "zwei"], ["one", "two"]),
+    "validation": (["drei"], ["three"]),
+    "test": (["vier"], ["four"]),
+}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    set_up("data=demo", "model=transformer")
+    write_corpus(LINES)
+    return tmp_path
+
+
+def write_corpus(lines):
+    for split, sides in lines.items():
+        for side, text in zip(paths.SIDES, sides, strict=True):
+            files.write_lines(paths.CORPUS / f"{split}.{side}", text)
+    described = {
+        "languages": {"source": "de", "target": "en"},
+        "pairs": {split: len(source) for split, (source, _) in lines.items()},
+        "sha256": {
+            path.name: files.sha256(path)
+            for path in paths.CORPUS.iterdir()
+            if path.suffix != ".json"
+        },
+    }
+    files.write_json(paths.CORPUS / "corpus.json", described)
+
+
+def set_up(*settings):
+    document = configure.composed(list(settings), conf=TOP / "conf")
+    paths.PARAMS.write_text(yaml.safe_dump(document))
+
+
+def test_settings_have_the_names_by_which_they_are_set():
+    document = yaml.safe_load(paths.PARAMS.read_text())
+    found = description.settings(*description.SECTIONS, "evaluate")
+
+    assert len(found) > 50
+    for name, value in found.items():
+        inner = document
+        for part in name.split("."):
+            inner = inner[part]
+        assert (inner, type(inner)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "name", "source"),
+    [
+        (
+            ["data=demo"],
+            "demo de-en",
+            ("code", {"tags": {"mlflow.source.name": "nmt_core/grammar"}}),
+        ),
+        (
+            ["data=europarl"],
+            "europarl de-en",
+            ("http", {"url": "https://www.statmt.org/europarl/v7/de-en.tgz"}),
+        ),
+    ],
+)
+def test_a_dataset_says_where_it_came_from(corpus, name, source):
+    set_up(*corpus)
+    found = description.dataset("train")
+
+    assert (name, source) == (found.name, (found.source_type, found.source))
+    assert (("de", "en"), 2, "training") == (found.columns, found.pairs, found.context)
+
+
+def test_files_of_ones_own_are_named(project):
+    document = yaml.safe_load(paths.PARAMS.read_text())
+    text = {"source": "a.de", "target": "a.en"}
+    document["download"]["corpus"] = {"kind": "files", "train": text}
+    paths.PARAMS.write_text(yaml.safe_dump(document))
+
+    for split in paths.SPLITS:
+        found = description.dataset(split)
+        assert ("local", {"uri": "a.de"}) == (found.source_type, found.source)
+
+
+def test_the_digest_tells_text_from_other_text():
+    digests = {split: description.dataset(split).digest for split in paths.SPLITS}
+    write_corpus({**LINES, "train": (["zwei", "eins"], ["two", "one"])})
+    again = {split: description.dataset(split).digest for split in paths.SPLITS}
+
+    assert 3 == len(set(digests.values()))
+    assert {"train"} == {split for split in paths.SPLITS if digests[split] != again[split]}
+
+
+def test_no_secret_of_an_address_is_told():
+    set_up(
+        "data=europarl",
+        f"download.corpus.url='https://user:{CANARY}@example.org/a.tgz?token={CANARY}'",
+    )
+    told = [description.settings(*description.SECTIONS), description.dataset("train")]
+
+    assert CANARY in paths.PARAMS.read_text()
+    assert CANARY not in str(told)
+    assert "example.org" in str(told)
+
+
+def test_a_training_is_called_by_what_it_is(monkeypatch):
+    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "c0ffee"})
+    found = description.tags(load(TrainParams, "train"))
+
+    assert "transformer de-en seed 1" == found["mlflow.runName"]
+    assert "git checkout c0ffee" in found["mlflow.note.content"]
+
+
+def test_an_experiment_is_had_again_from_dvc(monkeypatch):
+    monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1-0123456789")
+    found = description.tags(load(TrainParams, "train"))
+
+    assert "dvc exp apply rnn-seed1-0123456789" in found["mlflow.note.content"]
+    assert "git checkout" not in found["mlflow.note.content"]
