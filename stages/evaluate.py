@@ -3,7 +3,7 @@
 Usage: python -m stages.evaluate
 Reads:  models/trained/, data/corpus/test.{source,target}, data/tokenizer/, data/vocabulary/
 Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
-        reports/attention/*.png
+        reports/attention/*.png, reports/learning_curve.png
 """
 
 import math
@@ -19,11 +19,11 @@ from nmt_core.data.batch import collate
 from nmt_core.data.batching import batches_in_order
 from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.pictures import draw_attention
+from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
 from nmt_core.evaluation.scores import bleu, chrf
 from nmt_core.text.normalize import normalize
 from nmt_core.training.loss import mean_cross_entropy
-from stages import paths
+from stages import description, paths
 from stages.entry import run_stage
 from stages.params import EvaluateParams, load
 from stages.tracking import open_tracker
@@ -59,6 +59,14 @@ def run(
     ]
     files.write_json(reports / "examples.json", examples)
     draw_pictures(params, translator, sources, found, reports / "attention")
+    history = files.read_json(inputs.trained / "training.json")["history"]
+    draw_learning_curve(
+        reports / "learning_curve.png",
+        *(
+            [point[name] for point in history]
+            for name in ("step", "train_loss", "validation_loss", "validation_bleu")
+        ),
+    )
     return {
         **scores(hypotheses, references, params.resamples),
         **measures(translator, sources, references, hypotheses),
@@ -157,6 +165,8 @@ def main() -> None:
     record = files.read_json(paths.TRAINED / "training.json")
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         step = record["best_step"]
+        tracker.dataset(description.dataset("test"))
+        tracker.params(description.settings("evaluate"))
         metrics = run(
             load(EvaluateParams, "evaluate"),
             Inputs(),
@@ -164,10 +174,11 @@ def main() -> None:
             timed=lambda speed: tracker.metrics({"test/sentences_per_second": speed}, step=step),
         )
         numbers = {f"test/{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
-        tracker.metrics(numbers, step=step)
+        tracker.metrics(numbers | {"model/parameters": record["parameters"]}, step=step)
         tracker.params({n: v for n, v in metrics.items() if n.endswith("_signature")})
-        for path in (paths.REPORTS / "attention", paths.REPORTS / "examples.json"):
-            tracker.artifact(path)
+        tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
+        for name in ("attention", "learning_curve.png"):
+            tracker.artifact(paths.REPORTS / name, under="plots")
     files.write_json(paths.METRICS / "evaluate.json", metrics)
 
 

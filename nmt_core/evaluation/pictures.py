@@ -1,4 +1,4 @@
-"""Pictures of what numbers say: what a translation looked at, and how systems compare."""
+"""Pictures of what numbers say: how a model learnt, what it looked at, how systems compare."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nmt_core import files
@@ -34,6 +35,30 @@ def draw_attention(
     axes.tick_params(length=0)
     axes.set_title(title, fontsize="medium", parse_math=False)
     figure.colorbar(image, ax=axes, label="attention", fraction=0.04)
+    _save(figure, path)
+
+
+def draw_learning_curve(
+    path: Path,
+    steps: Sequence[int],
+    training_loss: Sequence[float],
+    validation_loss: Sequence[float],
+    bleu: Sequence[float],
+) -> None:
+    """Write a PNG with both losses of a training beside its validation BLEU, by update."""
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    losses, scores = figure.subplots(1, 2)
+    colors = _colors(2)
+    losses.plot(steps, training_loss, ".-", color=colors[1], label="training, with dropout")
+    losses.plot(steps, validation_loss, ".-", color=colors[0], label="validation")
+    losses.set_ylabel("cross entropy in nats per token")
+    losses.legend(frameon=False)
+    scores.plot(steps, bleu, ".-", color=colors[0])
+    scores.set_ylabel("validation BLEU, greedy search")
+    scores.set_ylim(bottom=0)
+    for axes in (losses, scores):
+        axes.set_xlabel("updates")
+        _tidy(axes)
     _save(figure, path)
 
 
@@ -98,10 +123,15 @@ def draw_comparison(
     for label in scores.get_yticklabels():
         label.set_color(colors[label.get_text()])
     for axes in (scores, learning):
-        axes.grid(axis="both", color="0.9")
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
+        _tidy(axes)
     _save(figure, path)
+
+
+def _tidy(axes: Axes) -> None:
+    """Leave of a frame what helps to read numbers."""
+    axes.grid(axis="both", color="0.9")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _colors(count: int) -> list[Any]:

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from nmt_core.evaluation.pictures import Curve, Interval, draw_attention, draw_comparison
+from nmt_core.evaluation.pictures import (
+    Curve,
+    Interval,
+    draw_attention,
+    draw_comparison,
+    draw_learning_curve,
+)
 
 SOURCE = ["▁Die", "▁Eule", "</s>"]
 TARGET = ["▁The", "▁owl", "s", "</s>"]
@@ -64,3 +70,17 @@ def test_many_systems_are_drawn(tmp_path):
     names = [f"system_{number}" for number in range(12)]
 
     assert compare(tmp_path / "1.png", names)
+
+
+@pytest.mark.parametrize("validations", [0, 1, 50])
+def test_a_training_is_drawn_alike_twice_and_another_otherwise(tmp_path, validations):
+    """However short it was."""
+    steps, falling = list(range(validations)), [9.0 / (step + 1) for step in range(validations)]
+    pictures = []
+    for number, bleu in enumerate(([10.0], [10.0], [20.0])):
+        path = tmp_path / f"{number}.png"
+        draw_learning_curve(path, steps, falling, falling, bleu * validations)
+        pictures.append(path.read_bytes())
+
+    assert pictures[0] == pictures[1]
+    assert (pictures[0] == pictures[2]) == (validations == 0)
