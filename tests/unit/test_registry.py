@@ -1,0 +1,225 @@
+"""Whatever is promoted, withdrawn, repeated or killed, in any order: the champion is whole."""
+
+from collections import Counter
+from contextlib import nullcontext, suppress
+from itertools import count
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stages import registry as module
+from stages.registry import (
+    ChampionMovedError,
+    Promotion,
+    Registry,
+    RegistryError,
+)
+
+VERSIONS = (1, 2, 3)
+WHOLE = {"promotion", "promoted_at", "promoted_by", "reason", "previous_champion"}
+
+
+class KilledError(BaseException):
+    """The program is gone."""
+
+
+class FakeMlflow:
+    """What the registry asks of MLflow, and a life that ends after so many changes."""
+
+    def __init__(self):
+        self.tags = {number: {} for number in VERSIONS}
+        self.champion = None
+        self.lives = None
+        self.moves = []
+
+    def search_model_versions(self, query):
+        return [SimpleNamespace(version=n, tags=tags) for n, tags in self.tags.items()]
+
+    def search_registered_models(self, query):
+        aliases = {} if self.champion is None else {"champion": self.champion}
+        return [SimpleNamespace(aliases=aliases)]
+
+    def set_model_version_tag(self, name, version, key, value):
+        self._live()
+        self.tags[int(version)][key] = value
+
+    def delete_model_version_tag(self, name, version, key):
+        self._live()
+        del self.tags[int(version)][key]
+
+    def set_registered_model_alias(self, name, alias, version):
+        self._live()
+        self.champion = version
+        self.moves.append(self.tags[int(version)]["promotion"])
+
+    def _live(self):
+        if self.lives == 0:
+            raise KilledError
+        self.lives = None if self.lives is None else self.lives - 1
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    ticks = count()
+    monkeypatch.setattr(module, "now", lambda: f"{next(ticks):09d}")
+
+
+def opened(mlflow=None):
+    registry = Registry("nmt-de-en", nullcontext)
+    registry.__dict__["_mlflow"] = mlflow or FakeMlflow()
+    return registry, registry._mlflow
+
+
+def number(registry):
+    champion = registry.champion()
+    return champion.number if champion else None
+
+
+def promote(registry, version, expected, identity="p", **evidence):
+    asked = Promotion(id=identity, by="me", reason="better", evidence=evidence)
+    return registry.promote(version, expected=expected, promotion=asked)
+
+
+def withdraw(registry, **settings):
+    return registry.rollback(by="me", reason="worse", **settings).number
+
+
+LIVES = st.one_of(st.none(), st.integers(0, 9))
+PROMOTIONS = st.tuples(st.sampled_from("abcd"), st.sampled_from(VERSIONS), LIVES)
+ROLLBACKS = st.tuples(st.none(), st.none(), LIVES)
+"""Who, of which version, and changes until death."""
+
+
+@given(st.lists(st.one_of(PROMOTIONS, ROLLBACKS), max_size=14))
+def test_the_champion_is_whole_and_no_promotion_is_made_twice(wishes):
+    """A promotion that is asked for again is about the same version and the same champion."""
+    registry, mlflow = opened()
+    about, promoted = {}, Counter()
+    for identity, version, lives in wishes:
+        mlflow.lives = lives
+        before = number(registry)
+        if identity is None:
+            with suppress(RegistryError, KilledError):
+                back = withdraw(registry)
+                assert back == number(registry) != before
+                assert "rolled_back_at" in mlflow.tags[before]
+        else:
+            asked = about.setdefault(identity, (version, before))
+            with suppress(RegistryError, KilledError):
+                if promote(registry, *asked, identity):
+                    promoted[identity] += 1
+                    assert (before, number(registry)) == asked[::-1]
+        mlflow.lives = None
+        after = number(registry)
+        assert after is None or mlflow.tags[after].keys() >= WHOLE
+        assert after == before or "rolled_back_at" not in mlflow.tags[after]
+    assert set(promoted.values()) <= {1}
+
+
+@given(st.sampled_from(["new", "withdrawn", "replaced"]), st.integers(0, 10))
+def test_a_promotion_that_was_killed_is_made_when_it_is_repeated(history, lives):
+    registry, mlflow = opened()
+    promote(registry, 1, None, "first")
+    if history != "new":
+        promote(registry, 2, 1, "before")
+    if history == "withdrawn":
+        withdraw(registry)
+    if history == "replaced":
+        promote(registry, 3, 2, "since")
+    asked = (registry, 2, number(registry), "again")
+    mlflow.lives, killed = lives, True
+    with suppress(KilledError):
+        killed = not promote(*asked, p_value_bleu="0.01")
+    mlflow.lives = None
+
+    assert number(registry) == (asked[2] if killed else 2)
+    assert killed == promote(*asked, p_value_bleu="0.01")
+    assert number(registry) == 2
+    assert not promote(*asked, p_value_bleu="0.01")
+    assert "rolled_back_at" not in mlflow.tags[2]
+
+
+@given(st.integers(0, 3))
+def test_a_rollback_that_was_killed_is_repeated(lives):
+    registry, mlflow = opened()
+    promote(registry, 1, None, "first")
+    promote(registry, 2, 1, "second")
+    mlflow.lives = lives
+    with pytest.raises(KilledError):
+        withdraw(registry)
+    mlflow.lives = None
+
+    assert number(registry) == 2
+    assert withdraw(registry) == number(registry) == 1
+
+
+def test_a_promotion_is_not_repeated_after_what_followed_it():
+    """Neither after a rollback nor after the next promotion, whoever is champion then."""
+    registry, mlflow = opened()
+    promote(registry, 1, None, "first")
+    assert promote(registry, 2, 1, "second")
+    assert promote(registry, 3, 2, "third")
+    mlflow.champion = "1"  # by MLflow's own means
+
+    assert not promote(registry, 2, 1, "second")
+    assert promote(registry, 2, 1, "fourth")
+    withdraw(registry)
+    assert not promote(registry, 2, 1, "second")
+    assert not promote(registry, 2, 1, "fourth")
+    assert number(registry) == 1
+
+
+def test_nobody_goes_back_to_what_was_withdrawn():
+    registry, mlflow = opened()
+    promote(registry, 1, None, "first")
+    promote(registry, 2, 1, "second")
+    withdraw(registry)
+    promote(registry, 3, 1, "third")
+    mlflow.tags[3]["previous_champion"] = "2"
+
+    with pytest.raises(RegistryError, match=r"version 2 of nmt-de-en, .* was withdrawn itself"):
+        withdraw(registry)
+    assert number(registry) == 3
+
+
+def test_a_new_promotion_inherits_no_evidence():
+    registry, mlflow = opened()
+    promote(registry, 1, None, "first")
+    promote(registry, 2, 1, "earned", p_value_bleu_bootstrap="0.01", dvc_lock_sha256="f00")
+    withdraw(registry)
+    promote(registry, 2, 1, "by hand")
+
+    assert WHOLE | {"earlier_promotions"} == mlflow.tags[2].keys()
+    assert mlflow.tags[2]["promotion"] == "by hand"
+
+
+def test_what_is_refused_changes_nothing():
+    registry, mlflow = opened()
+    with pytest.raises(RegistryError, match="nmt-de-en has no champion to withdraw; promote one"):
+        withdraw(registry)
+    promote(registry, 1, None, "first")
+    promote(registry, 2, 1, "second")
+    told = {version: dict(tags) for version, tags in mlflow.tags.items()}
+
+    with pytest.raises(ChampionMovedError, match="is version 2 by now, not version 1; somebody"):
+        promote(registry, 3, 1, "third")
+    with pytest.raises(ChampionMovedError, match="is version 2 by now, not none"):
+        promote(registry, 3, None, "third")
+    with pytest.raises(RegistryError, match="version 2 of nmt-de-en is the champion already"):
+        promote(registry, 2, 2, "third")
+    with pytest.raises(RegistryError, match="has no version 7; known: 3, 2, 1"):
+        promote(registry, 7, 2, "third")
+    with pytest.raises(ChampionMovedError, match="is version 2 by now, not version 3"):
+        withdraw(registry, expected=3)
+    assert (told, 2) == (mlflow.tags, number(registry))
+
+
+def test_the_first_champion_has_none_before_it():
+    registry, _ = opened()
+    promote(registry, 1, None)
+
+    with pytest.raises(RegistryError, match="version 1 is the first champion of nmt-de-en"):
+        withdraw(registry)
+    assert number(registry) == 1
