@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup repro compare test test-fast check fix flow server worker mlflow bench clean
+.PHONY: help setup repro compare test test-fast test-orchestration check fix flow retrain deploy server worker mlflow champion rollback serve bench clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -20,7 +20,7 @@ BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) 
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
 
 help: ## Show this menu
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv with the pinned packages (the other targets do it by themselves)
 
@@ -43,14 +43,25 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= T
 compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS= JOBS= RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
+retrain: $(READY) ## Train on what text there is now; the champion gives way only to evidence [SET=]
+	python -m stages.configure $(SET)
+	python -m flows.retrain
+
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
 	python -m flows.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
 
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
-test: test-fast ## All tests
-	pytest -m slow
+deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server
+	python -m flows.deploy
+
+test: test-fast ## All tests but those of make test-orchestration
+	pytest -m "slow and not orchestration"
+
+test-orchestration: $(READY) ## Real servers, workers, outages and kills (needs PostgreSQL)
+	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
+	pytest -m orchestration
 
 test-fast: $(READY) ## The tests that take seconds, on all cores
 	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto
@@ -67,6 +78,15 @@ fix: $(READY) ## Format, and mend what the linter can mend
 
 mlflow: $(READY) ## Look at all runs in a browser, http://127.0.0.1:5000
 	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri sqlite:///mlflow.db
+
+champion: $(READY) ## Show every model that was exported, and which one is to be served
+	python -m stages.registry show
+
+rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
+	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
+
+serve: $(READY) ## Translate with the champion over HTTP, http://127.0.0.1:5001/invocations [PORT=]
+	python -m stages.registry serve $(if $(PORT),--port $(PORT))
 
 bench: $(READY) ## Measure the training speed against a plain loop, in one run
 	python -m benchmarks.training
