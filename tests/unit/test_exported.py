@@ -1,0 +1,122 @@
+"""What is said of an export is true, above all how its test set was held out."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core import bundle, files
+from nmt_core.config import build
+from nmt_core.errors import BundleError
+from nmt_core.evaluation.gate import digest
+from nmt_core.grammar import GrammarConfig, generate
+from nmt_core.text.cleaning import FilterConfig, SplitConfig, prepare
+from nmt_core.text.corpus import Pair
+from stages.exported import GIVEN, read_exported, rule
+from stages.params import DownloadParams
+from tests.unit.tiny import export
+
+SPLIT = {"validation_per_10000": 1000.0, "test_per_10000": 2000.0}
+FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
+TEST = {"test": {"source": "b.de", "target": "b.en"}}
+DEMO = {"kind": "demo", "grammar": {}}
+
+
+def download(corpus=DEMO, **split):
+    values = {"languages": {"source": "de", "target": "en"}, "corpus": corpus, "split": split}
+    return build(DownloadParams, values, at="download")
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        (download(), "by the grammar"),
+        (download(FILES), "by hash, 10 in 10,000, salt 'nmt'"),
+        (download({"kind": "europarl"}), "by hash, 10 in 10,000, salt 'nmt'"),
+        (download(FILES, salt="x", test_per_10000=2.5), "by hash, 2.5 in 10,000, salt 'x'"),
+        (download(FILES, validation_per_10000=9.0), "by hash, 10 in 10,000, salt 'nmt'"),
+        (download(FILES | TEST), GIVEN),
+    ],
+)
+def test_a_rule_says_what_decides_about_a_sentence(params, expected):
+    assert expected == rule(params)
+
+
+@settings(max_examples=10)
+@given(*[st.sets(st.integers(0, 199), min_size=80)] * 2)
+def test_by_one_hash_no_test_source_was_ever_trained_on(tmp_path_factory, first, second):
+    """Whatever else two corpora hold, and whatever is set aside to validate."""
+    folders = [tmp_path_factory.mktemp("corpus") for _ in range(4)]
+    for lines, folder, scratch, aside in (
+        (first, folders[0], folders[2], SPLIT),
+        (second, folders[1], folders[3], SPLIT | {"validation_per_10000": 2000.0}),
+    ):
+        pairs = [Pair(f"Satz {number}.", f"Sentence {number}.") for number in sorted(lines)]
+        prepare(
+            {"train": pairs},
+            folder,
+            scratch=scratch,
+            filters=FilterConfig(),
+            split=SplitConfig(**aside),
+        )
+    tests, trains = (
+        [{*files.read_lines(folder / f"{split}.source")} for folder in folders[:2]]
+        for split in ("test", "train")
+    )
+
+    for test in tests:
+        for train in trains:
+            assert test.isdisjoint(train)
+
+
+def test_by_the_grammar_no_test_source_was_ever_trained_on():
+    sizes = {"train_pairs": 300, "validation_pairs": 10, "test_pairs": 30}
+    first, second = (generate(GrammarConfig(seed=seed, **sizes)) for seed in (1, 2))
+    trained = {pair.source for pair in first["train"]}
+
+    assert trained.isdisjoint(pair.source for pair in second["test"])
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    export(folder / "export")
+    files.write_json(folder / "training.json", {"fingerprint": "f" * 16, "best_step": 40})
+    files.write_json(folder / "evaluate.json", {"bleu": 30.127, "bleu_signature": "bs:1000"})
+    files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
+    files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])
+    return folder
+
+
+def read(project):
+    places = dict.fromkeys(("trained", "corpus", "metrics"), project)
+    return read_exported(download(), folder=project / "export", **places)
+
+
+def test_an_export_says_what_it_is(project):
+    """How it is scored does not depend on how sure one wanted to be of the score."""
+    found = read(project)
+
+    assert (found.name, found.step, found.fingerprint) == ("nmt-de-en", 40, "f" * 16)
+    assert found.held_out.references == ["An owl.", "A hedgehog."]
+    assert found.digest == bundle.digest(project / "export")
+    assert found.tags.items() >= {"bleu": "30.13", "held_out": "by the grammar"}.items()
+    assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
+    assert found.tags["test_set"] == found.held_out.digest
+
+
+side = st.text("a\t\n", max_size=2)
+test_sets = st.lists(st.tuples(side, side), min_size=1, max_size=2)
+
+
+@settings(max_examples=500)
+@given(test_sets, test_sets)
+def test_only_equal_test_sets_have_equal_digests(first, second):
+    """Tabs and line ends in a sentence are no borders between sentences."""
+    one, other = (digest(*zip(*pairs, strict=True)) for pairs in (first, second))
+
+    assert (one == other) == (first == second)
+
+
+def test_without_an_export_one_is_told_what_to_do(project, tmp_path):
+    with pytest.raises(BundleError, match=r"training\.json is not there yet; run: make repro"):
+        read(tmp_path)

@@ -1,0 +1,124 @@
+"""Who may meet whom, and what is said of it; the contests themselves are in integration."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from nmt_core.evaluation.gate import GateConfig, GateError, Verdict, signatures
+from stages.exported import GIVEN, Exported, HeldOut
+from stages.promotion import Contest, check, effects, evidence, report
+from stages.registry import RegistryError, Version
+
+HASH = "by hash, 10 in 10,000, salt 'nmt'"
+TAGS = {
+    "fingerprint": "f",
+    "bundle_sha256": "c",
+    "test_set": "today's",
+    "held_out": HASH,
+    "signature": signatures()[0],
+}
+CHALLENGER = Exported(Path("models/export"), "nmt-de-en", 40, HeldOut(["a"], ["b"]), TAGS)
+
+
+def champion(**tags):
+    return Version(number=3, tags=TAGS | tags)
+
+
+@pytest.mark.parametrize("test_set", ["same", "current"])
+def test_who_was_judged_alike_may_meet(test_set):
+    check(champion(), CHALLENGER, test_set)
+    check(champion(held_out=GIVEN), CHALLENGER, test_set)
+
+
+def test_another_test_set_of_one_rule_may_be_taken():
+    other = champion(test_set="an older one", signature="BLEU|version:1.0")
+    check(other, CHALLENGER, "current")
+
+    with pytest.raises(GateError, match=r"version 3, .* on another test set; .*test_set=current"):
+        check(other, CHALLENGER, "same")
+
+
+def test_another_way_to_score_is_refused_where_scores_are_to_be_the_same():
+    other = champion(signature="BLEU|version:1.0")
+    check(other, CHALLENGER, "current")
+
+    with pytest.raises(GateError, match=r"scored as BLEU\|version:1\.0, but here it would be as"):
+        check(other, CHALLENGER, "same")
+
+
+@pytest.mark.parametrize(
+    "rules", [(HASH, "by the grammar"), (GIVEN, HASH), (HASH, GIVEN), (GIVEN, GIVEN)]
+)
+def test_a_test_set_that_the_champion_may_know_is_refused(rules):
+    other = champion(test_set="an older one", held_out=rules[0])
+    tags = TAGS | {"held_out": rules[1]}
+    challenger = Exported(Path(), "nmt-de-en", 40, CHALLENGER.held_out, tags)
+
+    with pytest.raises(GateError, match="may have been trained on today's test set"):
+        check(other, challenger, "current")
+
+
+def test_a_champion_of_unknown_origin_is_refused():
+    with pytest.raises(RegistryError, match="has no tag 'test_set', so it was not registered by"):
+        check(Version(number=3, tags={}), CHALLENGER, "same")
+
+
+EFFECT = {"champion": 20.0, "challenger": 21.5, "difference": 1.5, "better": 0.02, "worse": 0.99}
+EFFECT |= {"bootstrap": 0.0123456789, "randomization": 0.02}
+VERDICT = Verdict.model_validate_json(
+    Verdict.model_construct(
+        outcome="promote",
+        reason="it is better",
+        effects=[EFFECT | {"metric": name} for name in ("BLEU", "chrF2")],
+        sentences=1000,
+        test_set="today's",
+        signatures=signatures(),
+        gate=GateConfig(),
+    ).model_dump_json(warnings=False)
+)
+
+
+def held(verdict=VERDICT, **changes):
+    told = {"outcome": "promote", "reason": "it is better", "champion": 3} | changes
+    return Contest(challenger="c", verdict=verdict, **told)
+
+
+def test_a_promotion_is_founded_on_what_was_seen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    founded = {name: TAGS[name] for name in ("test_set", "held_out", "signature")}
+    first = held(None, outcome="first", champion=None)
+
+    assert dict(evidence(first, CHALLENGER)) == founded
+    Path("dvc.lock").write_text("stages: {}\n")
+    assert dict(evidence(held(), CHALLENGER)) == founded | {
+        "dvc_lock_sha256": hashlib.sha256(b"stages: {}\n").hexdigest(),
+        "p_value_bleu_bootstrap": "0.0123457",
+        "p_value_bleu_randomization": "0.02",
+        "p_value_chrf2_bootstrap": "0.0123457",
+        "p_value_chrf2_randomization": "0.02",
+    }
+
+
+def test_a_report_shows_both_metrics():
+    told = report(held())
+
+    assert told.startswith("**promote**: it is better.\n\n| | version 3 | challenger |")
+    assert "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |" in told
+    assert "| chrF2 |" in told
+    assert "On 1,000 sentences; of BLEU, p must not exceed 0.04.\n" in told
+
+
+def test_a_contest_without_opponent_is_told_in_a_line():
+    first = held(None, outcome="first", reason="there was none", champion=None)
+
+    assert report(first) == "**first**: there was none.\n"
+    assert effects(first) == ()
+
+
+@pytest.mark.parametrize("outcome", ["promote", "hold", "reject", "first", "same"])
+def test_who_wins(outcome):
+    found = held(outcome=outcome)
+
+    assert found.won == (outcome in ("promote", "first"))
+    assert found == Contest.model_validate_json(found.model_dump_json())
