@@ -145,11 +145,11 @@ def check_pool(client: SyncPrefectClient, pool: str) -> None:
 
 def crash_what_is_dead(pool: str) -> None:
     """End the runs of workers that were on this machine and of which no process is left."""
-    ours, living = place(), set(living_workers())
+    ours, living = f":{place()}", set(living_workers())
     with get_client(sync_client=True) as client:
         for run in unfinished(client, pool):
             worker = str(run.labels.get("prefect.worker.name", ""))
-            if worker.rpartition(":")[2] == ours and worker not in living:
+            if worker.endswith(ours) and worker not in living:
                 end(client, run, worker)
 
 

@@ -27,6 +27,9 @@ READY_SECONDS = 180.0
 GRACE_SECONDS = 10.0
 """What a server gets to end by itself between the polite signal and the last one."""
 
+SWEEP_SECONDS = 10.0
+"""What the system gets to end what was killed."""
+
 LOG_BYTES = 10_000_000
 """Where a log is put aside, over the one before: without its database, Prefect writes a million
 lines an hour."""
@@ -161,7 +164,7 @@ class Server(ABC):
             return
         processes.signal_all(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._reader.join(GRACE_SECONDS)
+        self._reader.join(SWEEP_SECONDS)
         self._process = self._reader = None
 
     def _last_line(self) -> str:

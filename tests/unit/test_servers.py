@@ -1,0 +1,339 @@
+"""Servers without the programs themselves: toys in their place, and what those would be told."""
+
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from itertools import pairwise
+
+import psutil
+import pytest
+
+from flows.servers import postgres, server
+from flows.servers.__main__ import PORTS, check_host, given_ports
+from flows.servers.secrets import kept_secrets
+from flows.servers.server import Server, ServerFailed
+from flows.servers.topology import Database, Files, Topology
+from flows.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch
+from nmt_core.errors import ConfigError
+
+ANSWER = """\
+import signal, socket, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print("child", child.pid, flush=True)
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))):
+    time.sleep(60)
+"""
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ANSWER
+FAIL = "import sys; print('starting'); sys.exit('no such database')"
+
+
+class Toy(Server):
+    name = "toy"
+
+    def __init__(self, folder, script=ANSWER, **place):
+        super().__init__(folder, **place)
+        self.script = script
+
+    @property
+    def address(self):
+        return f"{self.host}:{self.port}"
+
+    def command(self):
+        return [sys.executable, "-c", self.script, str(self.port)]
+
+    def answers(self):
+        with socket.socket() as caller:
+            return caller.connect_ex((self.host, self.port)) == 0
+
+
+@pytest.fixture
+def toy(tmp_path):
+    toy = Toy(tmp_path)
+    yield toy
+    toy.kill()
+
+
+def child(toy):
+    return psutil.Process(int(toy.log.read_text().split()[1]))
+
+
+def gone(process):
+    """Whether a process has ended; it lets go of its files a moment before."""
+    end = time.monotonic() + 2
+    with suppress(psutil.NoSuchProcess):
+        while process.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+    return True
+
+
+@pytest.mark.parametrize("way", ["stop", "kill"])
+def test_nothing_is_left_of_a_server(toy, way):
+    toy.start()
+    left = child(toy)
+    assert toy.running
+
+    getattr(toy, way)()
+
+    assert not toy.running
+    assert not toy.answers()
+    assert gone(left)
+
+
+def test_a_server_that_does_not_listen_to_reason_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "GRACE_SECONDS", 0.3)
+    deaf = Toy(tmp_path, DEAF)
+    deaf.start()
+    left = child(deaf)
+
+    deaf.stop()
+
+    assert not deaf.running
+    assert gone(left)
+
+
+def test_a_server_starts_again_where_it_was(toy):
+    toy.start()
+    address = toy.address
+    toy.kill()
+    toy.start()
+
+    assert address == toy.address
+    assert toy.answers()
+
+
+def test_what_a_killed_main_process_leaves_makes_way(toy):
+    toy.start()
+    left = child(toy)
+    (main,) = psutil.Process().children()
+    main.kill()
+    while toy.running:
+        time.sleep(0.01)
+    assert -signal.SIGKILL == toy.code
+
+    toy.start()
+
+    assert gone(left)
+
+
+def test_a_server_that_ends_at_once_is_told_with_its_last_line(tmp_path):
+    failing = Toy(tmp_path, FAIL)
+
+    with pytest.raises(ServerFailed, match=r"toy ended before it answered; .*'no such database'"):
+        failing.start()
+    assert "starting\nno such database\n" == failing.log.read_text()
+
+
+def test_a_server_that_never_answers_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "READY_SECONDS", 0.2)
+    silent = Toy(tmp_path, "import time; time.sleep(60)")
+
+    with pytest.raises(ServerFailed, match=r"toy does not answer at 127\.0\.0\.1:"):
+        silent.start()
+    silent.kill()
+
+
+def test_a_taken_port_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        taken = Toy(tmp_path, port=number)
+
+        with pytest.raises(ServerFailed, match=f"toy cannot listen on 127.0.0.1:{number}, where"):
+            taken.start()
+    assert not taken.log.exists()
+
+
+def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "LOG_BYTES", 1000)
+    chatty = Toy(tmp_path, "for number in range(1000): print('line', number)")
+
+    with pytest.raises(ServerFailed, match="line 999"):
+        chatty.start()
+    sizes = [path.stat().st_size for path in sorted(tmp_path.glob("toy.log*"))]
+    assert 2 == len(sizes)
+    assert max(sizes) <= 1000
+
+
+# the real ones
+
+
+@pytest.fixture
+def full(tmp_path, monkeypatch):
+    """All four, with the programs to run them or without."""
+    monkeypatch.setattr("flows.servers.postgres.programs", lambda: tmp_path)
+    monkeypatch.setattr("flows.servers.programs.rclone", lambda: "/rclone")
+    return Topology(tmp_path, database=Database.postgres, files=Files.s3)
+
+
+def test_no_secret_stands_in_a_command(full, tmp_path):
+    secrets = kept_secrets(tmp_path / "secrets.json").model_dump().values()
+    words = [word for one in full for word in one.command()]
+
+    assert len(set(secrets)) == 5
+    assert [] == [word for word in words for secret in secrets if secret in word]
+
+
+def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
+    secrets = kept_secrets(tmp_path / "secrets.json")
+    told = {one.name: " ".join(one.variables().values()) for one in full}
+
+    assert secrets.prefect in told["prefect"]
+    assert secrets.mlflow in told["mlflow"]
+    assert secrets.key in told["mlflow"]
+    assert secrets.key in told["store"]
+    assert secrets.administrator not in " ".join(told.values())
+
+
+def test_workers_need_the_three_that_answer_them(full):
+    assert {
+        "AWS_ACCESS_KEY_ID",
+        "AWS_DEFAULT_REGION",
+        "AWS_ENDPOINT_URL_S3",
+        "AWS_SECRET_ACCESS_KEY",
+        "MLFLOW_TRACKING_URI",
+        "PREFECT_API_URL",
+    } == set(full.environment)
+
+
+def test_servers_tell_nobody_of_themselves(full):
+    for one in (full.prefect, full.mlflow):
+        told = one.variables()
+        assert ("1", "false", "true") == (
+            told["DO_NOT_TRACK"],
+            told["PREFECT_SERVER_ANALYTICS_ENABLED"],
+            told["MLFLOW_DISABLE_TELEMETRY"],
+        )
+
+
+def test_sqlite_and_a_folder_are_two_servers_with_their_own_records(tmp_path):
+    small = Topology(tmp_path)
+
+    assert ["prefect", "mlflow"] == [one.name for one in small]
+    assert (
+        f"{tmp_path}/prefect/" in small.prefect.variables()["PREFECT_API_DATABASE_CONNECTION_URL"]
+    )
+    assert f"{tmp_path}/mlflow/" in small.mlflow.variables()["MLFLOW_BACKEND_STORE_URI"]
+    assert f"{tmp_path}/mlflow/" in small.mlflow.variables()["MLFLOW_ARTIFACTS_DESTINATION"]
+
+
+def test_secrets_are_made_once_and_for_their_owner(tmp_path):
+    path = tmp_path / "servers" / "secrets.json"
+    first = kept_secrets(path)
+
+    assert first == kept_secrets(path)
+    assert first != kept_secrets(tmp_path / "other.json")
+    assert 0o600 == path.stat().st_mode & 0o777
+
+
+def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
+
+    with pytest.raises(ServerFailed, match="not installed; run: apt-get install postgresql"):
+        postgres.programs()
+
+
+def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
+    for version in ("9.6", "15", "17"):
+        (tmp_path / version / "bin").mkdir(parents=True)
+        (tmp_path / version / "bin" / "initdb").touch()
+
+    assert tmp_path / "17" / "bin" == postgres.programs()
+
+
+def test_a_closed_folder_on_the_way_is_named(tmp_path):
+    closed = tmp_path / "closed"
+    for folder in (tmp_path, *tmp_path.parents[:-1]):
+        if folder.owner() == tmp_path.owner() and folder.name.startswith(("pytest", "test")):
+            folder.chmod(0o755)
+    closed.mkdir(mode=0o700)
+
+    with pytest.raises(ServerFailed, match=f"postgres, who may not pass through {closed}; run"):
+        postgres.check_reach(closed / "servers", "postgres")
+
+
+# starting again
+
+
+class Fake:
+    name = "fake"
+    log = "fake.log"
+    code = 3
+
+    def __init__(self):
+        self.running = True
+        self.launched = 0
+        self.well = True
+
+    def answers(self):
+        return self.well
+
+    def launch(self):
+        self.launched += 1
+        if not self.well:
+            raise ServerFailed("no")
+        self.running = True
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watch = Watch(fake, said.append)
+    fake.running = fake.well = False
+    moments = []
+    while len(moments) < 10:
+        before = fake.launched
+        watch.look()
+        if fake.launched > before:
+            moments.append(clock.now)
+        clock.now += 0.5
+
+    waits = [later - earlier for earlier, later in pairwise(moments)]
+    assert FIRST_WAIT_SECONDS == moments[0]
+    assert sorted(waits) == waits
+    assert [2.0, 4.0, 8.0] == waits[:3]
+    assert LONGEST_WAIT_SECONDS == waits[-1]
+    assert "fake: ended with code 3, see fake.log; starting it again in 1 s" == said[0]
+
+
+def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watch = Watch(fake, said.append)
+    for _ in range(2):
+        fake.running = False
+        for _ in range(4):
+            watch.look()
+            clock.now += 0.5
+
+    assert 2 == fake.launched
+    assert 2 == said.count("fake answers again")
+    assert {"fake: ended with code 3, see fake.log; starting it again in 1 s"} == set(said[::2])
+
+
+# what a user may say
+
+
+@pytest.mark.parametrize("word", ["prefect", "prefect=", "nobody=1", "mlflow=70000", "mlflow=-1"])
+def test_a_port_that_is_none_is_refused(word):
+    with pytest.raises(ConfigError, match="--port must be as one of prefect=4200 mlflow=5000"):
+        given_ports([word])
+
+
+def test_ports_are_given_by_name():
+    assert {**PORTS, "mlflow": 0, "store": 9001} == PORTS | given_ports(["mlflow=0", "store=9001"])
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_an_address_that_nobody_can_call_is_refused(host):
+    with pytest.raises(ConfigError, match="--host must be an address that workers can reach"):
+        check_host(host)

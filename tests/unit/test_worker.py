@@ -1,0 +1,133 @@
+"""What a worker is told, what it leaves, and which runs are taken for dead."""
+
+import os
+import socket
+import subprocess
+import sys
+import uuid
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from prefect.client.schemas.objects import StateType
+
+from flows import worker
+from nmt_core.errors import NmtError
+
+HERE = f"{os.getuid()}@{socket.gethostname()}"
+
+
+def test_a_caller_may_choose_everything_but_who_and_where(monkeypatch):
+    monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "7")
+    monkeypatch.setenv("PREFECT_API_URL", "http://elsewhere/api")
+    monkeypatch.setenv("NMT_PROJECT", "/home/nmt/project")
+    monkeypatch.delenv("PREFECT_CLIENT_MAX_RETRIES", raising=False)
+
+    told = worker.environment("http://127.0.0.1:1/api", "cpu-1:0@here")
+
+    assert "7" == told["PREFECT_WORKER_QUERY_SECONDS"]
+    assert "20" == told["PREFECT_CLIENT_MAX_RETRIES"]
+    assert "/home/nmt/project" == told["NMT_PROJECT"]
+    assert "http://127.0.0.1:1/api" == told["PREFECT_API_URL"]
+    assert "cpu-1:0@here" == told[worker.MARK]
+
+
+def test_runs_work_in_this_clone_unless_told_otherwise(monkeypatch, tmp_path):
+    monkeypatch.delenv("NMT_PROJECT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    assert str(tmp_path) == worker.environment("", "")["NMT_PROJECT"]
+
+
+def test_a_missing_server_is_told_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    with pytest.raises(NmtError, match=f"no Prefect server answers at http://127.0.0.1:{port}/api"):
+        worker.check_server(f"http://127.0.0.1:{port}/api")
+
+
+class Api:
+    """Prefect's client, as far as it is used."""
+
+    def __init__(self, *runs):
+        self.runs = runs
+        self.states = {}
+
+    def read_flow_runs(self, **_):
+        return self.runs
+
+    def set_flow_run_state(self, number, state):
+        self.states[number] = state.name
+
+    def read_work_pool(self, _):
+        return SimpleNamespace(type="kubernetes")
+
+
+@pytest.fixture
+def api(monkeypatch):
+    api = Api()
+
+    @contextmanager
+    def client(**_):
+        yield api
+
+    monkeypatch.setattr(worker, "get_client", client)
+    return api
+
+
+def run(of, state=StateType.RUNNING):
+    labels = {} if of is None else {"prefect.worker.name": of}
+    return SimpleNamespace(id=uuid.uuid4(), name="run", labels=labels, state_type=state)
+
+
+def test_runs_of_dead_workers_here_end(api):
+    states = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
+    api.runs = [run(f"cpu-1:{HERE}", state) for state in states]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert ["Crashed", "Crashed", "Cancelled"] == [api.states[one.id] for one in api.runs]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        None,
+        "cpu-1",
+        HERE,
+        f"cpu-1:{os.getuid()}@elsewhere",
+        f"cpu-1:{os.getuid() + 1}@{socket.gethostname()}",
+        f"cpu-1:x{HERE}",
+        f"cpu-1:{HERE}.example.org",
+    ],
+)
+def test_runs_of_others_are_left_alone(api, name):
+    """Of other machines, of other users, and of workers that were started otherwise."""
+    api.runs = [run(name)]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert {} == api.states
+
+
+def test_runs_of_living_workers_are_left_alone(api):
+    """A stage that still saves keeps its run alive, too."""
+    name = f"cpu-{uuid.uuid4()}:{HERE}"
+    api.runs = [run(name)]
+    command = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(
+        command, env=os.environ | {worker.MARK: name}, stdin=subprocess.PIPE
+    ) as living:
+        worker.crash_what_is_dead("cpu")
+        assert {} == api.states
+        living.communicate(b"\n")
+
+    worker.crash_what_is_dead("cpu")
+
+    assert ["Crashed"] == list(api.states.values())
+
+
+def test_a_pool_of_another_kind_is_refused(api):
+    with pytest.raises(NmtError, match="pool gpu is of kind kubernetes, and this program runs"):
+        worker.check_pool(api, "gpu")
