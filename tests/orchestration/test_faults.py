@@ -1,0 +1,275 @@
+"""What trainings survive: every process killed, every server gone, a run cancelled, two at once.
+
+Each must end in the right state within its time, leave no process and lose nothing: the same again
+continues from the checkpoint and ends in the bytes of a training that nobody disturbed.
+"""
+
+import json
+import re
+import signal
+import time
+
+import pytest
+
+from tests.jobs import wait_for
+from tests.projects import LOG_EVERY
+
+STEPS, VALIDATE_EVERY = 1000, 100
+LATER = VALIDATE_EVERY + LOG_EVERY
+"""A step after the first checkpoint."""
+
+WATCH_SECONDS = 150
+"""The watch over dead runs takes three heartbeats of 30 seconds, and a little for the server."""
+
+FLOW = "flow_run"  # in the command of the process that runs a flow
+
+
+@pytest.fixture(scope="module")
+def prepared(fleet):
+    """A clone in which everything but a training of some seconds is done."""
+    clone = fleet.clone("prepared")
+    settings = f"train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}"
+    return clone.run(f"python -m stages.configure {settings}").run("dvc repro embeddings shard")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(fleet, prepared):
+    """What all must come to."""
+    return fleet.clone("undisturbed", source=prepared).run("dvc repro train")
+
+
+@pytest.fixture
+def told(record_property):
+    """Tell a measurement to whoever reads the report, and print it."""
+
+    def tell(what, value):
+        record_property(what, value)
+        print(f"{what}: {value}")
+
+    return tell
+
+
+class Training:
+    """A run of a deployment of its own, seen until it is in the middle of training."""
+
+    def __init__(self, fleet, name, source):
+        self.fleet = fleet
+        self.clone = fleet.clone(name, source=source)
+        self.pool = name
+        self.deployment = fleet.own_deployment("train/here", name)
+
+    def begin(self):
+        self.run = self.fleet.submit(self.deployment, until="train")
+        self.clone.trained_to(LATER)
+        return self.run
+
+    def worker(self):
+        return self.fleet.worker(self.clone, self.pool)
+
+    def flow(self):
+        return self.clone.process("python", FLOW)
+
+    def nothing_is_left(self, *, seconds):
+        """Return the seconds until no process is left."""
+        began = time.monotonic()
+        assert wait_for(lambda: not self.clone.processes(), seconds=seconds), [
+            process.cmdline() for process in self.clone.processes()
+        ]
+        return time.monotonic() - began
+
+    def stages_are_gone(self, *, seconds):
+        """Return the seconds until neither dvc nor a stage is left, while the worker lives on."""
+        began = time.monotonic()
+
+        def left():
+            commands = [" ".join(process.cmdline()) for process in self.clone.processes()]
+            return [c for c in commands if "stages." in c or "dvc" in c]
+
+        assert wait_for(lambda: not left(), seconds=seconds), left()
+        return time.monotonic() - began
+
+    def continues_to(self, undisturbed):
+        """The same again, by hand."""
+        assert self.clone.checkpoints()
+        self.clone.run("dvc repro train")
+        assert re.search(r"continuing from step \d+", self.clone.log)
+        assert undisturbed.model == self.clone.model
+        assert undisturbed.lock == self.clone.lock
+
+
+@pytest.fixture(scope="module")
+def silenced(fleet, prepared):
+    """A machine that vanishes: worker and flow are killed at once, and nobody says so."""
+    training = Training(fleet, "silenced", prepared)
+    with training.worker():
+        training.begin()
+        for process in training.clone.processes():
+            process.kill()
+        training.at = time.monotonic()
+    return training
+
+
+@pytest.mark.parametrize("victim", ["flow killed", "worker killed", "worker stopped"])
+def test_a_training_survives_its_processes(silenced, fleet, prepared, undisturbed, victim, told):
+    training = Training(fleet, victim.replace(" ", "-"), prepared)
+    with training.worker() as worker:
+        run = training.begin()
+        match victim:
+            case "flow killed":
+                training.flow().kill()
+            case "worker killed":
+                # the program of `make worker`, and Prefect's own worker below it
+                training.clone.process("worker", "start").kill()
+                worker.kill()
+            case "worker stopped":
+                worker.send_signal(signal.SIGTERM)
+        _, seconds = fleet.wait(run, "Crashed", seconds=30)
+        told(f"{victim}: crashed after seconds", round(seconds, 1))
+        gone = training.stages_are_gone(seconds=15)
+        told(f"{victim}: stages gone after seconds", round(gone, 1))
+    training.nothing_is_left(seconds=15)
+
+    training.continues_to(undisturbed)
+
+
+def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed, told):
+    training = Training(fleet, "cancelled", prepared)
+    with training.worker():
+        run = training.begin()
+        before = max(training.clone.checkpoints())
+        fleet.api(
+            "POST", f"/flow_runs/{run}/set_state", state={"type": "CANCELLING"}, force=False
+        )
+        _, seconds = fleet.wait(run, "Cancelled", seconds=30)
+        told("cancelled after seconds", round(seconds, 1))
+        told("stages gone after seconds", round(training.stages_are_gone(seconds=10), 1))
+    assert max(training.clone.checkpoints()) > before
+
+    training.continues_to(undisturbed)
+
+
+def test_prefect_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
+    """The training goes on meanwhile, and its end is told when somebody listens again."""
+    training = Training(fleet, "prefect-away", prepared)
+    with training.worker():
+        run = training.begin()
+        topology.prefect.kill()
+        step = last_step(training.clone)
+        assert wait_for(lambda: last_step(training.clone) >= step + 100, seconds=30)
+        topology.prefect.start()
+        _, seconds = fleet.wait(run, "Completed", seconds=120)
+        told("completed after the restart, seconds", round(seconds, 1))
+
+    assert undisturbed.lock == training.clone.lock
+
+
+def test_the_database_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
+    """Also while the run ends, and under the worker, Prefect and MLflow."""
+    training = Training(fleet, "database-away", prepared)
+    with training.worker():
+        run = training.begin()
+        topology.postgres.kill()
+        model = training.clone.folder / "models/trained/training.json"
+        assert wait_for(model.exists, seconds=60)
+        time.sleep(2)  # the end of the flow falls into the outage
+        topology.postgres.start()
+        _, seconds = fleet.wait(run, "Completed", seconds=120)
+        told("completed after the restart, seconds", round(seconds, 1))
+    training.clone.run("python -m stages.tracking sync")
+
+    assert undisturbed.lock == training.clone.lock
+    assert points(topology, training.clone) == journaled(training.clone)
+
+
+def test_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
+    """Training does not wait; afterwards MLflow knows each point once."""
+    training = Training(fleet, "mlflow-away", prepared)
+    with training.worker():
+        run = training.begin()
+        topology.mlflow.kill()
+        _, seconds = fleet.wait(run, "Completed", seconds=90)
+        told("completed without MLflow, seconds", round(seconds, 1))
+        topology.mlflow.start()
+    training.clone.run("python -m stages.tracking sync")
+
+    assert undisturbed.lock == training.clone.lock
+    assert points(topology, training.clone) == journaled(training.clone)
+
+
+def test_the_remote_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
+    """What was made meanwhile is pushed when it is back."""
+    clone = fleet.clone("remote-away", source=prepared)
+    clone.remote("s3://nmt/remote-away")
+    deployment = fleet.own_deployment("part/cpu", "remote-away")
+    params = (clone.folder / "params.yaml").read_text()
+    stages = ["download", "tokenize", "vocabulary", "embeddings", "shard", "train"]
+    revision = fleet.head(clone)
+    with fleet.worker(clone, "remote-away"):
+        run = fleet.submit(deployment, stages=stages, revision=revision, params=params)
+        clone.trained_to(LATER)
+        topology.store.kill()
+        assert wait_for(lambda: "dvc push failed" in fleet.said(run), seconds=120)
+        assert fleet.state(run)["name"] == "Running"
+        topology.store.start()
+        _, seconds = fleet.wait(run, "Completed", seconds=60)
+        told("completed after the restart, seconds", round(seconds, 1))
+    other = fleet.clone("remote-back")
+    other.remote("s3://nmt/remote-away")
+    (other.folder / "params.yaml").write_text(params)
+    other.run("dvc repro --pull train")
+
+    assert other.ran == []
+    assert undisturbed.lock == clone.lock == other.lock
+
+
+def test_two_runs_of_one_stage_run_it_once(fleet, prepared, undisturbed):
+    training = Training(fleet, "two-at-once", prepared)
+    with fleet.worker(training.clone, training.pool, "--limit", "2"):
+        both = [fleet.submit(training.deployment, until="train") for _ in range(2)]
+        for run in both:
+            fleet.wait(run, "Completed", seconds=120)
+        said = [fleet.said(run) for run in both]
+
+    assert 1 == sum("Running stage 'train'" in words for words in said)
+    assert 1 == sum("another flow works in" in words for words in said)
+    assert undisturbed.lock == training.clone.lock
+
+
+def test_a_vanished_machine_is_noticed(silenced, fleet, undisturbed, told):
+    """By the watch that make deploy installs; without it the run would stay Running for ever."""
+    state, _ = fleet.wait(silenced.run, "Crashed", seconds=WATCH_SECONDS)
+    told("crashed after the last heartbeat, seconds at most", round(time.monotonic() - silenced.at))
+
+    assert "three heartbeats" in fleet.state(silenced.run)["message"]
+    silenced.continues_to(undisturbed)
+
+
+def journaled(clone):
+    """All points that the journals of a clone hold, once each."""
+    found = set()
+    for journal in clone.folder.glob("runs/*/journal.jsonl"):
+        for line in journal.read_text().splitlines():
+            entry = json.loads(line)
+            if entry["kind"] == "metrics":
+                found |= {(name, entry["step"], value) for name, value in entry["values"].items()}
+    return sorted(found)
+
+
+def last_step(clone):
+    """The last step that a journal of a clone speaks of."""
+    return max(step for _, step, _ in journaled(clone))
+
+
+def points(topology, clone):
+    """All points that MLflow has of a clone's runs."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(topology.environment["MLFLOW_TRACKING_URI"])
+    [fingerprint] = [path.parent.name for path in clone.folder.glob("runs/*/journal.jsonl")]
+    experiments = [one.experiment_id for one in client.search_experiments()]
+    [run] = client.search_runs(experiments, f"tags.`nmt.fingerprint` = '{fingerprint}'")
+    return sorted(
+        (name, point.step, point.value)
+        for name in run.data.metrics
+        for point in client.get_metric_history(run.info.run_id, name)
+    )
