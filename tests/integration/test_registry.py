@@ -1,0 +1,439 @@
+"""The real MLflow as registry: two who promote at once, kills, outages, contests, and a server."""
+
+import itertools
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+import torch
+from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
+from typer.testing import CliRunner
+
+from nmt_core import bundle, files
+from nmt_core.data.batch import collate
+from nmt_core.errors import BundleError
+from nmt_core.evaluation.gate import GateConfig, signatures
+from nmt_core.random import generator
+from nmt_core.training.loss import batch_loss
+from stages import mlflow_run, paths, tracking
+from stages import registry as registry_module
+from stages.exported import Exported, HeldOut
+from stages.params import EvaluateParams
+from stages.promotion import contest, enact, record
+from stages.registry import (
+    ChampionMovedError,
+    Promotion,
+    Registry,
+    RegistryAwayError,
+    RegistryError,
+)
+from stages.tracking import open_tracker
+from tests.unit.tiny import LINES, export, tiny_translator
+
+pytestmark = pytest.mark.slow
+
+DEAD = "http://127.0.0.1:9"
+NAME = "nmt-de-en"
+WORDS = {"Hund": "dog", "Garten": "garden", "Haus": "house", "Brot": "bread"}
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[1])}
+ON_ONE_CORE = EvaluateParams(device="cpu", threads=1)
+
+ECHO = """
+from mlflow.models import set_model
+from mlflow.pyfunc.model import PythonModel
+class Echo(PythonModel):
+    def predict(self, model_input: list[str], params=None) -> list[str]:
+        return model_input
+set_model(Echo())
+"""
+"""Quickly logged in the place of the code that serves a model."""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path, monkeypatch):
+    """An empty project, and an environment that is put back."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name, value in tracking.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def empty_database(tmp_path_factory):
+    """A database that was migrated once."""
+    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments()
+    return file
+
+
+@pytest.fixture
+def registry(project, empty_database):
+    (project / "mlflow.db").write_bytes(empty_database.read_bytes())
+    return Registry(NAME)
+
+
+@pytest.fixture
+def echo(project, monkeypatch):
+    monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
+    (project / "code.py").write_text(ECHO)
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    count, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    yield
+    torch.set_num_threads(count)
+    torch.use_deterministic_algorithms(deterministic)
+
+
+def register(registry, source, **tags):
+    """Make a version whose files lie in a folder, as MLflow lays them out."""
+    with suppress(MlflowException):
+        registry._mlflow.create_registered_model(NAME)
+    return int(registry._mlflow.create_model_version(NAME, str(source), tags=tags).version)
+
+
+def promote(registry, number, expected, identity):
+    asked = Promotion(id=identity, by="me", reason="better")
+    return registry.promote(number, expected=expected, promotion=asked)
+
+
+def number(registry):
+    champion = registry.champion()
+    return champion.number if champion else None
+
+
+@pytest.fixture
+def three(registry, project):
+    """Three versions, the first of them champion."""
+    assert registry.champion() is None
+    assert [register(registry, project, bleu=f"{n}.00") for n in (1, 2, 3)] == [1, 2, 3]
+    assert promote(registry, 1, None, "first")
+    return registry
+
+
+def start(code, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_what_is_promoted_and_withdrawn_is_told_by_tags(three):
+    assert promote(three, 2, 1, "second")
+    assert not promote(three, 2, 1, "second")
+    assert promote(three, 3, 2, "third")
+    assert three.rollback(by="you", reason="worse").number == number(three) == 2
+    assert three.rollback(by="you", reason="worse", expected=2).number == number(three) == 1
+
+    with pytest.raises(RegistryError, match="the first champion"):
+        three.rollback(by="you", reason="worse")
+    assert promote(three, 2, 1, "again")
+    tags = three.champion().tags
+    moments = [tags.pop("promoted_at"), three.version(3).tags["promoted_at"]]
+    assert moments == sorted(moments, reverse=True)
+    assert tags == {
+        "bleu": "2.00",
+        "promotion": "again",
+        "earlier_promotions": '["second"]',
+        "promoted_by": "me",
+        "reason": "better",
+        "previous_champion": "1",
+    }
+    assert {*three.version(3).tags} >= {"rolled_back_at", "rolled_back_by", "rolled_back_reason"}
+
+
+PROMOTER = """
+import sys, time
+from stages.registry import ChampionMovedError, Promotion, Registry
+number = sys.argv[1]
+registry = Registry("nmt-de-en")
+registry.champion()
+tag = registry._tag
+registry._tag = lambda *arguments: (time.sleep(1), tag(*arguments))
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    registry.promote(int(number), expected=1, promotion=Promotion(id=number, by="", reason=""))
+    print(number)
+except ChampionMovedError:
+    print("refused")
+"""
+"""Takes a second between looking at the champion and replacing it."""
+
+
+def test_of_two_who_promote_at_once_one_is_refused(three):
+    promoters = [start(PROMOTER, version) for version in ("2", "3")]
+    for one in promoters:
+        assert one.stdout.readline() == "ready\n"
+    for one in promoters:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    said = {one.communicate()[0].strip() for one in promoters}
+
+    assert said == {"refused", str(number(three))}
+    assert three.champion().tags["previous_champion"] == "1"
+    [refused] = {2, 3} - {number(three)}
+    assert "promotion" not in three.version(refused).tags
+
+
+KILLED = """
+import os, signal
+from stages.registry import Promotion, Registry
+registry = Registry("nmt-de-en")
+registry._move = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+registry.promote(2, expected=1, promotion=Promotion(id="second", by="me", reason="better"))
+"""
+
+
+def test_who_is_killed_before_the_alias_moves_leaves_the_champion_and_no_lock(three):
+    killed = start(KILLED)
+    killed.communicate()
+
+    assert killed.returncode == -signal.SIGKILL
+    assert three.version(2).tags["promotion"] == "second"
+    assert number(three) == 1
+    assert promote(three, 2, 1, "second")
+    assert number(three) == 2
+
+
+def test_an_outage_is_told_in_a_sentence(monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
+    began = time.monotonic()
+
+    with pytest.raises(RegistryAwayError, match=rf"MLflow at {DEAD}: .*; start it, or set MLFLOW"):
+        Registry(NAME).champion()
+    assert time.monotonic() - began < 12
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(registry_module.app, arguments, env={"COLUMNS": "100"})
+
+
+def test_the_registry_by_hand(three, project):
+    files.write_text(
+        project / "params.yaml",
+        "download: {languages: {source: de, target: en}, corpus: {kind: demo, grammar: {}}}\n",
+    )
+    assert invoke("promote", "3", "--reason", "it looks better").output == (
+        "version 3 of nmt-de-en is the champion\n"
+    )
+    assert three.champion().tags["promotion"].startswith("by hand ")
+    shown = invoke("show").output
+    assert [line.split("│")[1:4] for line in shown.splitlines() if "│" in line] == [
+        ["       3 ", " champion ", " 3.00 "],
+        ["       2 ", "          ", " 2.00 "],
+        ["       1 ", "          ", " 1.00 "],
+    ]
+    assert "it looks better" in shown
+    assert invoke("rollback", "--reason", "it is not").output == (
+        "version 1 of nmt-de-en is the champion again\n"
+    )
+    shown = invoke("show", "--name", NAME).output
+    assert "withdrawn" in shown
+    assert "it is not" in shown
+    refused = invoke("serve", "--name", "nmt-fr-en").exception
+    assert str(refused).startswith("nmt-fr-en has no champion to serve; promote one by")
+
+
+def sealed(project, name, translator, **tags):
+    """An export as it lies in a checkout, and as MLflow keeps its own."""
+    folder = export(project / name / "artifacts" / "export", translator=translator)
+    told = {
+        "fingerprint": name,
+        "bundle_sha256": bundle.digest(folder),
+        "test_set": HELD_OUT.digest,
+        "held_out": "by hash",
+        "bleu": "30.10",
+        "signature": signatures()[0],
+    }
+    return Exported(folder, NAME, 40, HELD_OUT, told | tags)
+
+
+ROWS = list(itertools.product(WORDS, repeat=4))
+CHOSEN = [ROWS[n] for n in generator(1, "words").permutation(len(ROWS))[:60]]
+HELD_OUT = HeldOut(
+    [f"{' '.join(row)}." for row in CHOSEN],
+    [f"{' '.join(WORDS[word] for word in row)}." for row in CHOSEN],
+)
+
+
+@pytest.fixture(scope="module")
+def systems():
+    """A model after 20 updates, and after 120."""
+    translator = tiny_translator()
+    numbers = (
+        [vocabulary.encode(tokenizer.encode(line)) for line in lines]
+        for vocabulary, tokenizer, lines in (
+            (translator.source_vocabulary, translator.source_tokenizer, HELD_OUT.sources),
+            (translator.target_vocabulary, translator.target_tokenizer, HELD_OUT.references),
+        )
+    )
+    batch = collate(list(zip(*numbers, strict=True)))
+    model = translator.model.train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    states = {}
+    for step in range(1, 121):
+        optimizer.zero_grad()
+        batch_loss(model, batch, label_smoothing=0.0, per="token")[0].backward()
+        optimizer.step()
+        if step in (20, 120):
+            states[step] = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    taught = [tiny_translator(), tiny_translator()]
+    for one, state in zip(taught, states.values(), strict=True):
+        one.model.load_state_dict(state)
+    return taught
+
+
+@pytest.mark.parametrize(
+    ("champion", "challenger", "expected"), [(0, 1, "promote"), (1, 0, "reject"), (1, 1, "hold")]
+)
+def test_a_contest_between_sealed_exports(
+    registry, project, systems, echo, champion, challenger, expected
+):
+    """From what they were, by what they translate, to who is champion and what MLflow knows."""
+    old = sealed(project, "old", systems[champion])
+    register(registry, old.folder.parents[1], **old.tags)
+    promote(registry, 1, None, "first")
+    new = sealed(project, "new", systems[challenger])
+    if champion == challenger:
+        card = new.folder / "README.md"
+        card.write_text("# The same weights, told of otherwise\n")
+        manifest = {"format": bundle.FORMAT, "files": bundle.contents(new.folder)}
+        files.write_json(new.folder / bundle.MANIFEST, manifest)
+        new.tags["bundle_sha256"] = bundle.digest(new.folder)
+
+    found = contest(registry, new, ON_ONE_CORE, gate=GateConfig(minimum_effect=0.1))
+
+    assert (found.outcome, found.champion) == (expected, 1)
+    assert found.verdict.test_set == HELD_OUT.digest
+    won = enact(registry, found, new, promotion="flow", by="a flow")
+    assert won == (expected == "promote")
+    assert not enact(registry, found, new, promotion="flow", by="a flow")
+    assert registry.champion().digest == (new if won else old).digest
+    record(found, new)
+    [kept] = registry._mlflow.search_runs(
+        [registry._mlflow.get_experiment_by_name(paths.EXPERIMENT).experiment_id]
+    )
+    assert kept.data.tags.items() >= {"gate_outcome": expected, "nmt.fingerprint": "new"}.items()
+    assert kept.data.metrics["gate/bleu_difference"] == found.verdict.effects[0].difference
+    assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == expected
+    assert Path("runs/new/promotion.md").read_text().startswith(f"**{expected}**")
+    if won:
+        tags = registry.champion().tags
+        assert float(tags["p_value_bleu_bootstrap"]) < 0.05
+        assert tags["previous_champion"] == "1"
+        assert contest(registry, new, ON_ONE_CORE, gate=GateConfig()).outcome == "same"
+
+
+def test_the_first_is_champion_without_a_contest(registry, project, echo):
+    first = sealed(project, "first", tiny_translator())
+    found = contest(registry, first, ON_ONE_CORE, gate=GateConfig())
+
+    assert (found.outcome, found.verdict) == ("first", None)
+    assert enact(registry, found, first, promotion="flow", by="a flow")
+    assert registry.champion().tags.items() >= first.tags.items()
+    assert registry.champion().tags["reason"] == "nmt-de-en has no champion yet"
+
+
+def test_who_was_judged_against_a_champion_of_the_past_is_refused(registry, project, systems, echo):
+    old, new = sealed(project, "old", systems[0]), sealed(project, "new", systems[1])
+    for _ in range(2):
+        register(registry, old.folder.parents[1], **old.tags)
+    promote(registry, 1, None, "first")
+    found = contest(registry, new, ON_ONE_CORE, gate=GateConfig())
+    promote(registry, 2, 1, "meanwhile")
+
+    with pytest.raises(ChampionMovedError):
+        enact(registry, found, new, promotion="flow", by="a flow")
+    assert number(registry) == 2
+
+
+def test_an_export_is_registered_once_and_comes_back_as_it_was(
+    registry, project, echo, monkeypatch
+):
+    """Though MLflow was away when it was exported."""
+    exported = sealed(project, "f", tiny_translator())
+    with monkeypatch.context() as outage:
+        outage.setenv("MLFLOW_TRACKING_URI", DEAD)
+        with open_tracker("f", experiment=paths.EXPERIMENT) as tracker:
+            tracker.model(exported.folder, name=NAME, tags=exported.tags)
+        with pytest.raises(RegistryAwayError, match=f"MLflow at {DEAD}: .*; start it"):
+            Registry(NAME).version_holding(exported)
+    version = registry.version_holding(exported)
+
+    assert version == registry.version_holding(exported)
+    assert [*registry.versions()] == [version.number] == [1]
+    assert version.tags == exported.tags
+    back = registry.fetch(version, project / "fetched")
+    assert bundle.contents(back) == bundle.contents(exported.folder)
+
+
+def test_only_what_was_exported_is_fetched(registry, project):
+    exported = sealed(project, "f", tiny_translator())
+    source = exported.folder.parents[1]
+    other = registry.version(register(registry, source, **exported.tags | {"bundle_sha256": "0"}))
+    with pytest.raises(RegistryError, match="version 1 of nmt-de-en holds another export than its"):
+        registry.fetch(other, project / "other")
+    version = registry.version(register(registry, source, **exported.tags))
+    (exported.folder / "README.md").write_text("# A better model\n")
+
+    with pytest.raises(BundleError, match=r"README\.md was altered"):
+        registry.fetch(version, project / "altered")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def wait_for_server(address, process):
+    end = time.monotonic() + 180
+    while time.monotonic() < end:
+        assert process.poll() is None
+        with suppress(httpx.TransportError):
+            return httpx.get(f"{address}/ping").raise_for_status()
+        time.sleep(0.1)
+    pytest.fail("no server within three minutes")
+
+
+def test_the_champion_is_served_on_this_machine_alone(registry, project):
+    translator = tiny_translator(seed=1)
+    exported = sealed(project, "f", translator)
+    promote(registry, registry.version_holding(exported).number, None, "first")
+    port = free_port()
+    command = [sys.executable, "-m", "stages.registry", "serve", "--name", NAME]
+    process = subprocess.Popen([*command, "--port", str(port)], env=ENVIRONMENT)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        wait_for_server(address, process)
+        asked = {"inputs": LINES, "params": {"beam": 1}}
+        served = httpx.post(f"{address}/invocations", json=asked, timeout=60).json()
+        children = psutil.Process(process.pid).children(recursive=True)
+        [listening] = {
+            one.laddr.ip
+            for child in children
+            for one in child.net_connections("inet")
+            if one.status == psutil.CONN_LISTEN
+        }
+    finally:
+        process.terminate()
+        process.wait(60)
+
+    assert served == {"predictions": translator.translate(LINES, beam=1)}
+    assert served != {"predictions": translator.translate(LINES)}
+    assert listening == "127.0.0.1"
+    assert psutil.wait_procs(children, timeout=60)[1] == []
