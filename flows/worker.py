@@ -26,7 +26,7 @@ from prefect.client.schemas.filters import (
     WorkPoolFilter,
     WorkPoolFilterName,
 )
-from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Cancelled, Crashed
@@ -34,7 +34,7 @@ from prefect.states import Cancelled, Crashed
 from flows import processes
 from flows.deploy import ensure_pool
 from flows.entry import as_program
-from nmt_core.errors import NmtError
+from nmt_core.errors import ConfigError, NmtError
 
 LOCAL_SERVER = "http://127.0.0.1:4200/api"
 ANSWER_SECONDS = 5.0
@@ -55,8 +55,10 @@ MARK = "NMT_WORKER"
 """Variable that the worker, its runs and their stages carry, with the worker's name."""
 
 UNFINISHED = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
-ABANDONED = "Its worker {worker} has ended. Run it again: what it had made is kept, and training "
-ABANDONED += "continues from its checkpoint."
+ABANDONED = (
+    "Its worker {worker} has ended. Run it again: what it had made is kept, and training continues "
+    "from its checkpoint."
+)
 
 
 def main(
@@ -73,24 +75,33 @@ def main(
     if leashed:
         processes.end_with_parent()
     url = PREFECT_API_URL.value() or LOCAL_SERVER
-    worker = f"{name or f'{pool}-{os.getpid()}'}:{place()}"
-    with as_program():
+    with as_program(), temporary_settings({PREFECT_API_URL: url}):
+        worker = full_name(name or f"{pool}-{os.getpid()}")
         check_server(url)
-        with temporary_settings({PREFECT_API_URL: url}):
-            with get_client(sync_client=True) as client:
-                check_pool(client, pool)
+        check_pool(pool)
+        crash_what_is_dead(pool)
+        code = processes.run_to_the_end(
+            command(pool, worker, limit), environment(url, worker), say=typer.echo
+        )
+        try:
             crash_what_is_dead(pool)
-            code = processes.run_to_the_end(
-                command(pool, worker, limit), environment(url, worker), say=typer.echo
-            )
-            try:
-                crash_what_is_dead(pool)
-            except httpx.HTTPError as error:
-                raise NmtError(
-                    f"{url} could not be told what became of this worker's runs ({error}); the "
-                    f"next worker of pool {pool} on this machine will tell it"
-                ) from None
+        except httpx.HTTPError as error:
+            raise NmtError(
+                f"{url} could not be told what became of this worker's runs ({error}); the next "
+                f"worker of pool {pool} on this machine will tell it"
+            ) from None
     raise typer.Exit(code)
+
+
+def full_name(given: str) -> str:
+    """Return the name of a worker here, by which its runs are known.
+
+    Raises:
+        ConfigError: if Prefect would not take it.
+    """
+    if {"/", "%"} & {*given}:
+        raise ConfigError(f"the name of a worker must be without / and %, got {given!r}")
+    return f"{given}:{place()}"
 
 
 def place() -> str:
@@ -125,17 +136,18 @@ def check_server(url: str) -> None:
         ) from None
 
 
-def check_pool(client: SyncPrefectClient, pool: str) -> None:
+def check_pool(pool: str) -> None:
     """Make the pool if there is none.
 
     Raises:
         NmtError: if its runs are no processes.
     """
-    try:
-        found = client.read_work_pool(pool)
-    except ObjectNotFound:
-        ensure_pool(client, pool, KIND)
-        return
+    with get_client(sync_client=True) as client:
+        try:
+            found = client.read_work_pool(pool)
+        except ObjectNotFound:
+            ensure_pool(client, pool, KIND)
+            return
     if found.type != KIND:
         raise NmtError(
             f"pool {pool} is of kind {found.type}, and this program runs processes; run: prefect "
@@ -165,8 +177,8 @@ def unfinished(client: SyncPrefectClient, pool: str) -> list[FlowRun]:
 def end(client: SyncPrefectClient, run: FlowRun, worker: str) -> None:
     """Set the state of a run that nobody works at; who cancelled it gets what was asked for."""
     message = ABANDONED.format(worker=worker)
-    cancelled = run.state_type is StateType.CANCELLING
-    state = Cancelled(message=message) if cancelled else Crashed(message=message)
+    ended = Cancelled if run.state_type is StateType.CANCELLING else Crashed
+    state: State[None] = ended(message=message)
     client.set_flow_run_state(run.id, state)
     typer.echo(f"run {run.name} was left unfinished by {worker}, and is now {state.name}")
 

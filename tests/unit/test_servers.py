@@ -1,5 +1,6 @@
 """Servers without the programs themselves: toys in their place, and what those would be told."""
 
+import io
 import signal
 import socket
 import sys
@@ -9,9 +10,10 @@ from itertools import pairwise
 
 import psutil
 import pytest
+from rich.console import Console
 
 from flows.servers import postgres, server
-from flows.servers.__main__ import PORTS, check_host, given_ports
+from flows.servers.__main__ import PORTS, check_host, given_ports, tell
 from flows.servers.secrets import kept_secrets
 from flows.servers.server import Server, ServerFailed
 from flows.servers.topology import Database, Files, Topology
@@ -185,6 +187,19 @@ def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
     assert secrets.key in told["mlflow"]
     assert secrets.key in told["store"]
     assert secrets.administrator not in " ".join(told.values())
+
+
+def test_what_is_shown_holds_no_secret_and_the_file_beside_it_does(full, tmp_path):
+    shown = io.StringIO()
+    tell(full, tmp_path, Console(file=shown, width=200))
+
+    file = tmp_path / "environment"
+    assert full.prefect.environment["PREFECT_API_URL"] in shown.getvalue()
+    assert "dvc remote add --local" in shown.getvalue()
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        assert full.environment[name] not in shown.getvalue()
+        assert f"export {name}={full.environment[name]}\n" in file.read_text()
+    assert 0o600 == file.stat().st_mode & 0o777
 
 
 def test_workers_need_the_three_that_answer_them(full):

@@ -12,7 +12,7 @@ import pytest
 from prefect.client.schemas.objects import StateType
 
 from flows import worker
-from nmt_core.errors import NmtError
+from nmt_core.errors import ConfigError, NmtError
 
 HERE = f"{os.getuid()}@{socket.gethostname()}"
 
@@ -130,4 +130,18 @@ def test_runs_of_living_workers_are_left_alone(api):
 
 def test_a_pool_of_another_kind_is_refused(api):
     with pytest.raises(NmtError, match="pool gpu is of kind kubernetes, and this program runs"):
-        worker.check_pool(api, "gpu")
+        worker.check_pool("gpu")
+
+
+@pytest.mark.parametrize("name", ["gpu/1", "100%"])
+def test_a_name_that_prefect_would_not_take_is_refused(name):
+    with pytest.raises(ConfigError, match="the name of a worker must be without / and %"):
+        worker.full_name(name)
+
+
+def test_what_a_worker_is_called_says_that_it_is_ours(api):
+    api.runs = [run(worker.full_name(f"cpu-{uuid.uuid4()}"))]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert ["Crashed"] == list(api.states.values())
