@@ -56,9 +56,9 @@ class Job:
         return " and ".join(map(str, self.spans))
 
     @property
-    def bytes(self) -> int:
-        """How much there is to read."""
-        return sum(span.bytes for span in self.spans)
+    def size(self) -> int:
+        """How much there is to read, in bytes."""
+        return sum(span.size for span in self.spans)
 
 
 SomeJob = TypeVar("SomeJob", bound=Job)
@@ -128,7 +128,7 @@ def _attempt(
 def _results(
     work: Callable[[SomeJob], tuple[Path, Result]], jobs: Sequence[SomeJob], workers: WorkersConfig
 ) -> Generator[tuple[Path, Result], None, None]:
-    processes = min(len(jobs), workers.processes or _worth(sum(job.bytes for job in jobs)))
+    processes = min(len(jobs), workers.processes or _worth(sum(job.size for job in jobs)))
     if workers.dask is not None and len(jobs) > 1:
         from nmt_core.parallel.cluster import on_cluster  # noqa: PLC0415 - an optional package
 
@@ -151,7 +151,7 @@ def _shown(
 ) -> Generator[tuple[Path, Result], None, None]:
     """Pass results on, with a bar that says how far they are and the place where one fails."""
     with bytes_bar(Console(stderr=True)) as progress:
-        task = progress.add_task(title, total=sum(job.bytes for job in jobs))
+        task = progress.add_task(title, total=sum(job.size for job in jobs))
         for job in jobs:
             try:
                 folder, result = next(results)
@@ -160,7 +160,7 @@ def _shown(
                 raise
             yield folder, result
             shutil.rmtree(folder)
-            progress.advance(task, job.bytes)
+            progress.advance(task, job.size)
 
 
 __all__ = ["Job", "Span", "WorkersConfig", "append", "cut", "in_order", "loaded"]

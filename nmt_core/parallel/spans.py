@@ -4,7 +4,8 @@ Files are cut after ``\n`` alone, as everywhere here; no line is held in memory 
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,21 +32,32 @@ class Span:
         return f"{self.path} lines {self.first} to {self.first + self.lines - 1}"
 
     @property
-    def bytes(self) -> int:
-        """How much there is to read."""
+    def size(self) -> int:
+        """How much there is to read, in bytes."""
         return self.end - self.begin
 
     def read(self) -> Iterator[str]:
         r"""Yield the lines, which are UTF-8, without their ``\n``."""
-        left = self.bytes
+        with self.opened() as readline:
+            while line := readline(self.size):
+                yield line.decode().removesuffix("\n")
+
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[int], bytes]]:
+        """Yield what reads the next line, or so many bytes of it; nothing is left at the end."""
+        left = self.size
+
+        def readline(at_most: int) -> bytes:
+            nonlocal left
+            line = file.readline(min(at_most, left))
+            if left and not line:
+                raise EOFError(f"{self} are no longer there; was the file written to?")
+            left -= len(line)
+            return line
+
         with self.path.open("rb") as file:
             file.seek(self.begin)
-            while left:
-                line = file.readline(left)
-                if not line:
-                    raise EOFError(f"{self} are no longer there; was the file written to?")
-                left -= len(line)
-                yield line.decode().removesuffix("\n")
+            yield readline
 
 
 def cut(path: Path, lines: int) -> list[Span]:

@@ -40,7 +40,7 @@ def test_spans_are_the_file(folder, text, lines, block_bytes):
     assert [span.first for span in found] == list(range(1, len(expected) + 1, lines))
     assert [len(list(span.read())) for span in found] == [span.lines for span in found]
     assert [span.lines for span in found[:-1]] == [lines] * (len(found) - 1)
-    assert sum(span.bytes for span in found) == path.stat().st_size
+    assert sum(span.size for span in found) == path.stat().st_size
 
 
 def test_a_file_that_shrinks_is_noticed(tmp_path):
