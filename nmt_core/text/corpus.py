@@ -2,17 +2,23 @@ r"""Read and write parallel text: line N of one side translates line N of the ot
 
 Bytes are split at ``\n`` alone, because a reader that also splits at U+2028 or U+0085 shifts every
 pair after it. What is met on the way is counted; what cannot be trusted stops the reading, unless
-the caller allows to drop it. Only one line per file is held in memory.
+the caller allows to drop it. Only one line per file is held in memory. Long files are read by many
+at once, each some rows.
 """
 
+import glob
 import gzip
 import hashlib
+import json
 import re
+import shutil
+import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
@@ -21,6 +27,8 @@ from pydantic import model_validator
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
+from nmt_core.parallel import Job, Span, cut
+from nmt_core.parallel.spans import BLOCK_BYTES
 
 MAX_LINE_BYTES = 100_000
 """A longer line is no sentence; it is never held in memory as a whole."""
@@ -32,6 +40,9 @@ UNREADABLE: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_colum
 
 UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 """What ordinary corpora hold and nobody can learn from."""
+
+STAR = "*"
+"""In a path: any part of a name."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -46,17 +57,25 @@ class Pair(NamedTuple):
 
 
 class TextFiles(Config):
-    """Where parallel text lies: two aligned files, or one TSV; each plain or ending in .gz."""
+    """Where parallel text lies: two aligned files, or one TSV; each plain or ending in .gz.
+
+    A path with a ``*`` stands for all files there are whose name is the same but for that part,
+    unless it begins with a dot, as temporary files do. A source and a target belong together if
+    that part is the same. They are read one after another in the order of that part as text, so 10
+    comes before 9.
+    """
 
     source: Path
-    """One sentence a line, or a .tsv whose first column is the source and second the target."""
+    """One sentence a line, or a .tsv whose first column is the source and second the target; with
+    one ``*`` all such files, as in texts/*.de."""
 
     target: Path | None = None
-    """Line N translates line N of ``source``; left out if ``source`` is a .tsv."""
+    """Line N translates line N of ``source``; left out if ``source`` is a .tsv, with a ``*`` if
+    that has one."""
 
     sha256: str = ""
-    """Digest of what the files held when params.yaml was written, by which a change is noticed;
-    empty trusts them. ``make repro`` fills it in."""
+    """Digest of what the files held, and of what each ``*`` stood for, when params.yaml was
+    written, by which a change is noticed; empty trusts them. ``make repro`` fills it in."""
 
     @model_validator(mode="after")
     def _check(self) -> "TextFiles":
@@ -64,7 +83,13 @@ class TextFiles(Config):
             raise ValueError(f"{self.source} holds both sides; leave target out")
         if not self.is_tsv and self.target is None:
             raise ValueError(f"target is missing; only a .tsv holds both sides, not {self.source}")
+        stars = [str(path).count(STAR) for path in self.paths]
+        if max(stars) > 1 or len({*stars}) > 1:
+            raise ValueError(f"{self} must hold one {STAR} each, or none")
         return self
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.paths))
 
     @property
     def is_tsv(self) -> bool:
@@ -72,24 +97,58 @@ class TextFiles(Config):
         return self.source.name.lower().endswith((".tsv", ".tsv.gz"))
 
     @property
+    def has_star(self) -> bool:
+        """Tell whether each path stands for all files that it fits."""
+        return STAR in str(self.source)
+
+    @property
     def paths(self) -> tuple[Path, ...]:
-        """The files, source first."""
+        """The paths as they are given, source first."""
         return (self.source,) if self.target is None else (self.source, self.target)
 
-    def digest(self) -> str:
-        """Return the SHA-256 of the files' own digests, source first.
+    def found(self) -> dict[str, tuple[Path, ...]]:
+        """Return the files there are now, source first, by what the ``*`` stands for, in order.
+
+        Paths without a ``*`` are taken as they are.
 
         Raises:
-            CorpusError: if a file cannot be read.
+            CorpusError: if no file fits a path with a ``*``, or only one side has a file.
+        """
+        if not self.has_star:
+            return {"": self.paths}
+        sides = [_parts(path) for path in self.paths]
+        both = {
+            part: tuple(_filled(path, part) for path in self.paths)
+            for part in sorted(set().union(*sides))
+        }
+        for part, pair in both.items():
+            there = [path for path, parts in zip(pair, sides, strict=True) if part in parts]
+            missing = [path for path in pair if path not in there]
+            if missing:
+                raise CorpusError(
+                    f"{there[0]} is there but {missing[0]} is not; add it, or move {there[0]} away"
+                )
+        if not both:
+            raise CorpusError(f"no file fits {self}; check the names and the folder")
+        return both
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files' own digests, source first, and of what ``*`` stands for.
+
+        Raises:
+            CorpusError: if a file is missing or cannot be read.
         """
         try:
-            digests = [files.sha256(path) for path in self.paths]
+            digests = {
+                part: [files.sha256(path) for path in pair] for part, pair in self.found().items()
+            }
         except OSError as error:
             raise CorpusError(
                 f"{error.filename} cannot be read ({error.strerror}); name your text in "
                 f"download.corpus, as conf/data/files.yaml shows"
             ) from None
-        return hashlib.sha256("".join(digests).encode()).hexdigest()
+        text = json.dumps(digests) if self.has_star else "".join(digests[""])
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def check(self) -> None:
         """Make sure that the files hold what they held when they were pinned.
@@ -98,11 +157,32 @@ class TextFiles(Config):
             CorpusError: if they do not.
         """
         if self.sha256 and self.digest() != self.sha256:
-            names = " and ".join(map(str, self.paths))
             raise CorpusError(
-                f"{names} changed since params.yaml was written; run 'make repro' or 'python -m "
+                f"{self} changed since params.yaml was written; run 'make repro' or 'python -m "
                 f"stages.configure' to take the change in"
             )
+
+
+@dataclass(frozen=True)
+class Text:
+    """Parallel text to be read."""
+
+    parts: tuple[tuple[Path, ...], ...]
+    """Two aligned files, source first, or one TSV; and so on for the next."""
+    drop: tuple[Problem, ...] = ()
+    """Problems for which a pair is left out and counted; any other stops the reading."""
+
+
+@dataclass(frozen=True)
+class Rows(Job):
+    """The same lines of two aligned files, or some of a TSV."""
+
+    names: tuple[Path, ...]
+    """The files as their owner knows them; what was compressed is read elsewhere."""
+
+    def __str__(self) -> str:
+        [first, last] = (self.spans[0].first, self.spans[0].first + self.spans[0].lines - 1)
+        return f"{' and '.join(map(str, self.names))} lines {first} to {last}"
 
 
 @dataclass
@@ -111,6 +191,11 @@ class Reading:
 
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: "Reading") -> None:
+        """Count what was met elsewhere, too."""
+        self.dropped.update(other.dropped)
+        self.repaired.update(other.repaired)
 
 
 class _BadLineError(Exception):
@@ -125,19 +210,8 @@ def raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[b
     Raises:
         CorpusError: if the file cannot be opened or is damaged.
     """
-    try:
-        with _opened(path) as file:
-            while line := file.readline(max_line_bytes + 1):
-                if len(line) <= max_line_bytes or line.endswith(b"\n"):
-                    yield line.removesuffix(b"\n")
-                    continue
-                while line and not line.endswith(b"\n"):
-                    line = file.readline(max_line_bytes)
-                yield None
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
-    except OSError as error:
-        raise unreadable(path, error) from None
+    with _told(path), _opened(path) as file:
+        yield from _bounded(file.readline, max_line_bytes)
 
 
 def unreadable(path: Path, error: OSError) -> CorpusError:
@@ -147,32 +221,45 @@ def unreadable(path: Path, error: OSError) -> CorpusError:
     return CorpusError(f"{path} cannot be read: {error.strerror}")
 
 
+def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[Rows]:
+    """Cut text into rows of so many lines.
+
+    Args:
+        text: which.
+        lines: the last rows of a file may be fewer.
+        scratch: takes what is compressed, since nobody can begin in the middle of that.
+
+    Raises:
+        CorpusError: if a file cannot be read, or aligned ones differ in their numbers of lines.
+    """
+    return list(chain.from_iterable(_cut(paths, lines, scratch) for paths in text.parts))
+
+
 def read_pairs(
-    text: TextFiles,
+    rows: Rows,
     *,
-    drop: Collection[Problem] = (),
-    reading: Reading | None = None,
+    drop: Collection[Problem],
+    reading: Reading,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Pair]:
-    """Yield the pairs of ``text`` in order; the lines keep every character they have, but for ends.
+    """Yield the pairs of some rows; the lines keep every character they have, but for ends.
 
     A byte-order mark and the CR of CRLF are taken off, other line breaks inside a line become a
     space; both are counted in ``reading.repaired``.
 
     Args:
-        text: the files.
+        rows: where they lie.
         drop: problems for which a pair is left out and counted; any other stops the reading.
         reading: counts what was dropped and repaired.
         max_line_bytes: longest line that is looked at.
 
     Raises:
-        CorpusError: naming file and line of a problem not in ``drop``, or both files and their
-            numbers of lines if these differ.
+        CorpusError: naming file and line of a problem not in ``drop``.
     """
-    reading = reading or Reading()
-    for number, raw in enumerate(_rows(text, max_line_bytes), start=1):
+    columns = [_raw(span, max_line_bytes) for span in rows.spans]
+    for number, row in enumerate(zip(*columns, strict=True), start=rows.spans[0].first):
         try:
-            pair = _pair(text, raw, number, reading.repaired)
+            pair = _pair(rows.names, row, number, reading.repaired)
         except _BadLineError as bad:
             if bad.problem not in drop:
                 raise CorpusError(str(bad)) from None
@@ -207,28 +294,76 @@ def _opened(path: Path) -> BinaryIO | gzip.GzipFile:
     return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
 
 
-def _rows(text: TextFiles, max_line_bytes: int) -> Iterator[tuple[bytes | None, ...]]:
-    """Yield line N of every file; the files must end together."""
-    end = b"\n"  # no line holds it
-    columns = [raw_lines(path, max_line_bytes=max_line_bytes) for path in text.paths]
-    rows = enumerate(zip_longest(*columns, fillvalue=end), start=1)
-    for number, row in rows:
-        if end in row:
-            longer = number + sum(1 for _ in rows)
-            lines = [number - 1 if raw == end else longer for raw in row]
-            raise CorpusError(
-                f"{text.paths[0]} has {lines[0]} lines but {text.paths[1]} has {lines[1]}; "
-                f"line N of one must translate line N of the other"
-            )
-        yield row
+def _parts(path: Path) -> set[str]:
+    """Return what the ``*`` of a path stands for, once for each file there is."""
+    before, after = str(path).split(STAR)
+    pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
+    names = glob.glob(pattern)  # noqa: PTH207 - it passes over names that begin with a dot
+    return {name[len(before) : len(name) - len(after)] for name in names}
+
+
+def _filled(path: Path, part: str) -> Path:
+    return Path(str(path).replace(STAR, part))
+
+
+def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[Rows]:
+    columns = []
+    for path in paths:
+        with _told(path):
+            columns.append(cut(_plain(path, scratch), lines))
+    counts = [sum(span.lines for span in spans) for spans in columns]
+    if len(set(counts)) > 1:
+        raise CorpusError(
+            f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
+            f"line N of one must translate line N of the other"
+        )
+    return (Rows(spans, paths) for spans in zip(*columns, strict=True))
+
+
+def _plain(path: Path, scratch: Path) -> Path:
+    """Return the file itself, or what it was before it was compressed."""
+    if path.suffix != ".gz":
+        return path
+    with (
+        _opened(path) as content,
+        tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file,
+    ):
+        shutil.copyfileobj(content, file, BLOCK_BYTES)
+    return Path(file.name)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Tell in our words why a file cannot be read."""
+    try:
+        yield
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+
+
+def _bounded(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:
+    while line := readline(max_bytes + 1):
+        if len(line) <= max_bytes or line.endswith(b"\n"):
+            yield line.removesuffix(b"\n")
+            continue
+        while line and not line.endswith(b"\n"):
+            line = readline(max_bytes)
+        yield None
+
+
+def _raw(span: Span, max_line_bytes: int) -> Iterator[bytes | None]:
+    with span.opened() as readline:
+        yield from _bounded(readline, max_line_bytes)
 
 
 def _pair(
-    text: TextFiles, row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
+    paths: tuple[Path, ...], row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
 ) -> Pair:
-    places = [f"{path} line {number}" for path in text.paths]
+    places = [f"{path} line {number}" for path in paths]
     lines = [_decode(raw, number, at, repaired) for raw, at in zip(row, places, strict=True)]
-    if text.is_tsv:
+    if len(paths) == 1:
         lines = lines[0].split("\t")
         if len(lines) != len(Pair._fields):
             raise _BadLineError(

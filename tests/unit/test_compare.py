@@ -10,6 +10,8 @@ from rich.console import Console
 
 from flows import compare, dvc
 from nmt_core.errors import ConfigError, CorpusError, NmtError
+from nmt_core.fetch.corpora import FilesCorpus
+from nmt_core.text.corpus import TextFiles
 from nmt_core.training.budget import Budget
 from stages import comparison, report
 from stages.comparison import ComparisonError, Outcome, Run
@@ -87,6 +89,21 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
     (folder / "train.en").unlink()
     with pytest.raises(CorpusError, match="train"):
         plan(*given)
+
+
+def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.de", "b.de", "a.en", "b.en"):
+        Path(name).write_text("Eule.\n")
+    train = TextFiles(source=Path("*.de"), target=Path("*.en"))
+    settings = compare.file_settings(FilesCorpus(kind="files", train=train))
+    parsed = OverridesParser.create().parse_overrides([*settings])
+
+    assert {
+        "download.corpus.train.source": f"{tmp_path}/*.de",
+        "download.corpus.train.target": f"{tmp_path}/*.en",
+        "download.corpus.train.sha256": train.digest(),
+    } == {override.key_or_group: override.value() for override in parsed}
 
 
 def test_seeds_are_numbers():

@@ -7,6 +7,7 @@ import yaml
 
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.parallel import WorkersConfig
 from stages import configure, download, paths
 from stages.params import SECTIONS, build_all, check_all
 
@@ -249,6 +250,20 @@ def test_both_sides_are_pinned(project, monkeypatch):
     assert len(pins) == 3
 
 
+def test_pins_follow_new_files(project, monkeypatch):
+    settings = [f"download.corpus.{split}=null" for split in ("validation", "test")]
+    patterns = {"source": "text/*.de", "target": "text/*.en"}
+    settings += [f"download.corpus.train.{side}={path}" for side, path in patterns.items()]
+    before = run(monkeypatch, "data=files", *settings)["download"]["corpus"]["train"]
+    again = run(monkeypatch)["download"]["corpus"]["train"]
+    for side in ("de", "en"):
+        (project / "text" / f"new.{side}").write_text("Uhu.\n")
+    after = run(monkeypatch)["download"]["corpus"]["train"]
+
+    assert before == again
+    assert before != after == patterns | {"sha256": after["sha256"]}
+
+
 def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
     run(monkeypatch, "data=files")
     (project / "text" / "train.de").write_text("Eine andere Eule.\n")
@@ -260,6 +275,7 @@ def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
             corpus=project / "corpus",
             vectors=project / "vectors",
             downloads=project / "downloads",
+            workers=WorkersConfig(),
         )
     assert not (project / "corpus").exists()
 

@@ -1,4 +1,7 @@
 import gzip
+import hashlib
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,15 +9,16 @@ from hypothesis import strategies as st
 
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
-from nmt_core.text import pivot
+from nmt_core.text import corpus, pivot
 from nmt_core.text.corpus import (
     UNREADABLE,
     UNUSABLE,
     Pair,
     Reading,
+    Text,
     TextFiles,
+    cut_rows,
     raw_lines,
-    read_pairs,
     write_pairs,
 )
 
@@ -32,6 +36,18 @@ def text(tmp_path):
         return TextFiles(source=paths[0], target=None if target is None else paths[1])
 
     return text
+
+
+def read_pairs(given, *, drop=(), reading=None):
+    """All pairs there are at the call, read two rows at a time."""
+    text = Text(tuple(given.found().values()), tuple(drop))
+    return read_rows(text, Reading() if reading is None else reading)
+
+
+def read_rows(text, reading):
+    with tempfile.TemporaryDirectory() as scratch:
+        for rows in cut_rows(text, 2, scratch=Path(scratch)):
+            yield from corpus.read_pairs(rows, drop=text.drop, reading=reading)
 
 
 def refusal(given, **options):
@@ -230,12 +246,176 @@ def test_a_folder_is_no_file(tmp_path):
             "train: target is missing; only a .tsv holds both sides, not a.de",
         ),
         ({"source": "a.tsv", "target": "b"}, "train: a.tsv holds both sides; leave target out"),
+        (
+            {"source": "*.de", "target": "all.en"},
+            "train: *.de and all.en must hold one * each, or none",
+        ),
+        (
+            {"source": "a.de", "target": "*.en"},
+            "train: a.de and *.en must hold one * each, or none",
+        ),
+        (
+            {"source": "*/*.de", "target": "*/*.en"},
+            "train: */*.de and */*.en must hold one * each, or none",
+        ),
+        ({"source": "**.tsv"}, "train: **.tsv must hold one * each, or none"),
     ],
 )
 def test_one_side_alone_is_no_text(values, expected):
     with pytest.raises(ConfigError) as caught:
         build(TextFiles, values, at="train")
     assert expected == str(caught.value)
+
+
+def lines_of(path):
+    """What a file must hold so that each of its lines says where it stands."""
+    return f"{path.name} 1\n{path.name} 2\n"
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Files of both languages, each of two lines that say where they stand."""
+
+    def many(*names, source="*.de", target="*.en"):
+        for name in names:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(lines_of(path))
+        return TextFiles(source=tmp_path / source, target=tmp_path / target)
+
+    return many
+
+
+def test_a_single_path_is_pinned_as_it_ever_was(text):
+    """Or everybody's first stage would run again."""
+    given = text(b"ja\n", b"yes\n")
+
+    digests = [hashlib.sha256(content).hexdigest() for content in (b"ja\n", b"yes\n")]
+    assert hashlib.sha256("".join(digests).encode()).hexdigest() == given.digest()
+
+
+def test_all_files_that_fit_are_read_in_order(many):
+    given = many("9.de", "10.de", "9.en", "10.en", "9.fr", "notes.txt", "10.de.old", ".new.de")
+
+    expected = [(f"{name}.de {n}", f"{name}.en {n}") for name in ("10", "9") for n in (1, 2)]
+    assert expected == list(read_pairs(given))
+
+
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/"), max_size=8)
+
+
+@given(
+    folder=NAMES.map(lambda name: f"x{name}".replace("*", "")),
+    parts=st.lists(NAMES.map(lambda name: f"x{name}"), min_size=1, max_size=4, unique=True),
+)
+def test_names_may_hold_what_names_may_hold(tmp_path_factory, folder, parts):
+    """Spaces, brackets, question marks; in what the star stands for, also stars."""
+    top = tmp_path_factory.mktemp("text") / folder
+    top.mkdir()
+    for part in parts:
+        (top / f"a[1] {part}.de?").write_text(f"Satz {part}\n")
+        (top / f"a[1] {part}.en?").write_text(f"sentence {part}\n")
+    given = TextFiles(source=top / "a[1] *.de?", target=top / "a[1] *.en?")
+
+    expected = [(f"Satz {part}", f"sentence {part}") for part in sorted(parts)]
+    assert expected == list(read_pairs(given))
+
+
+def test_a_star_may_stand_for_a_folder(many):
+    given = many(
+        *("may/text.de", "may/text.en", "june/text.de", "june/text.en", "july/other.de"),
+        source="*/text.de",
+        target="*/text.en",
+    )
+    assert ["june", "may"] == list(given.found())
+    assert len(list(read_pairs(given))) == 4
+
+
+def test_many_files_may_hold_both_sides(tmp_path):
+    for name, content in (("a", b"ja\tyes\n"), ("b", b"\xef\xbb\xbfnein\tno\r\n")):
+        (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(content))
+    reading = Reading()
+
+    given = TextFiles(source=tmp_path / "*.tsv.gz")
+    assert [("ja", "yes"), ("nein", "no")] == list(read_pairs(given, reading=reading))
+    assert reading.repaired == {"byte_order_mark": 1, "crlf": 1}
+
+
+@pytest.mark.parametrize("alone", ["b.de", "b.en"])
+def test_a_file_without_its_translation_is_named(many, alone):
+    given = many("a.de", "a.en", "c.de", "c.en", alone)
+    missing = "b.de" if alone == "b.en" else "b.en"
+
+    expected = f"{alone} is there but {missing} is not; add it, or move {alone} away"
+    assert expected == refusal(given)
+    with pytest.raises(CorpusError, match=alone):
+        given.digest()
+
+
+def test_no_file_at_all_is_said(many):
+    expected = "no file fits *.de and *.en; check the names and the folder"
+    assert expected == refusal(many("a.tsv", ".b.de", ".b.en"))
+
+
+def test_a_bad_line_is_named_in_its_own_file(many):
+    given = many("a.de", "a.en", "b.de", "b.en")
+    (given.source.parent / "b.en").write_text("b.en 1\n\n")
+    assert refusal(given).startswith("b.en line 2 is empty;")
+
+    (given.source.parent / "b.en").write_text("b.en 1\n")
+    assert refusal(given).startswith("b.de has 2 lines but b.en has 1;")
+
+
+def test_a_folder_that_fits_is_no_file(many):
+    given = many("a.de", "a.en")
+    for name in ("b.de", "b.en"):
+        (given.source.parent / name).mkdir()
+
+    assert refusal(given) == "b.de cannot be read: Is a directory"
+    with pytest.raises(CorpusError, match=r"b\.de cannot be read \(Is a directory\)"):
+        given.digest()
+
+
+def test_a_pin_holds_names_and_contents(many):
+    given = many("a.de", "a.en", "b.de", "b.en")
+    top = given.source.parent
+    digests = [given.digest()]
+    assert digests == [given.digest()]
+
+    def changed():
+        digests.append(given.digest())
+
+    (top / "b.en").write_text("b.en 1\nother\n")
+    changed()
+    for side in ("de", "en"):
+        (top / f"b.{side}").rename(top / f"c.{side}")
+    changed()
+    for side in ("de", "en"):
+        (top / f"d.{side}").write_bytes((top / f"c.{side}").read_bytes())
+    changed()
+    for side in ("de", "en"):
+        (top / f"a.{side}").unlink()
+    changed()
+    assert len({*digests}) == len(digests) == 5
+
+
+def test_a_pin_does_not_depend_on_where_the_files_are(many, monkeypatch):
+    given = many("a.de", "a.en")
+    monkeypatch.chdir(given.source.parent)
+
+    assert given.digest() == TextFiles(source=Path("*.de"), target=Path("*.en")).digest()
+
+
+def test_a_file_that_comes_while_text_is_read_waits_for_the_next_time(many):
+    given = many("a.de", "a.en")
+    pinned = given.model_copy(update={"sha256": given.digest()})
+    pairs = read_pairs(pinned)
+    pinned.check()
+    many("b.de", "b.en")
+
+    assert len(list(pairs)) == 2
+    with pytest.raises(CorpusError, match=r"\*\.de and .*\*\.en changed since params\.yaml"):
+        pinned.check()
 
 
 @pytest.fixture
