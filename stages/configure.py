@@ -159,6 +159,13 @@ def document(sections: Mapping[str, Config]) -> str:
     return text.getvalue()
 
 
+def write(sections: Mapping[str, Config]) -> None:
+    """Write params.yaml whole, unless it says the same already, in whatever words."""
+    dumped = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):
+        files.write_text(paths.PARAMS, document(sections))
+
+
 def _scalar(tag: str) -> Callable[[Any, Any], Any]:
     """Write a value as PyYAML does, which is what reads it: null, and 1.0e-09 with its dot."""
 
@@ -188,11 +195,7 @@ def summary(settings: Config) -> str:
 def main() -> None:
     """Compose or change what is asked, check everything, and write params.yaml if it changes."""
     arguments = sys.argv[1:]
-    sections = build_all(configured(arguments), source=str(paths.PARAMS))
-    fresh = pinned(sections)
-    dumped = {name: section.model_dump(mode="json") for name, section in fresh.items()}
-    if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):
-        files.write_text(paths.PARAMS, document(fresh))
+    write(pinned(build_all(configured(arguments), source=str(paths.PARAMS))))
 
 
 if __name__ == "__main__":

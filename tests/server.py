@@ -73,9 +73,21 @@ def whole(content, *, tag='"v1"', send=None) -> Behaviour:
             range_ = f"bytes {start}-{len(content) - 1}/{len(content)}"
             handler.answer(206, Content_Length=len(content) - start, Content_Range=range_, ETag=tag)
             handler.wfile.write(content[start:][:send])
+        elif handler.headers.get("If-None-Match") == tag:
+            handler.answer(304, ETag=tag)
         else:
             handler.answer(200, Content_Length=len(content), ETag=tag)
             handler.wfile.write(content[:send])
+
+    return behave
+
+
+def dated(content, date, **headers) -> Behaviour:
+    """Answer as a server does that tells versions by their date."""
+
+    def behave(handler):
+        handler.answer(200, Content_Length=len(content), Last_Modified=date, **headers)
+        handler.wfile.write(content)
 
     return behave
 

@@ -1,9 +1,10 @@
 """Where parallel text comes from: invented, the European Parliament, or files of one's own."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -12,7 +13,16 @@ from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch import archive
-from nmt_core.fetch.http import Address, Checksum, Fetched, HttpConfig, fetch, quarantine
+from nmt_core.fetch.http import (
+    Address,
+    Checksum,
+    Fetched,
+    HttpConfig,
+    Renewed,
+    Source,
+    fetch,
+    quarantine,
+)
 from nmt_core.grammar import GrammarConfig, generate
 from nmt_core.text import pivot
 from nmt_core.text.cleaning import Split
@@ -21,10 +31,10 @@ from nmt_core.text.corpus import (
     UNUSABLE,
     Pair,
     Problem,
-    Reading,
+    Text,
     TextFiles,
-    read_pairs,
     unreadable,
+    write_pairs,
 )
 
 ENGLISH = "en"
@@ -85,10 +95,15 @@ class EuroparlCorpus(Config):
     """Address of an archive; ``{pair}`` stands for de-en, fr-en and so on."""
 
     sha256: Checksum = ""
-    """Checksum of the archive, the source language's of two; empty only records what came."""
+    """Checksum of the archive, the source language's of two: nothing else is ever taken. Empty
+    records what came, and ``python -m stages.renewal`` asks whether there is another."""
 
     pivot_sha256: Checksum = ""
     """Checksum of the target language's archive, for a pair without English."""
+
+    renewed: Renewed = Field(default_factory=dict)
+    """Checksums that ``python -m stages.renewal`` found and will replace when an archive changes,
+    under the names of downloads/; until then nothing else is taken. Of no effect beside yours."""
 
     on_bad_line: OnBadLine = "drop"
     """What to do with a pair that is not UTF-8 or holds NUL; drop counts it."""
@@ -118,14 +133,6 @@ CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discri
 
 
 @dataclass
-class Text:
-    """Pairs to be read once, and what was met while reading them."""
-
-    pairs: Iterable[Pair]
-    reading: Reading = field(default_factory=Reading)
-
-
-@dataclass
 class Obtained:
     """A corpus as it came."""
 
@@ -150,6 +157,22 @@ def check_languages(corpus: CorpusConfig, languages: Languages) -> None:
             raise ValueError(f"EuroParl has any two of {' '.join(sorted(known))}; got {given}")
 
 
+def archives(corpus: EuroparlCorpus, languages: Languages) -> dict[str, Source]:
+    """Return the archives that a pair of languages needs, by the code of the one beside English."""
+    foreign = [code for code in (languages.source, languages.target) if code != ENGLISH]
+    checksums = zip(foreign, (corpus.sha256, corpus.pivot_sha256), strict=False)
+    return {
+        code: Source(
+            corpus.url.replace("{pair}", f"{code}-{ENGLISH}"),
+            "download.corpus.url",
+            sha256=checksum,
+            renewed=corpus.renewed,
+            check=partial(_try_out, names=_members(corpus, code)),
+        )
+        for code, checksum in checksums
+    }
+
+
 def obtain(
     corpus: CorpusConfig,
     languages: Languages,
@@ -158,7 +181,7 @@ def obtain(
     scratch: Path,
     http: HttpConfig,
 ) -> Obtained:
-    """Bring a corpus onto the disk; its text is read when the pairs are taken.
+    """Bring a corpus onto the disk; its text is not read yet.
 
     Args:
         corpus: which.
@@ -169,77 +192,83 @@ def obtain(
 
     Raises:
         DownloadError: if an archive cannot be fetched or is not what was promised.
-        CorpusError: if the text cannot be trusted; also later, while it is read.
+        CorpusError: if a file cannot be read or is not what it was.
     """
     match corpus:
         case DemoCorpus():
-            return _invent(corpus, languages)
+            return _invent(corpus, languages, scratch)
         case EuroparlCorpus():
             return _fetch_europarl(corpus, languages, downloads, scratch, http)
         case FilesCorpus():
             return _open_files(corpus)
 
 
-def _invent(corpus: DemoCorpus, languages: Languages) -> Obtained:
+def _invent(corpus: DemoCorpus, languages: Languages, scratch: Path) -> Obtained:
     swapped = languages.source == ENGLISH
     drawn = generate(corpus.grammar)
     splits: tuple[Split, ...] = ("train", "validation", "test")
-    texts = {
-        name: Text([Pair(*(pair[::-1] if swapped else pair)) for pair in drawn[name]])
-        for name in splits
-    }
+    texts: dict[Split, Text] = {}
+    for name in splits:
+        pairs = (Pair(*(pair[::-1] if swapped else pair)) for pair in drawn[name])
+        source, target = scratch / f"demo.{name}.source", scratch / f"demo.{name}.target"
+        write_pairs(pairs, source, target)
+        texts[name] = Text(((source, target),))
     return Obtained(texts, origins=[])
 
 
 def _open_files(corpus: FilesCorpus) -> Obtained:
     bad = UNREADABLE if corpus.on_bad_line == "drop" else ()
     held_out = (*UNREADABLE, *UNUSABLE) if corpus.on_bad_line == "drop" else ()
-    texts: dict[Split, Text] = {"train": _text(corpus.train, drop=(*bad, *UNUSABLE))}
+    texts: dict[Split, Text] = {"train": _text(corpus.train, (*bad, *UNUSABLE))}
     given: list[TextFiles] = [corpus.train]
     held: dict[Split, TextFiles | None] = {"validation": corpus.validation, "test": corpus.test}
     for name, text in held.items():
         if text is not None:
-            texts[name] = _text(text, drop=held_out)
+            texts[name] = _text(text, held_out)
             given.append(text)
     for text in given:
         text.check()
-    paths = [path for text in given for path in text.paths]
+    paths = [path for text in given for pair in text.found().values() for path in pair]
     return Obtained(texts, [_origin(path) for path in dict.fromkeys(paths)])
 
 
-def _text(text: TextFiles, *, drop: tuple[Problem, ...]) -> Text:
-    reading = Reading()
-    return Text(read_pairs(text, drop=drop, reading=reading), reading)
+def _text(text: TextFiles, drop: tuple[Problem, ...]) -> Text:
+    return Text(tuple(text.found().values()), drop)
 
 
 def _fetch_europarl(
     corpus: EuroparlCorpus, languages: Languages, downloads: Path, scratch: Path, http: HttpConfig
 ) -> Obtained:
-    foreign = [code for code in (languages.source, languages.target) if code != ENGLISH]
-    checksums = dict(zip(foreign, (corpus.sha256, corpus.pivot_sha256), strict=False))
     fetched: list[Fetched] = []
     sides: dict[str, pivot.Side] = {}
-    for code in foreign:
-        pair = f"{code}-{ENGLISH}"
-        url = corpus.url.replace("{pair}", pair)
-        kept = fetch(url, downloads, http, setting="download.corpus.url", sha256=checksums[code])
+    for code, source in archives(corpus, languages).items():
+        kept = fetch(source, downloads, http)
         fetched.append(kept)
-        sides[code] = _unpack(kept.path, f"europarl-{corpus.release}.{pair}", code, scratch)
-    if len(foreign) == 1:
-        [side] = sides.values()
-        paths = {foreign[0]: side.text, ENGLISH: side.shared}
+        sides[code] = _unpack(kept.path, _members(corpus, code), scratch)
+    if len(sides) == 1:
+        [(code, side)] = sides.items()
+        paths = {code: side.text, ENGLISH: side.shared}
     else:
-        paths = {code: scratch / f"europarl.{code}" for code in foreign}
-        one, other = foreign
+        paths = {code: scratch / f"europarl.{code}" for code in sides}
+        one, other = sides
         pivot.join(sides[one], sides[other], paths[one], paths[other])
     text = TextFiles(source=paths[languages.source], target=paths[languages.target])
     bad = UNREADABLE if corpus.on_bad_line == "drop" else ()
     origins = [{"url": one.url, "bytes": one.size_bytes, "sha256": one.sha256} for one in fetched]
-    return Obtained({"train": _text(text, drop=(*bad, *UNUSABLE))}, origins)
+    return Obtained({"train": _text(text, (*bad, *UNUSABLE))}, origins)
 
 
-def _unpack(path: Path, stem: str, code: str, scratch: Path) -> pivot.Side:
-    names = [f"{stem}.{code}", f"{stem}.{ENGLISH}"]
+def _members(corpus: EuroparlCorpus, code: str) -> list[str]:
+    stem = f"europarl-{corpus.release}.{code}-{ENGLISH}"
+    return [f"{stem}.{code}", f"{stem}.{ENGLISH}"]
+
+
+def _try_out(path: Path, *, names: list[str]) -> None:
+    with TemporaryDirectory(dir=path.parent) as scratch:
+        archive.extract(path, names, Path(scratch))
+
+
+def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.Side:
     try:
         found = archive.extract(path, names, scratch)
     except DownloadError as error:

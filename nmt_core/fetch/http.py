@@ -2,8 +2,11 @@
 
 A transfer grows ``NAME.part``; ``NAME.part.json`` beside it says which version of the file that is,
 so a later run continues it only if the server still has the same (RFC 9110, If-Range). When all is
-there, ``NAME.json`` records size and SHA-256 before the file takes its name; what is already there
-and still has that digest is not fetched again.
+there, ``NAME.json`` records size, SHA-256 and version before the file takes its name; what is
+already there and still has that digest is not fetched again.
+
+Another file of the same address never costs the one at hand: that keeps its name until the new one
+is whole, and is then ``NAME.before``, until the next.
 """
 
 import ipaddress
@@ -12,9 +15,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,7 +38,7 @@ from rich.progress import (
 
 from nmt_core import files
 from nmt_core.config import Config
-from nmt_core.errors import DownloadError, ServerError
+from nmt_core.errors import DownloadError, NmtError, ServerError
 
 SCHEMES = ("http", "https")
 
@@ -63,6 +66,9 @@ Address = Annotated[str, AfterValidator(_web_address)]
 
 Checksum = Annotated[str, AfterValidator(_checksum)]
 """A SHA-256 digest, or empty for any."""
+
+Renewed = dict[str, Checksum]
+"""The digest of each file as it was when its server was last asked, by :attr:`Source.name`."""
 
 
 class HttpConfig(Config):
@@ -99,59 +105,102 @@ class Fetched:
     sha256: str
 
 
-def fetch(
-    url: str,
-    folder: Path,
-    config: HttpConfig,
-    *,
-    setting: str,
-    sha256: str = "",
-    lines: int | None = None,
-) -> Fetched:
-    r"""Fetch ``url`` into ``folder``, under a name made of its address.
+@dataclass(frozen=True)
+class Source:
+    """A file on the web, and what it should be."""
 
-    Args:
-        url: http or https; a user name and password in it are sent, but never shown.
-        folder: where the file, its record and an unfinished part lie.
-        config: patience.
-        setting: the parameter that holds the address, for messages.
-        sha256: expected digest in hexadecimal; empty takes what comes and records its digest.
-        lines: stop after so many ``\n``; None fetches the whole file.
+    url: str
+    """http or https; a user name and password in it are sent, but never shown."""
+    setting: str
+    """The parameter that holds the address, for messages."""
+    sha256: str = ""
+    """Digest that was promised, in hexadecimal; empty takes any."""
+    renewed: Mapping[str, str] = field(default_factory=dict)
+    """Digests as servers last had them; of no effect with ``sha256``."""
+    lines: int | None = None
+    """Where to stop, in ``\\n``; None takes the whole file."""
+    check: Callable[[Path], object] | None = None
+    """Raises an error of ours if what came in place of a file at hand cannot be one like it."""
+
+    @property
+    def name(self) -> str:
+        """What the file is called on disk: safe, short, readable, and of this address alone."""
+        digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
+        last = shown(self.url).removesuffix("?...").rstrip("/").rsplit("/", maxsplit=1)[-1]
+        name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
+        return name if self.lines is None else f"{self.lines}-lines-{name}"
+
+    @property
+    def digest(self) -> str:
+        """What the file must have as its digest; empty for any."""
+        return self.sha256.lower() or self.renewed.get(self.name, "")
+
+
+def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
+    """Fetch a file into ``folder``, where its record and an unfinished part lie, too.
 
     Raises:
-        DownloadError: if the server refuses or fails for good, or the digest is not ``sha256``; the
-            file is then kept as ``NAME.rejected``.
+        DownloadError: if the server refuses or fails for good, or the digest is not the wanted one;
+            the file is then kept as ``NAME.rejected``.
     """
-    name = _name(url) if lines is None else f"{lines}-lines-{_name(url)}"
-    path = folder / name
-    known = _recorded(path, url, sha256)
+    path = folder / source.name
+    known = _recorded(path, source)
+    if known is None and source.digest:
+        known = _recorded(_beside(path, ".before"), source)
     if known is not None:
         return known
     folder.mkdir(parents=True, exist_ok=True)
-    transfer = _Transfer(url, path, config, setting, lines)
+    transfer = _Transfer(source, path, config)
     transfer.complete()
     digest = files.sha256(transfer.part)
-    if sha256 and digest != sha256.lower():
-        rejected = quarantine(path, transfer.part)
-        raise DownloadError(
-            f"{shown(url)} has the SHA-256 {digest}, expected was {sha256.lower()}; it was kept as "
-            f"{rejected}: if the publisher changed the file, change the checksum beside {setting}"
+    if digest != (source.digest or digest):
+        rejected = quarantine(transfer.part)
+        remedy = (
+            f"if the publisher changed the file, change the checksum beside {source.setting}"
+            if source.sha256
+            else "the publisher changed the file after that; 'python -m stages.renewal' takes it in"
         )
-    fetched = Fetched(path, shown(url), transfer.part.stat().st_size, digest)
-    files.write_json(
-        _beside(path, ".json"), {"size_bytes": fetched.size_bytes, "sha256": fetched.sha256}
-    )
-    transfer.part.replace(path)
-    _beside(transfer.part, ".json").unlink(missing_ok=True)
-    return fetched
+        raise DownloadError(
+            f"{shown(source.url)} has the SHA-256 {digest}, expected was {source.digest}; it was "
+            f"kept as {rejected}: {remedy}"
+        )
+    return transfer.keep(digest)
 
 
-def quarantine(path: Path, found: Path | None = None) -> Path:
+def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
+    """Return the file as its server has it now; fetch it if it is not the one at hand.
+
+    The server is asked by ETag. One that gives none is believed that a file is the same if date and
+    length are; one that gives no date either has to send the file.
+
+    Raises:
+        DownloadError: if the server refuses or fails for good, or sends what cannot be the file,
+            which is then kept as ``NAME.rejected``; the file at hand stays as it is.
+    """
+    path = folder / source.name
+    known = _recorded(path, replace(source, sha256="", renewed={}))
+    folder.mkdir(parents=True, exist_ok=True)
+    version = _read_version(_beside(path, ".json")) if known else None
+    transfer = _Transfer(source, path, config, known=version)
+    if not transfer.complete() and known is not None:
+        transfer.forget()
+        return known
+    try:
+        if source.check is not None:
+            source.check(transfer.part)
+    except NmtError as error:
+        rejected = quarantine(transfer.part)
+        raise DownloadError(
+            f"{error}; {shown(source.url)} sent it, and it was kept as {rejected}"
+        ) from None
+    return transfer.keep(files.sha256(transfer.part))
+
+
+def quarantine(path: Path) -> Path:
     """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
-    rejected = _beside(path, ".rejected")
-    (found or path).replace(rejected)
-    for record in (_beside(path, ".json"), _beside(path, ".part.json")):
-        record.unlink(missing_ok=True)
+    rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
+    path.replace(rejected)
+    _beside(path, ".json").unlink(missing_ok=True)
     return rejected
 
 
@@ -166,6 +215,22 @@ def shown(url: str) -> str:
     return f"{parsed.scheme}://{parsed.host}{port}{parsed.path}{query}"
 
 
+@dataclass(frozen=True)
+class _Version:
+    """What a server says of a file, by which it may tell another one from it."""
+
+    etag: str = ""
+    last_modified: str = ""
+    length: int | None = None
+    """Bytes of the whole file."""
+
+    @property
+    def validator(self) -> str:
+        """What names the very bytes, for If-Range; a weak ETag does not."""
+        strong = self.etag and not self.etag.startswith("W/")
+        return self.etag if strong else self.last_modified
+
+
 class _TransientError(Exception):
     """A failure that may not happen again."""
 
@@ -178,22 +243,24 @@ class _Transfer:
     """One file on its way, over as many attempts as it takes."""
 
     def __init__(
-        self, url: str, path: Path, config: HttpConfig, setting: str, lines: int | None
+        self, source: Source, path: Path, config: HttpConfig, *, known: _Version | None = None
     ) -> None:
         self.part = _beside(path, ".part")
         self._version = _beside(path, ".part.json")
-        self._url = url
+        self._path = path
+        self._url = source.url
         self._config = config
-        self._setting = setting
-        self._lines = lines
+        self._setting = source.setting
+        self._lines = source.lines
+        self._known = known or _Version()
         self._failures = 0
         self._most_bytes = 0
         self._console = Console(stderr=True)
 
-    def complete(self) -> None:
-        """Fetch what is missing of ``part``."""
+    def complete(self) -> bool:
+        """Fetch what is missing of ``part``; return False if the server has the known version."""
         if self._lines is not None and _count_lines(self.part) >= self._lines:
-            return
+            return True
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_TransientError),
             stop=self._stop,
@@ -205,7 +272,7 @@ class _Transfer:
         try:
             with httpx.Client(timeout=timeout) as client, _progress(self._console) as progress:
                 task = progress.add_task(self.part.name.removesuffix(".part"), total=None)
-                retrying(self._attempt, client, progress, task)
+                return retrying(self._attempt, client, progress, task)
         except _TransientError as error:
             raise ServerError(
                 f"{shown(self._url)} could not be fetched in {self._failures} attempts: {error}; "
@@ -214,11 +281,39 @@ class _Transfer:
         except OSError as error:
             raise DownloadError(f"{self.part} cannot be written: {error.strerror}") from None
 
-    def _attempt(self, client: httpx.Client, progress: Progress, task: TaskID) -> None:
+    def keep(self, digest: str) -> Fetched:
+        """Give ``part`` the file's name; another file of that name is kept beside it.
+
+        Whenever this is cut off, the old file or the new one is there with its own record.
+        """
+        record, before = _beside(self._path, ".json"), _beside(self._path, ".before")
+        if self._path.exists() and record.exists():
+            old = files.read_json(record)
+            if old["sha256"] != digest:
+                files.write_json(_beside(before, ".json"), old)
+                self._path.replace(before)
+        size = self.part.stat().st_size
+        version = asdict(_read_version(self._version))
+        files.write_json(record, {"size_bytes": size, "sha256": digest, **version})
+        self.part.replace(self._path)
+        self._version.unlink(missing_ok=True)
+        return Fetched(self._path, shown(self._url), size, digest)
+
+    def forget(self) -> None:
+        """Remove what came of a version that the server no longer has."""
+        self.part.unlink(missing_ok=True)
+        self._version.unlink(missing_ok=True)
+
+    def _attempt(self, client: httpx.Client, progress: Progress, task: TaskID) -> bool:
+        """Return False if the server has the known version, True when all of another one came."""
         offset, headers = self._resumption()
+        if self._known.etag:
+            headers["If-None-Match"] = self._known.etag
         try:
             response = self._open(client, headers)
             try:
+                if self._is_known(response):
+                    return False
                 if response.status_code == httpx.codes.PARTIAL_CONTENT:
                     total = self._check_range(response, offset)
                 else:
@@ -228,6 +323,13 @@ class _Transfer:
                 response.close()
         except httpx.TransportError as error:
             raise _TransientError(_in_words(error)) from None
+        return True
+
+    def _is_known(self, response: httpx.Response) -> bool:
+        if response.status_code == httpx.codes.OK:
+            named = self._known.etag or self._known.last_modified
+            return bool(named) and _version(response) == self._known
+        return response.status_code == httpx.codes.NOT_MODIFIED
 
     def _resumption(self) -> tuple[int, dict[str, str]]:
         """Return the bytes there are and the headers that ask for the others."""
@@ -235,7 +337,7 @@ class _Transfer:
         if not (self.part.exists() and self._version.exists()):
             return 0, headers
         offset = self.part.stat().st_size
-        validator = files.read_json(self._version)["validator"]
+        validator = _read_version(self._version).validator
         if not offset or not validator:
             return 0, headers
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
@@ -260,7 +362,8 @@ class _Transfer:
 
     def _check_status(self, response: httpx.Response) -> None:
         code = response.status_code
-        if code in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
+        asked = code == httpx.codes.NOT_MODIFIED and self._known.etag
+        if code in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT) or asked:
             return
         response.close()
         answer = f"{code} {httpx.codes.get_reason_phrase(code)}".strip()
@@ -268,10 +371,10 @@ class _Transfer:
             self.part.unlink(missing_ok=True)
             raise _TransientError(f"the server answered {answer}")
         if code == httpx.codes.TOO_MANY_REQUESTS or code >= httpx.codes.INTERNAL_SERVER_ERROR:
-            asked = response.headers.get("Retry-After", "")
+            pause = response.headers.get("Retry-After", "")
             raise _TransientError(
                 f"the server answered {answer}",
-                wait_seconds=float(asked) if asked.isdecimal() else 0,
+                wait_seconds=float(pause) if pause.isdecimal() else 0,
             )
         raise DownloadError(
             f"{shown(self._url)} answered {answer}; set {self._setting} to a mirror that has it"
@@ -286,7 +389,8 @@ class _Transfer:
             raise _TransientError(
                 f"the server sent the range {header!r}, not from byte {offset} on"
             )
-        if offset and _validator(response) not in ("", files.read_json(self._version)["validator"]):
+        expected = _read_version(self._version).validator
+        if offset and _version(response).validator not in ("", expected):
             self.part.unlink(missing_ok=True)
             raise _TransientError("the file has changed since its first part was fetched")
         return None if found[2] == "*" else int(found[2])
@@ -303,7 +407,7 @@ class _Transfer:
         newlines = _count_lines(self.part) if self._lines and offset else 0
         with self.part.open("ab" if offset else "wb") as file:
             if not offset:  # the file is empty by now, so the version can only be its own
-                files.write_json(self._version, {"validator": _validator(response)})
+                files.write_json(self._version, asdict(_version(response)))
             for chunk in self._chunks(response):
                 file.write(chunk)
                 progress.advance(task, len(chunk))
@@ -398,12 +502,17 @@ def _is_private(host: str) -> bool:
         return False
 
 
-def _validator(response: httpx.Response) -> str:
-    """Return what names this version of the file for If-Range; a weak ETag does not."""
-    tag = response.headers.get("ETag", "")
-    if tag and not tag.startswith("W/"):
-        return str(tag)
-    return str(response.headers.get("Last-Modified", ""))
+def _version(response: httpx.Response) -> _Version:
+    headers = response.headers
+    return _Version(
+        headers.get("ETag", ""), headers.get("Last-Modified", ""), _content_length(response)
+    )
+
+
+def _read_version(path: Path) -> _Version:
+    """Return the version that a record names, if it names one."""
+    record = files.read_json(path) if path.exists() else {}
+    return _Version(**{name: record[name] for name in asdict(_Version()) if name in record})
 
 
 def _content_length(response: httpx.Response) -> int | None:
@@ -417,22 +526,15 @@ def _in_words(error: httpx.TransportError) -> str:
     return f"the connection failed ({error or type(error).__name__})"
 
 
-def _recorded(path: Path, url: str, sha256: str) -> Fetched | None:
+def _recorded(path: Path, source: Source) -> Fetched | None:
     """Return the file as an earlier run fetched it, if it is whole and has the wanted digest."""
     record = _beside(path, ".json")
     if not (path.exists() and record.exists()):
         return None
     digest = files.sha256(path)
-    if digest != files.read_json(record)["sha256"] or digest != (sha256.lower() or digest):
+    if digest != files.read_json(record)["sha256"] or digest != (source.digest or digest):
         return None
-    return Fetched(path, shown(url), path.stat().st_size, digest)
-
-
-def _name(url: str) -> str:
-    """Return a file name that is safe, short, readable, and another one for another address."""
-    digest = blake2b(url.encode(), digest_size=4).hexdigest()
-    last = shown(url).removesuffix("?...").rstrip("/").rsplit("/", maxsplit=1)[-1]
-    return f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
+    return Fetched(path, shown(source.url), path.stat().st_size, digest)
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -18,7 +18,7 @@ from pydantic import Field, PositiveInt
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.fetch.http import Address, Fetched, HttpConfig, fetch
+from nmt_core.fetch.http import Address, Fetched, HttpConfig, Renewed, Source, fetch
 from nmt_core.text.corpus import raw_lines, unreadable
 
 MAX_DIMENSIONS = 10_000
@@ -47,6 +47,10 @@ class DownloadedVectors(Config):
     rows: PositiveInt = 100_000
     """Rows to take from the top, sound or not; 100,000 as in the articles."""
 
+    renewed: Renewed = Field(default_factory=dict)
+    """Checksums that ``python -m stages.renewal`` found and will replace when the rows change,
+    under the names of downloads/; until then nothing else is taken."""
+
 
 class VectorFiles(Config):
     """Vectors that are on this machine."""
@@ -70,6 +74,17 @@ class VectorFiles(Config):
 VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(discriminator="kind")]
 
 
+def published(config: DownloadedVectors, language: str) -> Source:
+    """Return the header and the first rows for one language."""
+    return Source(
+        config.url.replace("{language}", language),
+        "download.vectors.url",
+        renewed=config.renewed,
+        lines=config.rows + 1,
+        check=lambda path: _header(path, next(raw_lines(path), b"")),
+    )
+
+
 def fetch_vectors(
     config: DownloadedVectors, language: str, downloads: Path, http: HttpConfig
 ) -> Fetched:
@@ -78,13 +93,7 @@ def fetch_vectors(
     Raises:
         DownloadError: if they cannot be fetched.
     """
-    return fetch(
-        config.url.replace("{language}", language),
-        downloads,
-        http,
-        setting="download.vectors.url",
-        lines=config.rows + 1,
-    )
+    return fetch(published(config, language), downloads, http)
 
 
 def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:

@@ -1,0 +1,301 @@
+"""Retraining sees new files and changed archives, and nothing that failed on the way."""
+
+import hashlib
+import io
+import logging
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from nmt_core.errors import CorpusError, DownloadError
+from nmt_core.fetch.http import Source
+from nmt_core.parallel import WorkersConfig
+from stages import configure, download, paths, renewal
+from stages.params import build_all, check_all
+from tests.server import serving, status, whole, without_ranges
+
+CONF = Path(__file__).parents[2] / "conf"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def site(server):
+    server.requests.clear()
+    server.behaviours.clear()
+    return server
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    (tmp_path / "conf").symlink_to(CONF)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def type_(monkeypatch):
+    """Type the command of a program, and return what params.yaml holds then."""
+
+    def type_(program, *arguments):
+        monkeypatch.setattr(sys, "argv", ["", *arguments])
+        program.main()
+        return check_all()["download"]
+
+    return type_
+
+
+def tgz(code, pairs):
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as tar:
+        for language, lines in zip((code, "en"), zip(*pairs, strict=True), strict=True):
+            text = "".join(f"{line}\n" for line in lines).encode()
+            info = tarfile.TarInfo(f"europarl-v7.{code}-en.{language}")
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text))
+    return content.getvalue()
+
+
+def sentences(first, last, code="de"):
+    return [(f"{code} Satz {number}", f"Sentence {number}") for number in range(first, last)]
+
+
+OLD, NEW, NEWEST = (tgz("de", sentences(0, last)) for last in (60, 80, 100))
+
+
+def digest(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def address(site, name="{pair}.tgz"):
+    return f"http://127.0.0.1:{site.port}/{name}"
+
+
+def europarl(site, *, corpus=None, **settings):
+    """The sections of a project whose archives lie at the test's server."""
+    values = configure.composed(["data=europarl"])
+    values["download"]["corpus"] |= {"url": address(site), **(corpus or {})}
+    values["download"]["http"] |= {"attempts": 1, "timeout_seconds": 2.0}
+    values["download"]["split"] |= {"validation_per_10000": 2500.0, "test_per_10000": 2500.0}
+    values["download"] |= settings
+    return build_all(values, source="test")
+
+
+def origins(settings, folder, downloads=paths.DOWNLOADS):
+    """The checksums of what the download stage takes."""
+    metrics = download.run(
+        settings,
+        corpus=folder / "corpus",
+        vectors=folder / "vectors",
+        downloads=downloads,
+        workers=WorkersConfig(),
+    )
+    return [origin["sha256"] for origin in metrics["origins"].values()]
+
+
+def test_every_machine_takes_what_was_renewed(site, project):
+    url = site.put("/de-en.tgz", whole(OLD))
+    first, said = renewal.renewed(europarl(site))
+    assert [f"{url} had no pin and got one: SHA-256 {digest(OLD)}"] == said
+    site.put("/de-en.tgz", whole(NEW, tag='"v2"'))
+    second, said = renewal.renewed(first)
+
+    assert [f"{url} changed: SHA-256 {digest(NEW)}"] == said
+    asked = len(site.requests)
+    assert (second, said) == renewal.renewed(first)  # cut off before params.yaml was written
+    assert ['"v2"'] == [sent["If-None-Match"] for _, sent in site.requests[asked:]]
+    assert origins(second["download"], project) == [digest(NEW)]
+    assert origins(second["download"], project, project / "clone") == [digest(NEW)]
+    assert origins(first["download"], project) == [digest(OLD)]
+    site.put("/de-en.tgz", whole(NEWEST, tag='"v3"'))
+    with pytest.raises(DownloadError, match="the publisher changed the file after that"):
+        origins(second["download"], project, project / "late")
+    assert origins(second["download"], project) == [digest(NEW)]
+
+
+def test_a_renewal_that_finds_nothing_new_changes_nothing(site, project):
+    site.put("/de-en.tgz", whole(OLD))
+    given, _ = renewal.renewed(europarl(site))
+
+    assert (given, []) == renewal.renewed(given)
+    assert (given, []) == renewal.renewed(given, downloads=project / "clone")
+    assert given["download"].corpus.renewed == {
+        Source(address(site, "de-en.tgz"), "").name: digest(OLD)
+    }
+
+
+def test_a_promise_is_kept_and_nobody_asked(site, project):
+    site.put("/de-en.tgz", whole(NEW))
+    given = europarl(site, corpus={"sha256": digest(OLD)})
+
+    assert (given, []) == renewal.renewed(given)
+    assert not site.requests
+
+
+@pytest.mark.parametrize(
+    "now",
+    [status(503), status(404), whole(NEW, tag='"v2"', send=100), whole(b"<html>", tag='"v2"')],
+    ids=["away", "gone", "broken off", "no archive"],
+)
+def test_what_fails_is_said_and_costs_nothing(site, project, caplog, now):
+    site.put("/de-en.tgz", whole(OLD))
+    given, _ = renewal.renewed(europarl(site))
+    site.put("/de-en.tgz", now)
+
+    with caplog.at_level(logging.WARNING, "stages.renewal"):
+        assert (given, []) == renewal.renewed(given)
+    [told] = caplog.messages
+    assert address(site, "de-en.tgz") in told
+    assert told.endswith("; it stays as it is here")
+    assert origins(given["download"], project) == [digest(OLD)]
+    assert origins(europarl(site)["download"], project) == [digest(OLD)]
+
+
+def test_what_fails_does_not_keep_the_rest_from_being_renewed(site, project, caplog):
+    french = [tgz("fr", sentences(0, last, "fr")) for last in (60, 80)]
+    site.put("/de-en.tgz", whole(OLD))
+    site.put("/fr-en.tgz", whole(french[0]))
+    given, said = renewal.renewed(europarl(site, languages={"source": "de", "target": "fr"}))
+    assert len(said) == 2
+    site.put("/de-en.tgz", status(503))
+    site.put("/fr-en.tgz", whole(french[1], tag='"v2"'))
+    fresh, said = renewal.renewed(given)
+
+    assert [f"{address(site, 'fr-en.tgz')} changed: SHA-256 {digest(french[1])}"] == said
+    assert len(caplog.messages) == 1
+    assert [digest(OLD), digest(french[1])] == [*fresh["download"].corpus.renewed.values()]
+    assert origins(fresh["download"], project) == [digest(OLD), digest(french[1])]
+
+
+def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
+    french = tgz("fr", sentences(0, 60, "fr"))
+    site.put("/de-en.tgz", whole(OLD))
+    site.put("/fr-en.tgz", whole(french))
+    german, _ = renewal.renewed(europarl(site))
+    pins = german["download"].corpus.renewed
+    languages = {"source": "fr", "target": "en"}
+    given = europarl(site, languages=languages, corpus={"renewed": pins})
+
+    assert origins(given["download"], project) == [digest(french)]
+    both = pins | {Source(address(site, "fr-en.tgz"), "").name: digest(french)}
+    at_rest = europarl(site, languages=languages, corpus={"renewed": both})
+    assert (at_rest, []) == renewal.renewed(at_rest)
+    fresh, _ = renewal.renewed(given)
+    assert [digest(french)] == [*fresh["download"].corpus.renewed.values()]
+
+
+def test_vectors_are_renewed(site, project):
+    def put(rows, tag):
+        for code in ("de", "en"):
+            lines = "".join(f"{code}{row} 1 2\n" for row in rows)
+            site.put(f"/{code}.vec", whole(f"{len(rows)} 2\n{lines}".encode(), tag=tag))
+
+    site.put("/de-en.tgz", whole(OLD))
+    vectors = {"kind": "download", "url": address(site, "{language}.vec"), "rows": 3}
+    put(range(9), '"v1"')
+    given, _ = renewal.renewed(europarl(site, vectors=vectors))
+    put(range(1, 9), '"v2"')
+    fresh, said = renewal.renewed(given)
+
+    assert [sentence.split(" changed")[0] for sentence in said] == [
+        address(site, f"{code}.vec") for code in ("de", "en")
+    ]
+    origins(fresh["download"], project)
+    content = (project / "vectors" / "source.vec").read_text()
+    assert content == "3 2\nde1 1 2\nde2 1 2\nde3 1 2\n"
+    put([], '"v3"')
+    site.put("/de.vec", whole(b"<html>"))
+    site.put("/en.vec", whole(b"3 0\n"))
+    assert (fresh, []) == renewal.renewed(fresh)
+
+
+def test_files_are_pinned_again(project):
+    settings = [f"download.corpus.{split}=null" for split in ("validation", "test")]
+    settings += [
+        f"download.corpus.train.{side}=text/*.{code}"
+        for side, code in (("source", "de"), ("target", "en"))
+    ]
+    given = build_all(configure.composed(["data=files", *settings]), source="test")
+    (project / "text").mkdir()
+
+    def put(name):
+        for code in ("de", "en"):
+            (project / "text" / f"{name}.{code}").write_text(f"{name}\n")
+
+    put("may")
+    pinned, said = renewal.renewed(given)
+    assert said == ["text/*.de and text/*.en had no pin and got one"]
+    assert pinned == configure.pinned(given)
+    put("june")
+    fresh, said = renewal.renewed(pinned)
+    assert said == ["text/*.de and text/*.en changed"]
+    assert fresh == configure.pinned(given) != pinned
+    assert (fresh, []) == renewal.renewed(fresh)
+    (project / "text" / "june.en").unlink()
+    with pytest.raises(CorpusError, match=r"june\.de is there but text/june\.en is not"):
+        renewal.renewed(fresh)
+
+
+def test_the_demo_has_nothing_to_renew(project):
+    given = build_all(configure.composed(["data=demo"]), source="test")
+
+    assert (given, []) == renewal.renewed(given)
+
+
+def test_the_commands_take_new_text_from_the_web_to_the_corpus(site, project, type_, capsys):
+    url = site.put("/de-en.tgz", without_ranges(OLD))
+    configure.write(europarl(site))
+    unpinned = Path("params.yaml").read_bytes()
+    settings = type_(configure)
+    assert unpinned == Path("params.yaml").read_bytes()
+    assert origins(settings, project) == [digest(OLD)]
+    site.put("/de-en.tgz", without_ranges(NEW))
+    settings = type_(renewal)
+
+    assert capsys.readouterr().out == f"{url} had no pin and got one: SHA-256 {digest(NEW)}\n"
+    assert origins(settings, project) == [digest(NEW)]
+    written = Path("params.yaml").read_bytes()
+    assert written != unpinned
+    assert settings == type_(renewal) == type_(configure)
+    assert capsys.readouterr().out == "nothing has changed\n"
+    assert written == Path("params.yaml").read_bytes()
+
+
+def test_the_commands_take_new_files_from_a_folder_to_the_corpus(project, type_, capsys):
+    (project / "text").mkdir()
+
+    def put(name, first, last):
+        for side, code in enumerate(("de", "en")):
+            lines = "".join(f"{pair[side]}\n" for pair in sentences(first, last))
+            (project / "text" / f"{name}.{code}").write_text(lines)
+
+    def kept(settings):
+        folders = {name: project / "out" / name for name in ("corpus", "vectors", "downloads")}
+        done = download.run(settings, **folders, workers=WorkersConfig())
+        return sum(done["pairs"].values())
+
+    put("may", 0, 60)
+    given = type_(
+        configure,
+        "data=files",
+        "download.corpus.train.source=text/*.de",
+        "download.corpus.train.target=text/*.en",
+        "download.corpus.validation=null",
+        "download.corpus.test=null",
+        "download.split.validation_per_10000=2500.0",
+        "download.split.test_per_10000=2500.0",
+    )
+    assert kept(given) == 60
+    put("june", 60, 80)
+    with pytest.raises(CorpusError, match=r"changed since params\.yaml was written"):
+        kept(given)
+    fresh = type_(renewal)
+
+    assert capsys.readouterr().out == "text/*.de and text/*.en changed\n"
+    assert kept(fresh) == 80
