@@ -193,7 +193,12 @@ def evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]
 
 
 def record(contest: Contest, challenger: Exported) -> None:
-    """Keep what came of a contest with the challenger's run."""
+    """Keep what came of a contest with the challenger's run.
+
+    A champion that has met itself keeps what is told of how it became champion.
+    """
+    if contest.outcome == "same":
+        return
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
     files.write_text(folder / "promotion.md", report(contest))

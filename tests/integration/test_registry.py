@@ -336,7 +336,10 @@ def test_a_contest_between_sealed_exports(
         tags = registry.champion().tags
         assert float(tags["p_value_bleu_bootstrap"]) < 0.05
         assert tags["previous_champion"] == "1"
-        assert contest(registry, new, ON_ONE_CORE, gate=GateConfig()).outcome == "same"
+        again = contest(registry, new, ON_ONE_CORE, gate=GateConfig())
+        assert again.outcome == "same"
+        record(again, new)
+        assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == "promote"
 
 
 def test_the_first_is_champion_without_a_contest(registry, project, echo):
