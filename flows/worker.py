@@ -33,11 +33,8 @@ from prefect.states import Cancelled, Crashed
 
 from flows import processes
 from flows.deploy import ensure_pool
-from flows.entry import as_program
+from flows.entry import as_program, check_server
 from nmt_core.errors import ConfigError, NmtError
-
-LOCAL_SERVER = "http://127.0.0.1:4200/api"
-ANSWER_SECONDS = 5.0
 
 KIND = "process"
 
@@ -74,22 +71,22 @@ def main(
     """Run the flows of a pool on this machine, in this clone, until told to stop."""
     if leashed:
         processes.end_with_parent()
-    url = PREFECT_API_URL.value() or LOCAL_SERVER
-    with as_program(), temporary_settings({PREFECT_API_URL: url}):
+    with as_program():
         worker = full_name(name or f"{pool}-{os.getpid()}")
-        check_server(url)
-        check_pool(pool)
-        crash_what_is_dead(pool)
-        code = processes.run_to_the_end(
-            command(pool, worker, limit), environment(url, worker), say=typer.echo
-        )
-        try:
+        url = check_server()
+        with temporary_settings({PREFECT_API_URL: url}):
+            check_pool(pool)
             crash_what_is_dead(pool)
-        except httpx.HTTPError as error:
-            raise NmtError(
-                f"{url} could not be told what became of this worker's runs ({error}); the next "
-                f"worker of pool {pool} on this machine will tell it"
-            ) from None
+            code = processes.run_to_the_end(
+                command(pool, worker, limit), environment(url, worker), say=typer.echo
+            )
+            try:
+                crash_what_is_dead(pool)
+            except httpx.HTTPError as error:
+                raise NmtError(
+                    f"{url} could not be told what became of this worker's runs ({error}); the "
+                    f"next worker of pool {pool} on this machine will tell it"
+                ) from None
     raise typer.Exit(code)
 
 
@@ -119,21 +116,6 @@ def environment(url: str, worker: str) -> dict[str, str]:
     """Return the variables of a worker, which its runs inherit."""
     ours = {"PREFECT_API_URL": url, MARK: worker}
     return {"NMT_PROJECT": os.getcwd()} | ENVIRONMENT | dict(os.environ) | ours  # noqa: PTH109
-
-
-def check_server(url: str) -> None:
-    """Make sure that there is a server, within seconds.
-
-    Raises:
-        NmtError: if there is none.
-    """
-    try:
-        httpx.get(f"{url}/ready", timeout=ANSWER_SECONDS).raise_for_status()
-    except httpx.HTTPError as error:
-        raise NmtError(
-            f"no Prefect server answers at {url} ({error}); start one with: make server, or set "
-            f"PREFECT_API_URL"
-        ) from None
 
 
 def check_pool(pool: str) -> None:

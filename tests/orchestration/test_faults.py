@@ -137,9 +137,7 @@ def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed, told)
     with training.worker():
         run = training.begin()
         before = max(training.clone.checkpoints())
-        fleet.api(
-            "POST", f"/flow_runs/{run}/set_state", state={"type": "CANCELLING"}, force=False
-        )
+        fleet.api("POST", f"/flow_runs/{run}/set_state", state={"type": "CANCELLING"}, force=False)
         _, seconds = fleet.wait(run, "Cancelled", seconds=30)
         told("cancelled after seconds", round(seconds, 1))
         told("stages gone after seconds", round(training.stages_are_gone(seconds=10), 1))

@@ -10,8 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 from prefect.client.schemas.objects import StateType
+from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows import worker
+from flows.entry import check_server
 from nmt_core.errors import ConfigError, NmtError
 
 HERE = f"{os.getuid()}@{socket.gethostname()}"
@@ -43,8 +45,12 @@ def test_a_missing_server_is_told_in_a_sentence():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
-    with pytest.raises(NmtError, match=f"no Prefect server answers at http://127.0.0.1:{port}/api"):
-        worker.check_server(f"http://127.0.0.1:{port}/api")
+    url = f"http://127.0.0.1:{port}/api"
+    with (
+        temporary_settings({PREFECT_API_URL: url}),
+        pytest.raises(NmtError, match=f"no Prefect server is ready at {url}"),
+    ):
+        check_server()
 
 
 class Api:
