@@ -4,36 +4,43 @@ Usage: python -m stages.train
 Reads:  data/shards/, data/corpus/validation.*, data/tokenizer/, data/vocabulary/, data/embeddings/
 Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, as it goes,
         checkpoints/<fingerprint>/, from which the same command continues after any interruption
+
+With ``train.compute.processes`` above 1 it starts as many of itself, each with its share of every
+batch. On several machines, torchrun does: torchrun --nnodes 2 ... -m stages.train
 """
 
 import csv
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from nmt_core import files
 from nmt_core.data.batch import Batch, TrainingBatches, collate
 from nmt_core.data.batching import batches_in_order
 from nmt_core.data.shards import ShardDataset
+from nmt_core.errors import TrainingError
 from nmt_core.evaluation.validation import ValidationBleu
 from nmt_core.models import Pretrained, Seq2Seq, build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_torch
 from nmt_core.text import load_tokenizer
-from nmt_core.tracking import Tracker
+from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.display import TrainingDisplay
+from nmt_core.training.distributed import ALONE, World, joined
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import prepare
 from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
 from nmt_core.vocabulary import Vocabulary
-from stages import paths
+from stages import description, machine, paths, torchrun
 from stages.entry import run_stage
 from stages.fingerprint import fingerprint
 from stages.journal import Journal
@@ -59,8 +66,9 @@ def run(
     checkpoints: Path,
     tracker: Tracker,
     seconds_at: Callable[[int], float] = lambda _: 0.0,
+    world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the best model and how it came about."""
+    """Train to the end; return the best model, in the first process, and how it came about."""
     compute = prepare(params.compute)
     source, target = (Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES)
     seed_torch(params.seed, "weights")
@@ -72,9 +80,9 @@ def run(
     ).to(compute.device)
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    tracker.params(flat(params.model_dump(mode="json")))
     batches = TrainingBatches(training, params.batching, params.seed)
-    with TrainingDisplay(planned(params.budget, batches)) as display:
+    console = None if world.leads else Console(quiet=True, force_terminal=False)
+    with TrainingDisplay(planned(params.budget, batches), console) as display:
         trainer = Trainer(
             model=model,
             optimizer=build_optimizer(model, params.optimizer),
@@ -96,6 +104,7 @@ def run(
             config=params.training,
             seed=params.seed,
             seconds_at=seconds_at,
+            world=world,
         )
         return model, trainer.fit()
 
@@ -130,17 +139,6 @@ def references(corpus: Path, pairs: int) -> list[str]:
     lines = list(files.read_lines(corpus / "validation.target"))
     assert len(lines) == pairs, "the shard stage leaves no validation pair out"
     return lines
-
-
-def flat(values: dict[str, Any], prefix: str = "") -> dict[str, object]:
-    """Return nested settings under dotted names."""
-    found: dict[str, object] = {}
-    for name, value in values.items():
-        if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{name}.")
-        else:
-            found[prefix + name] = value
-    return found
 
 
 def write_model(
@@ -186,12 +184,32 @@ def summary(progress: Progress) -> dict[str, float]:
     }
 
 
-def main() -> None:
-    """Run the stage on the project's own paths."""
-    params = load(TrainParams, "train")
+@contextmanager
+def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
+    """Open the run, and say what it was given and how busy the machine is."""
+    with (
+        open_tracker(
+            journal.fingerprint, experiment=paths.EXPERIMENT, tags=description.tags(params)
+        ) as tracker,
+        machine.watched(tracker, journal),
+    ):
+        for split in ("train", "validation"):
+            tracker.dataset(description.dataset(split))
+        tracker.params(description.settings(*description.SECTIONS))
+        tracker.artifact(paths.PARAMS)
+        yield tracker
+
+
+def train(params: TrainParams, world: World) -> None:
+    """Run the stage on the project's own paths, as one of the processes that train together."""
     key = fingerprint(params, "train")
+    if world.broadcast(key.encode()) != key.encode():
+        raise TrainingError(
+            f"rank {world.rank} finds other settings, code or data than rank 0; bring its machine "
+            f"up to date"
+        )
     journal = Journal(key)
-    with open_tracker(key, experiment=paths.EXPERIMENT) as tracker:
+    with tracked(params, journal) if world.leads else nullcontext(NullTracker()) as tracker:
         try:
             model, progress = run(
                 params,
@@ -199,12 +217,24 @@ def main() -> None:
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
                 seconds_at=lambda step: journal.last("train/seconds", at_most=step) or 0.0,
+                world=world,
             )
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)
-    write_model(paths.TRAINED, model, params, progress, key)
-    files.write_text(paths.REPORTS / "learning_curve.csv", learning_curve(progress.history))
-    files.write_json(paths.METRICS / "train.json", summary(progress))
+    if world.leads:
+        write_model(paths.TRAINED, model, params, progress, key)
+        files.write_text(paths.REPORTS / "learning_curve.csv", learning_curve(progress.history))
+        files.write_json(paths.METRICS / "train.json", summary(progress))
+
+
+def main() -> None:
+    """Run the stage by as many processes as are wanted."""
+    params = load(TrainParams, "train")
+    if params.compute.processes > 1 and not torchrun.is_rank():
+        torchrun.start("stages.train", params.compute)
+        return
+    with torchrun.reporting(), joined(params.compute) as world:
+        train(params, world)
 
 
 if __name__ == "__main__":

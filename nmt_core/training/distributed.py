@@ -7,6 +7,7 @@ torchrun starts them, and says by the environment which is which.
 
 import json
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -42,6 +43,22 @@ class PeerError(TrainingError):
     """Another process of the training has died, or does not answer."""
 
 
+@contextmanager
+def together(rank: int) -> Iterator[None]:
+    """Do what takes all processes; torch has but one error for whatever may be wrong with them.
+
+    Raises:
+        PeerError: if not all of them take part.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        reason = str(error).splitlines()[0].rpartition("] ")[2].partition(". ")[0]
+        raise PeerError(
+            f"rank {rank} has lost another process of the training ({reason})"
+        ) from None
+
+
 @dataclass(frozen=True)
 class World:
     """The processes of a training, as one of them sees it; alone, none of this costs anything.
@@ -75,9 +92,9 @@ class World:
         measured = own_tensors(model).keys() - dict(model.named_parameters()).keys()
         if self.size > 1 and measured:
             raise ConfigError(
-                f"this model normalises by the statistics of whole batches, of which {self.size} "
-                f"processes see a share each; train it with one, or with train.model.block "
-                f"'published'"
+                f"this model normalises by the statistics of whole batches, of which each of "
+                f"{self.size} processes sees a share; train it by one process, or choose "
+                f"train.model.block 'published'"
             )
 
     def sum_gradients(self, weights: Sequence[Tensor], loss: Tensor) -> Tensor:
@@ -93,7 +110,7 @@ class World:
                 weight.grad = torch.zeros_like(weight)
             gradients.append(weight.grad)
         flat = torch.cat([*(gradient.flatten() for gradient in gradients), loss.reshape(1)])
-        with self._together():
+        with together(self.rank):
             dist.all_reduce(flat)
         *sums, total = flat.split([*(gradient.numel() for gradient in gradients), 1])
         for gradient, part in zip(gradients, sums, strict=True):
@@ -105,7 +122,7 @@ class World:
         if self.size == 1:
             return list(values)
         told = torch.tensor(values, dtype=torch.float64)
-        with self._together():
+        with together(self.rank):
             dist.all_reduce(told, op=dist.ReduceOp.MAX)
         return told.tolist()
 
@@ -129,7 +146,7 @@ class World:
         told = torch.zeros(int(length), dtype=torch.uint8)
         if self.leads:
             told = torch.frombuffer(bytearray(message), dtype=torch.uint8)
-        with self._together():
+        with together(self.rank):
             dist.broadcast(told, src=0)
         return told.numpy().tobytes()
 
@@ -157,16 +174,6 @@ class World:
             done.set()
             thread.join()
 
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        try:
-            yield
-        except RuntimeError as error:
-            reason = str(error).splitlines()[0].rpartition("] ")[2].partition(". ")[0]
-            raise PeerError(
-                f"rank {self.rank} has lost another process of the training ({reason})"
-            ) from None
-
 
 ALONE = World()
 """A training by one process."""
@@ -178,21 +185,25 @@ def joined(config: WorldConfig) -> Iterator[World]:
 
     Raises:
         ConfigError: if there are fewer GPUs here than processes.
+        PeerError: if not all of them come.
     """
-    size = int(os.environ["WORLD_SIZE"]) if dist.is_torchelastic_launched() else 1
-    if size == 1:
+    if not dist.is_torchelastic_launched() or os.environ["WORLD_SIZE"] == "1":
         yield ALONE
         return
+    rank, size = (int(os.environ[name]) for name in ("RANK", "WORLD_SIZE"))
     gpu = torch.cuda.is_available() and config.device != "cpu"
     if gpu:
         take_gpu(dist.get_node_local_rank(), processes=int(os.environ["LOCAL_WORLD_SIZE"]))
-    dist.init_process_group(
-        "cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=timedelta(seconds=config.timeout_seconds)
-    )
+    with together(rank):
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if gpu else "gloo",
+            timeout=timedelta(seconds=config.timeout_seconds),
+        )
     try:
-        yield World(dist.get_rank(), size, config.timeout_seconds)
+        yield World(rank, size, config.timeout_seconds)
     finally:
-        dist.destroy_process_group()
+        if not isinstance(sys.exception(), Exception):  # then others may be gone
+            dist.destroy_process_group()
 
 
 def take_gpu(number: int, *, processes: int) -> None:

@@ -39,6 +39,7 @@ BESIDE = {
     "params",
     "paths",
     "provenance",
+    "torchrun",
     "tracking",
 }
 """Files of ``stages`` that settle how a stage runs, not what it makes."""

@@ -1,0 +1,128 @@
+"""A stage as several processes of this machine, started by torchrun's own agent.
+
+In this process, and not as a program: so its end is told as it happened, and nothing stands between
+a stage and whoever started it.
+"""
+
+import logging
+import math
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch.distributed import is_torchelastic_launched
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, SignalException
+from torch.distributed.elastic.multiprocessing.errors import (
+    ChildFailedError,
+    ProcessFailure,
+    get_error_handler,
+)
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from nmt_core.errors import NmtError, TrainingError
+from nmt_core.training.distributed import PeerError, WorldConfig
+
+LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
+
+PARENT = "NMT_PARENT"
+"""In the environment of processes started here: the process that started them."""
+
+STOPPED = {128 + signal.SIGINT, 128 + signal.SIGTERM, -signal.SIGTERM}
+"""Exit codes of processes that were asked to stop: by somebody, or since another has failed."""
+
+AGAIN = "the same command continues from the last checkpoint"
+
+
+def is_rank() -> bool:
+    """Tell whether torchrun has started this process, here or by hand."""
+    return is_torchelastic_launched()
+
+
+def start(module: str, config: WorldConfig) -> None:
+    """Run ``python -m module`` as several processes, and return when all of them have ended well.
+
+    Signals go to all of them, and whatever ends this process ends them.
+
+    Raises:
+        TrainingError: if one has failed, saying which and why.
+    """
+    threads = torch.get_num_threads() // config.processes
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, threads)))
+    for library in ("GLOO", "NCCL"):
+        os.environ.setdefault(f"{library}_SOCKET_IFNAME", LOOPBACK)
+    os.environ[PARENT] = str(os.getpid())
+    logging.disable()  # all that it would say is said below, once
+    with tempfile.TemporaryDirectory(prefix="nmt-") as folder:
+        launch = elastic_launch(
+            LaunchConfig(
+                min_nodes=1,
+                max_nodes=1,
+                nproc_per_node=config.processes,
+                run_id="nmt",
+                rdzv_backend="c10d",
+                rdzv_endpoint="127.0.0.1:0",
+                local_addr="127.0.0.1",
+                max_restarts=0,
+                shutdown_timeout=math.ceil(config.timeout_seconds),
+                logs_specs=DefaultLogsSpecs(folder),
+            ),
+            sys.executable,
+        )
+        try:
+            launch("-u", "-m", module)
+        except SignalException as stopped:
+            sys.exit(128 + stopped.sigval)
+        except ChildFailedError as error:
+            codes = {failure.exitcode for failure in error.failures.values()}
+            if codes <= STOPPED:
+                sys.exit(128 + signal.SIGTERM)
+            raise TrainingError(cause(error.failures)) from None
+
+
+def cause(failures: Mapping[int, ProcessFailure]) -> str:
+    """Return what went wrong first, of all that went wrong then, by rank."""
+    left = {rank: _left_behind(failure) for rank, failure in failures.items()}
+    lost = [words for kind, words in left.values() if kind == PeerError.__name__]
+    errors = [words for _, words in left.values() if words and words not in lost]
+    if errors:
+        return errors[0]
+    silent = [
+        _end(rank, failures[rank])
+        for rank in sorted(failures, key=lambda rank: failures[rank].timestamp)
+        if failures[rank].exitcode not in STOPPED and not left[rank][1]
+    ]
+    return "; ".join([*silent[:1], *lost[:1], AGAIN])
+
+
+def _end(rank: int, failure: ProcessFailure) -> str:
+    if failure.exitcode < 0:
+        return f"rank {rank} was ended by {failure.signal_name()}"
+    return f"rank {rank} ended with exit code {failure.exitcode}"
+
+
+def _left_behind(failure: ProcessFailure) -> tuple[str, str]:
+    """Return the kind of the error that ended a process, and its words; both empty without one."""
+    message = failure.error_file_data["message"]
+    if isinstance(message, str):
+        return "", ""
+    kind, _, words = message["message"].partition(": ")
+    return kind, words
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Leave an error of ours to whoever started this process, who tells it once for all."""
+    if not is_rank():
+        yield
+        return
+    if os.environ.get(PARENT, str(os.getppid())) != str(os.getppid()):
+        sys.exit(128 + signal.SIGTERM)
+    try:
+        yield
+    except NmtError as error:
+        get_error_handler().record_exception(error)
+        sys.exit(1)

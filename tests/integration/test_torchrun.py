@@ -1,0 +1,147 @@
+"""One model trained by two processes that are stopped, killed and hung, by the command itself."""
+
+import shutil
+import signal
+import sys
+from dataclasses import dataclass
+
+import psutil
+import pytest
+
+from tests.projects import PROJECT, TINY, Copy
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death"),
+]
+
+STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 240, 60, 10
+SETTINGS = (
+    f"train.compute.processes=2 train.compute.timeout_seconds={TIMEOUT_SECONDS} "
+    f"train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY} "
+    f"train.training.log_every=1 train.batching.max_tokens=128"
+)
+TRAIN = "python -m stages.train"
+DATA = "download tokenize vocabulary embeddings shard"
+
+
+class Training(Copy):
+    """A project in which MLflow cannot be imported: it would take longer than all else."""
+
+    @property
+    def environment(self):
+        return super().environment | {"PYTHONPATH": f"{self.shared}:{self.folder}"}
+
+    def copy(self, folder):
+        return Training(super().copy(folder).folder, self.shared)
+
+
+@dataclass
+class End:
+    """How a training ended."""
+
+    code: int
+    log: str
+    left: list
+    checkpoints: list
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    shared = tmp_path_factory.mktemp("shared")
+    (shared / "mlflow.py").write_text("raise ImportError('there is none')\n")
+    copy = Training(tmp_path_factory.mktemp("prepared") / "project", shared)
+    for part in ("conf", "nmt_core", "stages"):
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
+    shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
+    copy.run(f"python -m stages.configure {TINY}").run(f"python -m stages.configure {SETTINGS}")
+    program = (
+        f"import importlib as i; [i.import_module('stages.' + s).main() for s in '{DATA}'.split()]"
+    )
+    return copy.run(f'python -c "{program}"')
+
+
+def disturb(copy, step, disturbance, meanwhile=lambda: None):
+    """Train up to a step, and see what comes of a disturbance of the program and its two ranks."""
+    with copy.start(TRAIN) as process:
+        copy.trained_to(step)
+        program = psutil.Process(process.pid)
+        ranks = {int(child.environ()["RANK"]): child for child in program.children()}
+        disturbance(program, ranks)
+        meanwhile()
+        code = process.wait()
+    _, left = psutil.wait_procs(ranks.values(), timeout=2 * TIMEOUT_SECONDS)
+    alive = [rank for rank in left if rank.status() != psutil.STATUS_ZOMBIE]
+    return End(code, copy.log, alive, sorted(copy.checkpoints()))
+
+
+@pytest.fixture(scope="module")
+def story(prepared, tmp_path_factory):
+    """What happens to trainings, and what comes of one left in peace."""
+    hung, disturbed, peaceful = (
+        prepared.copy(tmp_path_factory.mktemp(name) / "project")
+        for name in ("hung", "disturbed", "peaceful")
+    )
+    ends = {}
+
+    def meanwhile():
+        ends["stopped"] = disturb(disturbed, 61, lambda program, _: program.terminate())
+        ends["orphaned"] = disturb(disturbed, 100, lambda program, _: program.kill())
+        ends["killed"] = disturb(disturbed, 140, lambda _, ranks: ranks[1].kill())
+        with disturbed.start(TRAIN) as again:
+            peaceful.run(TRAIN)
+        assert again.wait() == 0
+
+    ends["hung"] = disturb(hung, 61, lambda _, ranks: ranks[1].suspend(), meanwhile)
+    return ends, disturbed, peaceful
+
+
+def test_nothing_is_left_behind(story):
+    ends, *_ = story
+
+    assert {name: [] for name in ends} == {name: end.left for name, end in ends.items()}
+
+
+def test_a_terminated_training_saves(story):
+    end = story[0]["stopped"]
+
+    assert end.code == 128 + signal.SIGTERM
+    assert max(end.checkpoints) > VALIDATE_EVERY
+    assert "rank" not in end.log
+
+
+def test_processes_save_when_their_parent_is_killed(story):
+    end = story[0]["orphaned"]
+
+    assert end.code == -signal.SIGKILL
+    assert max(end.checkpoints) >= 100
+
+
+@pytest.mark.parametrize("how", ["killed", "hung"])
+def test_a_lost_process_is_named_once(story, how):
+    end = story[0][how]
+
+    assert end.code == 1
+    assert end.log.count("rank 1 was ended by SIGKILL; ") == 1
+    assert end.log.rstrip().endswith("the same command continues from the last checkpoint")
+    assert "Traceback" not in end.log
+    if how == "hung":
+        assert "rank 0 has lost another process of the training (Timed out" in end.log
+
+
+def test_whatever_happened_the_bytes_are_the_same(story):
+    _, disturbed, peaceful = story
+
+    assert "continuing from step" in disturbed.log
+    assert "continuing from step" not in peaceful.log
+    assert disturbed.model == peaceful.model
+    for name in ("reports/learning_curve.csv", "metrics/train.json"):
+        assert (disturbed.folder / name).read_bytes() == (peaceful.folder / name).read_bytes()
+
+
+def test_only_one_process_speaks(story):
+    *_, peaceful = story
+
+    assert peaceful.log.count(f"step {STEPS:>7,}  epoch") == 1
+    assert len(list(peaceful.folder.glob("checkpoints/*"))) == 1

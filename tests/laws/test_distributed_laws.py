@@ -1,0 +1,204 @@
+"""Any number of processes makes the updates that one makes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.testing import assert_close
+
+from nmt_core import files
+from nmt_core.data.batch import Position
+from nmt_core.errors import ConfigError
+from nmt_core.training.distributed import World
+from tests.conftest import PRESETS
+from tests.laws import ranks
+
+PROJECT = Path(__file__).parents[2]
+MEASURES_BATCHES = [name for name in PRESETS if PRESETS[name].get("block") == "article"]
+LOSSES = {
+    "per_token": {},
+    "per_sentence": {"normalize_loss": "sentence"},
+    "sampled": {"sampled_softmax": 4, "label_smoothing": 0.0},
+}
+
+
+@pytest.fixture(scope="module")
+def top(tmp_path_factory):
+    top = tmp_path_factory.mktemp("distributed")
+    ranks.write_pairs(top / "pairs")
+    return top
+
+
+def shares(training, size):
+    """What each process reads of a batch of several pairs."""
+    return [
+        next(
+            share
+            for share in training.batches.start_from(Position(), rank=rank, size=size)
+            if share.sentences > 2
+        )
+        for rank in range(size)
+    ]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name not in MEASURES_BATCHES])
+def test_shares_add_up_to_the_batch(top, preset, loss):
+    """Loss and gradient, also where there are more processes than rows."""
+    training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
+    [batch] = shares(training, 1)
+    plain = training._read(batch, done=0.5)
+    expected = [weight.grad.clone() for weight in training._learning]
+
+    for size in (2, 3, batch.sentences + 2):
+        training.optimizer.zero_grad()
+        parts = [training._read(share, done=0.5) for share in shares(training, size)]
+
+        assert_close(plain, sum(parts))
+        assert_close(expected, [weight.grad for weight in training._learning])
+
+
+def test_processes_draw_for_themselves(top):
+    """Given the same rows, each drops other features of them."""
+    training = ranks.trainer(top / "one", dropout=0.5)
+    [batch] = shares(training, 1)
+    losses = []
+    for world in (World(), World(0, 2), World(1, 2)):
+        training.world = world
+        losses.append(training._read(batch, done=0.5).item())
+
+    assert len(set(losses)) == 3
+
+
+@pytest.mark.parametrize("preset", MEASURES_BATCHES)
+def test_a_model_that_measures_batches_is_refused(top, preset):
+    ranks.trainer(top / "one", preset=preset)
+    with pytest.raises(ConfigError, match=r"by the statistics of whole batches.* by one process"):
+        ranks.trainer(top / "one", World(0, 2), preset=preset)
+
+
+@pytest.fixture(scope="module")
+def both(top):
+    """All that two processes have found."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.laws.ranks", str(top), str(rank)],
+            cwd=PROJECT,
+            env=environment,
+        )
+        for rank in (0, 1)
+    ]
+    assert [process.wait() for process in running] == [0, 0]
+    return {
+        name: [files.read_json(top / name / f"{rank}.json") for rank in (0, 1)]
+        for name in ranks.PATIENTLY | ranks.IMPATIENTLY
+    }
+
+
+def last(top, scenario):
+    """Weights, optimizer and averages of the last checkpoint, and the rest of it."""
+    *_, newest = sorted((top / scenario / "checkpoints0").glob("step-*.json"))
+    return load_file(newest.with_suffix(".safetensors")), files.read_json(newest)["progress"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ranks.SAME)
+def test_two_processes_train_as_one(top, both, scenario):
+    """The same losses at every step, the same validations, and the same weights at the end."""
+    alone = ranks.trainer(top / f"{scenario}_alone", **ranks.SAME[scenario])
+    alone.fit()
+    tensors, progress = last(top, f"{scenario}_alone")
+    found, found_progress = last(top, scenario)
+
+    assert both[scenario][0]["losses"] == pytest.approx(alone.tracker.losses, rel=1e-9)
+    assert len(alone.tracker.losses) == ranks.STEPS
+    assert_close(found, tensors, rtol=1e-6, atol=1e-9)
+    for point, expected in zip(found_progress["history"], progress["history"], strict=True):
+        assert point == pytest.approx(expected, rel=1e-9)
+    assert found_progress["position"] == progress["position"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", [*ranks.SAME, "whole"])
+def test_both_end_with_the_same_weights(top, both, scenario):
+    """To the bit, though they began with others; and the second writes nothing."""
+    tensors, _ = last(top, scenario)
+    second = load_file(top / scenario / "1.safetensors")
+
+    assert second
+    for name, weight in second.items():
+        assert torch.equal(weight, tensors[f"model.{name}"])
+    assert not (top / scenario / "checkpoints1").exists()
+    assert both[scenario][1]["losses"] == []
+
+
+@pytest.mark.slow
+def test_resuming_is_continuing(top, both):
+    """With dropout, from files that only the first process has."""
+    resumed = both["cut_and_whole"][0]["losses"]
+
+    assert 0 < len(resumed) < ranks.STEPS
+    assert both["whole"][0]["losses"][-len(resumed) :] == resumed
+    for kind in ("json", "safetensors"):
+        written = [
+            [files.sha256(path) for path in sorted((top / name / "checkpoints0").glob(f"*.{kind}"))]
+            for name in ("whole", "cut_and_whole")
+        ]
+        assert written[0] == written[1]
+
+
+@pytest.mark.slow
+def test_one_process_continues_what_two_began(top, both):
+    """A checkpoint does not say how many processes made it."""
+    whole = ranks.trainer(top / "transformer_alone_again")
+    whole.fit()
+    continued = ranks.trainer(top / "cut")
+    continued.fit()
+    losses = continued.tracker.losses
+
+    assert 0 < len(losses) < ranks.STEPS
+    assert losses == pytest.approx(whole.tracker.losses[-len(losses) :], rel=1e-9)
+
+
+@pytest.mark.slow
+def test_a_signal_to_any_process_stops_all(top, both):
+    """After the same update, which is in the checkpoint."""
+    _, progress = last(top, "stopped")
+
+    assert both["stopped"] == [{"signal": 15, "step": ranks.CUT_AT}] * 2
+    assert progress["step"] == ranks.CUT_AT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", ["seconds", "patience"])
+def test_all_end_at_once(both, limit):
+    """Though only the first knows when."""
+    first, second = both[limit]
+
+    assert (first["step"], first["seconds"]) == (second["step"], second["seconds"])
+    if limit == "patience":
+        assert first["step"] == 9
+    else:
+        assert 0.3 <= first["seconds"] < 60
+
+
+@pytest.mark.slow
+def test_others_wait_for_the_first_while_it_lives(both):
+    for found in both["long"]:
+        assert found["seconds"] > ranks.IMPATIENT
+        assert found["sum"] == [1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "reason"), [("hung", "Timed out"), ("left", "onnection")])
+def test_a_process_that_is_gone_ends_the_others(both, how, reason):
+    error = both[how][0]["error"]
+
+    assert error.startswith("rank 0 has lost another process of the training (")
+    assert reason in error
+    assert len(error) < 160
