@@ -137,6 +137,17 @@ class Fleet:
         )
         return run["id"]
 
+    def head(self, clone):
+        """Return the full name of the commit that a clone is at."""
+        told = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=clone.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return told.stdout.strip()
+
     def state(self, run):
         return self.api("GET", f"/flow_runs/{run}")["state"]
 

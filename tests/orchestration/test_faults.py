@@ -10,8 +10,8 @@ import signal
 import time
 
 import pytest
+from mlflow import MlflowClient
 
-from tests.jobs import wait_for
 from tests.projects import LOG_EVERY
 
 STEPS, VALIDATE_EVERY = 1000, 100
@@ -21,7 +21,8 @@ LATER = VALIDATE_EVERY + LOG_EVERY
 WATCH_SECONDS = 150
 """The watch over dead runs takes three heartbeats of 30 seconds, and a little for the server."""
 
-FLOW = "flow_run"  # in the command of the process that runs a flow
+FLOW = "prefect.engine"
+"""In the command of the process that runs a flow."""
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +120,7 @@ def test_a_training_survives_its_processes(silenced, fleet, prepared, undisturbe
                 training.flow().kill()
             case "worker killed":
                 # the program of `make worker`, and Prefect's own worker below it
-                training.clone.process("worker", "start").kill()
+                training.clone.process("prefect", "worker", "start").kill()
                 worker.kill()
             case "worker stopped":
                 worker.send_signal(signal.SIGTERM)
@@ -235,11 +236,18 @@ def test_two_runs_of_one_stage_run_it_once(fleet, prepared, undisturbed):
 
 def test_a_vanished_machine_is_noticed(silenced, fleet, undisturbed, told):
     """By the watch that make deploy installs; without it the run would stay Running for ever."""
-    state, _ = fleet.wait(silenced.run, "Crashed", seconds=WATCH_SECONDS)
+    fleet.wait(silenced.run, "Crashed", seconds=WATCH_SECONDS)
     told("crashed after the last heartbeat, seconds at most", round(time.monotonic() - silenced.at))
 
     assert "three heartbeats" in fleet.state(silenced.run)["message"]
     silenced.continues_to(undisturbed)
+
+
+def wait_for(claim, *, seconds):
+    end = time.monotonic() + seconds
+    while not claim() and time.monotonic() < end:
+        time.sleep(0.1)
+    return claim()
 
 
 def journaled(clone):
@@ -260,8 +268,6 @@ def last_step(clone):
 
 def points(topology, clone):
     """All points that MLflow has of a clone's runs."""
-    from mlflow import MlflowClient
-
     client = MlflowClient(topology.environment["MLFLOW_TRACKING_URI"])
     [fingerprint] = [path.parent.name for path in clone.folder.glob("runs/*/journal.jsonl")]
     experiments = [one.experiment_id for one in client.search_experiments()]
