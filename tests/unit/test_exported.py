@@ -1,7 +1,7 @@
 """What is said of an export is true, above all how its test set was held out."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_core import bundle, files
@@ -9,13 +9,11 @@ from nmt_core.config import build
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.gate import digest
 from nmt_core.grammar import GrammarConfig, generate
-from nmt_core.text.cleaning import FilterConfig, SplitConfig, prepare
-from nmt_core.text.corpus import Pair
+from nmt_core.text.cleaning import split_of
 from stages.exported import GIVEN, read_exported, rule
 from stages.params import DownloadParams
 from tests.unit.tiny import export
 
-SPLIT = {"validation_per_10000": 1000.0, "test_per_10000": 2000.0}
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 TEST = {"test": {"source": "b.de", "target": "b.en"}}
 DEMO = {"kind": "demo", "grammar": {}}
@@ -41,31 +39,14 @@ def test_a_rule_says_what_decides_about_a_sentence(params, expected):
     assert expected == rule(params)
 
 
-@settings(max_examples=10)
-@given(*[st.sets(st.integers(0, 199), min_size=80)] * 2)
-def test_by_one_hash_no_test_source_was_ever_trained_on(tmp_path_factory, first, second):
-    """Whatever else two corpora hold, and whatever is set aside to validate."""
-    folders = [tmp_path_factory.mktemp("corpus") for _ in range(4)]
-    for lines, folder, scratch, aside in (
-        (first, folders[0], folders[2], SPLIT),
-        (second, folders[1], folders[3], SPLIT | {"validation_per_10000": 2000.0}),
-    ):
-        pairs = [Pair(f"Satz {number}.", f"Sentence {number}.") for number in sorted(lines)]
-        prepare(
-            {"train": pairs},
-            folder,
-            scratch=scratch,
-            filters=FilterConfig(),
-            split=SplitConfig(**aside),
-        )
-    tests, trains = (
-        [{*files.read_lines(folder / f"{split}.source")} for folder in folders[:2]]
-        for split in ("test", "train")
-    )
+@given(st.text(), st.lists(st.floats(1.0, 4000.0), min_size=2))
+def test_by_one_hash_a_sentence_is_a_test_sentence_always_or_never(line, validation):
+    """However much is set aside to validate."""
+    params = [download(FILES, test_per_10000=5000.0, validation_per_10000=n) for n in validation]
+    drawn = {split_of(line, one.split) for one in params}
 
-    for test in tests:
-        for train in trains:
-            assert test.isdisjoint(train)
+    assert len({rule(one) for one in params}) == 1
+    assert drawn == {"test"} or "test" not in drawn
 
 
 def test_by_the_grammar_no_test_source_was_ever_trained_on():
