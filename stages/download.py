@@ -27,6 +27,7 @@ from nmt_core.fetch.vectors import (
     fetch_vectors,
     write_vectors,
 )
+from nmt_core.parallel import WorkersConfig
 from nmt_core.text.cleaning import Outcome, prepare
 from stages import paths
 from stages.entry import run_stage
@@ -34,11 +35,16 @@ from stages.params import DownloadParams, load
 
 
 def run(
-    params: DownloadParams, *, corpus: Path, vectors: Path, downloads: Path
+    params: DownloadParams,
+    *,
+    corpus: Path,
+    vectors: Path,
+    downloads: Path,
+    workers: WorkersConfig,
 ) -> dict[str, dict[str, Any]]:
     """Write corpus and vectors, each folder whole; return what was kept and removed, and why."""
     with files.whole_folder(corpus) as folder:
-        measured = _write_corpus(params, folder, downloads)
+        measured = _write_corpus(params, folder, downloads, workers)
     with files.whole_folder(vectors) as folder:
         measured["vectors"] = _write_vectors(
             params.vectors, params.languages, folder, downloads, params.http
@@ -55,6 +61,7 @@ def main() -> None:
         corpus=paths.CORPUS,
         vectors=paths.VECTORS,
         downloads=paths.DOWNLOADS,
+        workers=load(WorkersConfig, "workers"),
     )
     files.write_json(paths.METRICS / "download.json", metrics)
     console = Console()
@@ -64,18 +71,19 @@ def main() -> None:
 
 
 def _write_corpus(
-    params: DownloadParams, folder: Path, downloads: Path
+    params: DownloadParams, folder: Path, downloads: Path, workers: WorkersConfig
 ) -> dict[str, dict[str, Any]]:
     with _scratch(downloads / "scratch") as scratch:
         obtained = obtain(
             params.corpus, params.languages, downloads=downloads, scratch=scratch, http=params.http
         )
         outcome = prepare(
-            {name: text.pairs for name, text in obtained.texts.items()},
+            obtained.texts,
             folder,
             scratch=scratch,
             filters=params.filter,
             split=params.split,
+            workers=workers,
         )
     measured = _measured(obtained, outcome)
     described = {
@@ -122,9 +130,9 @@ def _scratch(folder: Path) -> Iterator[Path]:
 def _measured(obtained: Obtained, outcome: Outcome) -> dict[str, dict[str, Any]]:
     removed = {name: dict(sorted(outcome.removed[name].items())) for name in paths.SPLITS}
     repaired: dict[str, int] = {}
-    for name, text in obtained.texts.items():
-        removed[name] |= dict(sorted(text.reading.dropped.items()))
-        for what, count in sorted(text.reading.repaired.items()):
+    for name, reading in outcome.readings.items():
+        removed[name] |= dict(sorted(reading.dropped.items()))
+        for what, count in sorted(reading.repaired.items()):
             repaired[what] = repaired.get(what, 0) + count
     return {
         "pairs": {name: outcome.kept[name] for name in paths.SPLITS},

@@ -1,14 +1,16 @@
 """Turn parallel text into train, validation and test sets that share no sentence.
 
-Everything streams: per pair, 16 bytes stay in memory, the digests by which duplicates and leaks are
-found. Validation and test keep every line as the corpus has it; only train is filtered.
+What can be said of a pair alone is found out for many at once (:mod:`nmt_core.parallel`); then, per
+pair, 16 bytes come into memory, the digests by which duplicates and leaks are found. Validation and
+test keep every line as the corpus has it; only train is filtered.
 """
 
 import unicodedata
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import compress
 from pathlib import Path
@@ -18,12 +20,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.text.corpus import Pair
+from nmt_core.parallel import WorkersConfig, append, in_order
+from nmt_core.text.corpus import Pair, Problem, Reading, Rows, Text, cut_rows, read_pairs
 
 Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 Rate = Annotated[float, Field(gt=0, lt=10_000)]
 Digests = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
@@ -33,6 +36,9 @@ PER = 10_000
 
 MAX_SALT_BYTES = 64
 """Longest key that BLAKE2b takes."""
+
+KINDS = ("source", "target", "digests")
+"""What is kept of the pairs of a split while they are compared."""
 
 
 class FilterConfig(Config):
@@ -98,6 +104,42 @@ class Outcome:
 
     kept: dict[str, int] = field(default_factory=dict)
     removed: dict[str, Counter[str]] = field(default_factory=dict)
+    readings: dict[str, Reading] = field(default_factory=dict)
+    """What was met in each text."""
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """What decides which split a pair of one text belongs to, and whether it may."""
+
+    name: Split
+    drop: tuple[Problem, ...]
+    split_off: frozenset[Split]
+    """What this text must give, because no other does."""
+    filters: FilterConfig
+    split: SplitConfig
+
+    def home(self, pair: Pair) -> Split:
+        """Return the split that a pair belongs to."""
+        if not self.split_off:
+            return self.name
+        drawn = split_of(pair.source, self.split)
+        return drawn if drawn in self.split_off else self.name
+
+
+@dataclass(frozen=True)
+class SiftJob(Rows):
+    """Pairs that nobody has looked at yet."""
+
+    sieve: Sieve
+
+
+@dataclass(frozen=True)
+class Sifted:
+    """What was met while sifting."""
+
+    reading: Reading = field(default_factory=Reading)
+    unfit: Counter[str] = field(default_factory=Counter)
 
 
 class _Comparable(dict[int, str | None]):
@@ -112,6 +154,7 @@ class _Comparable(dict[int, str | None]):
 _COMPARABLE = _Comparable()
 
 
+@lru_cache(maxsize=2)  # the sides of a pair, of which several functions ask
 def comparison_key(line: str) -> str:
     """Return what two lines have in common if they are one sentence for us.
 
@@ -146,7 +189,8 @@ def split_of(source: str, config: SplitConfig) -> Split:
     Test grows from one end of the hashes and validation from the other, so changing the size of
     one does not touch the other.
     """
-    place = _digest(comparison_key(source), salt=config.salt) / 2**64 * PER
+    digest = _digest(comparison_key(source), salt=config.salt)
+    place = int.from_bytes(digest, "little") / 2**64 * PER
     if place < config.test_per_10000:
         return "test"
     if place >= PER - config.validation_per_10000:
@@ -154,13 +198,29 @@ def split_of(source: str, config: SplitConfig) -> Split:
     return "train"
 
 
+def sift(job: SiftJob, part: Path) -> Sifted:
+    """Write the pairs of each split with their digests, but for those unfit to train on."""
+    sieve, found = job.sieve, Sifted()
+    with ExitStack() as stack:
+        homes = {name: _Home(part, name, stack) for name in (sieve.name, *sieve.split_off)}
+        for pair in read_pairs(job, drop=sieve.drop, reading=found.reading):
+            home = sieve.home(pair)
+            why = fault(pair, sieve.filters) if home == "train" else None
+            if why is None:
+                homes[home].add(pair)
+            else:
+                found.unfit[why] += 1
+    return found
+
+
 def prepare(
-    texts: Mapping[Split, Iterable[Pair]],
+    texts: Mapping[Split, Text],
     folder: Path,
     *,
     scratch: Path,
     filters: FilterConfig,
     split: SplitConfig,
+    workers: WorkersConfig,
 ) -> Outcome:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
@@ -168,18 +228,24 @@ def prepare(
     train; sentences are the same if their :func:`comparison_key` is.
 
     Args:
-        texts: pairs of "train" and, where the corpus brings them, of "validation" and "test"; what
-            is not there is split off train, each pair of it once.
+        texts: "train" and, where the corpus brings them, "validation" and "test"; what is not there
+            is split off train, each pair of it once.
         folder: where to write; the caller makes it appear whole.
-        scratch: folder for all pairs while their digests are collected.
+        scratch: folder for all pairs while they are compared.
         filters: applied to train alone.
         split: how to split train.
+        workers: who looks at the pairs one by one.
 
     Raises:
-        CorpusError: if a split is left without any pair.
+        CorpusError: if the text cannot be trusted, or a split is left without any pair.
+        WorkersError: if workers are lost.
     """
-    outcome = Outcome(removed={name: Counter() for name in ("train", "validation", "test")})
-    staged = _stage(texts, scratch, filters, split, outcome)
+    outcome = Outcome(
+        removed={name: Counter() for name in SPLITS},
+        readings={name: Reading() for name in texts},
+    )
+    jobs = list(_jobs(texts, scratch, filters, split, workers.chunk_lines))
+    staged = _stage(jobs, scratch, workers, outcome)
     held_out: dict[str, _Keys] = {}
     for name in ("test", "validation", "train"):
         keys = staged[name].keys()
@@ -220,57 +286,71 @@ class _Keys:
         return marked
 
 
-class _Staged:
-    """Pairs of one split, on disk, and their digests, in memory."""
+class _Home:
+    """Some pairs of one split, in files named for their kind."""
 
-    def __init__(self, scratch: Path, name: str) -> None:
-        self.name = name
-        self._digests = array("Q"), array("Q")
-        self._paths = scratch / f"{name}.source", scratch / f"{name}.target"
-        self._files = [path.open("w", encoding="utf-8", newline="") for path in self._paths]
+    def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
+        self._source, self._target, self._digests = (
+            stack.enter_context((folder / f"{name}.{kind}").open("wb")) for kind in KINDS
+        )
 
     def add(self, pair: Pair) -> None:
-        for line, digests, file in zip(pair, self._digests, self._files, strict=True):
-            digests.append(_digest(comparison_key(line)))
-            file.write(f"{line}\n")
+        self._source.write(f"{pair.source}\n".encode())
+        self._target.write(f"{pair.target}\n".encode())
+        self._digests.write(b"".join(_digest(comparison_key(line)) for line in pair))
 
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
+
+class _Staged:
+    """All pairs of one split, put together of what was sifted."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._files = {kind: folder / f"{name}.{kind}" for kind in KINDS}
+        for path in self._files.values():
+            path.touch()
+
+    def take(self, part: Path) -> None:
+        for path in self._files.values():
+            if (part / path.name).exists():
+                append(part / path.name, path)
 
     def keys(self) -> _Keys:
-        return _Keys(*(np.array(digests, dtype=np.uint64) for digests in self._digests))
+        digests = np.fromfile(self._files["digests"], dtype="<u8").reshape(-1, 2)
+        return _Keys(digests[:, 0].copy(), digests[:, 1].copy())
 
     def write(self, folder: Path, keep: Mask) -> None:
-        for path in self._paths:
-            kept = compress(files.read_lines(path), keep)
-            with (folder / path.name).open("w", encoding="utf-8", newline="") as file:
-                file.writelines(f"{line}\n" for line in kept)
+        for kind in ("source", "target"):
+            path = self._files[kind]
+            with path.open("rb") as lines, (folder / path.name).open("wb") as file:
+                file.writelines(compress(lines, keep.tolist()))
+        for path in self._files.values():
             path.unlink()
 
 
-def _stage(
-    texts: Mapping[Split, Iterable[Pair]],
+def _jobs(
+    texts: Mapping[Split, Text],
     scratch: Path,
     filters: FilterConfig,
     split: SplitConfig,
-    outcome: Outcome,
-) -> dict[str, _Staged]:
-    staged = {name: _Staged(scratch, name) for name in ("train", "validation", "test")}
-    try:
-        for name, pairs in texts.items():
-            for pair in pairs:
-                home = split_of(pair.source, split) if name == "train" else name
-                if name == "train" and home in texts:
-                    home = "train"
-                why = fault(pair, filters) if home == "train" else None
-                if why is None:
-                    staged[home].add(pair)
-                else:
-                    outcome.removed["train"][why] += 1
-    finally:
-        for stage in staged.values():
-            stage.close()
+    lines: int,
+) -> Iterator[SiftJob]:
+    missing = frozenset(SPLITS) - frozenset(texts)
+    for name, text in texts.items():
+        split_off = missing if name == "train" else frozenset[Split]()
+        sieve = Sieve(name, text.drop, split_off, filters, split)
+        for rows in cut_rows(text, lines, scratch=scratch):
+            yield SiftJob(rows.spans, rows.names, sieve)
+
+
+def _stage(
+    jobs: Sequence[SiftJob], scratch: Path, workers: WorkersConfig, outcome: Outcome
+) -> dict[Split, _Staged]:
+    staged = {name: _Staged(scratch, name) for name in SPLITS}
+    with in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
+        for job, (part, found) in zip(jobs, done, strict=True):
+            for stage in staged.values():
+                stage.take(part)
+            outcome.removed["train"].update(found.unfit)
+            outcome.readings[job.sieve.name].add(found.reading)
     return staged
 
 
@@ -281,7 +361,7 @@ def _strike(keep: Mask, marked: Mask, removed: Counter[str], why: str) -> Mask:
     return keep & ~marked
 
 
-def _check(outcome: Outcome, texts: Mapping[Split, Iterable[Pair]], split: SplitConfig) -> None:
+def _check(outcome: Outcome, texts: Mapping[Split, Text], split: SplitConfig) -> None:
     rates = {"validation": split.validation_per_10000, "test": split.test_per_10000}
     for name, kept in outcome.kept.items():
         if kept:
@@ -302,7 +382,5 @@ def _same(pair: Pair) -> bool:
     return comparison_key(pair.source) == comparison_key(pair.target)
 
 
-def _digest(key: str, *, salt: str = "") -> int:
-    return int.from_bytes(
-        blake2b(key.encode(), digest_size=8, key=salt.encode()).digest(), "little"
-    )
+def _digest(key: str, *, salt: str = "") -> bytes:
+    return blake2b(key.encode(), digest_size=8, key=salt.encode()).digest()

@@ -12,6 +12,7 @@ import pytest
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.fetch.vectors import MODEL_MAGIC
+from nmt_core.parallel import WorkersConfig
 from stages import download
 from stages.params import DownloadParams
 from tests.server import serving, status, whole
@@ -33,7 +34,7 @@ def run(tmp_path):
         sections = {"languages": LANGUAGES, "http": {"attempts": 1}, **sections}
         params = build(DownloadParams, {"corpus": corpus, **sections}, at="download")
         folders = {name: tmp_path / "out" / name for name in ("corpus", "vectors", "downloads")}
-        metrics = download.run(params, **folders)
+        metrics = download.run(params, **folders, workers=WorkersConfig(chunk_lines=7))
         texts = {path.name: path.read_bytes() for path in folders["corpus"].iterdir()}
         assert not (folders["downloads"] / "scratch").exists()
         return metrics, texts
@@ -306,7 +307,7 @@ def test_wrong_settings_are_named(corpus, languages, expected):
 @pytest.fixture
 def project(tmp_path):
     def project(params):
-        (tmp_path / "params.yaml").write_text(json.dumps({"download": params}))
+        (tmp_path / "params.yaml").write_text(json.dumps({"download": params, "workers": {}}))
         return subprocess.run(
             [sys.executable, "-m", "stages.download"],
             cwd=tmp_path,

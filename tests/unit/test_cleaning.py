@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from nmt_core import files
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.parallel import WorkersConfig
 from nmt_core.text.cleaning import (
     FilterConfig,
     SplitConfig,
@@ -15,7 +16,7 @@ from nmt_core.text.cleaning import (
     prepare,
     split_of,
 )
-from nmt_core.text.corpus import Pair
+from nmt_core.text.corpus import Pair, Text
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
 LOOSE = FilterConfig(max_length_ratio=1000.0)
@@ -23,7 +24,9 @@ SPLITS = ("train", "validation", "test")
 
 lines = st.one_of(
     st.sampled_from(["Ja.", "ja", "JA !", "Nein", "nein.", "...", "Ko\u0308ln", "Köln"]),
-    st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=6),
+    st.text(
+        st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]), min_size=1, max_size=6
+    ),
 ).filter(str.strip)
 corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
 
@@ -31,8 +34,15 @@ corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory):
     def clean(texts, *, filters=LOOSE, split=HALVES):
-        folder, scratch = tmp_path_factory.mktemp("out"), tmp_path_factory.mktemp("scratch")
-        outcome = prepare(texts, folder, scratch=scratch, filters=filters, split=split)
+        folder, scratch, given = (tmp_path_factory.mktemp("clean") for _ in range(3))
+        outcome = prepare(
+            {name: write(given, name, pairs) for name, pairs in texts.items()},
+            folder,
+            scratch=scratch,
+            filters=filters,
+            split=split,
+            workers=WorkersConfig(chunk_lines=3),
+        )
         assert not list(scratch.iterdir())
         assert {f"{name}.{side}" for name in SPLITS for side in ("source", "target")} == {
             path.name for path in folder.iterdir()
@@ -40,6 +50,13 @@ def clean(tmp_path_factory):
         return outcome, {name: read(folder, name) for name in SPLITS}
 
     return clean
+
+
+def write(folder, name, pairs):
+    paths = tuple(folder / f"{name}.{side}" for side in ("source", "target"))
+    for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+    return Text((paths,))
 
 
 def read(folder, name):
