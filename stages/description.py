@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
+
 from nmt_core import files
 from nmt_core.fetch.corpora import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
 from nmt_core.fetch.http import shown
@@ -62,11 +64,25 @@ def _note(made_from: Mapping[str, str]) -> str:
 
 def settings(*sections: str) -> dict[str, object]:
     """Return sections of params.yaml under dotted names, without what is secret in addresses."""
-    document = read(paths.PARAMS)
-    return {
-        name: shown(value) if str(value).startswith(("http://", "https://")) else value
-        for name, value in _flat({section: document[section] for section in sections})
-    }
+    document = _public(read(paths.PARAMS))
+    return dict(_flat({section: document[section] for section in sections}))
+
+
+def params_text() -> str:
+    """Return params.yaml without comments, and without what is secret in addresses."""
+    document = _public(read(paths.PARAMS))
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
+def _public(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _public(inner) for name, inner in value.items()}
+        case list():
+            return [_public(inner) for inner in value]
+        case str() if value.startswith(("http://", "https://")) and {"@", "?"} & {*value}:
+            return shown(value)
+    return value
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

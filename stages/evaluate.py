@@ -175,7 +175,7 @@ def main() -> None:
         )
         numbers = {f"test/{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
         tracker.metrics(numbers | {"model/parameters": record["parameters"]}, step=step)
-        tracker.params({n: v for n, v in metrics.items() if n.endswith("_signature")})
+        tracker.params({f"test/{n}": v for n, v in metrics.items() if n.endswith("_signature")})
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")

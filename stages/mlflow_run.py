@@ -203,14 +203,16 @@ class MlflowRun:
             self._datasets.add(known)
 
     def _send_files(self, entries: list[Entry]) -> None:
-        """Send the last of each file, folder or table by its name, unless MLflow has it."""
-        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "table")]
+        """Send the last file, folder, text or table of each name, unless MLflow has it."""
+        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "text", "table")]
         for entry in {entry["name"]: entry for entry in wanted}.values():
             said = {name: value for name, value in entry.items() if name != "milliseconds"}
             digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
             if self._tags.get(f"nmt.file.{entry['name']}") == digest:
                 continue
-            if entry["kind"] == "table":
+            if entry["kind"] == "text":
+                self._client.log_text(self._id, entry["text"], entry["name"])
+            elif entry["kind"] == "table":
                 self._send_table(entry)
             else:
                 self._send_artifact(self._journal.folder / entry["path"], entry["name"])

@@ -6,6 +6,7 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
     {"kind": "params", "values": {"train.model.width": 512}, "milliseconds": ...}
     {"kind": "dataset", "name": "demo de-en", "digest": "...", "context": "training", ...}
     {"kind": "metrics", "values": {"train/loss": 4.2}, "step": 100, "milliseconds": ...}
+    {"kind": "text", "name": "params.yaml", "text": "download: ...", "milliseconds": ...}
     {"kind": "table", "name": "examples.json", "columns": [...], "data": [[...]], ...}
     {"kind": "artifact", "name": "plots/curve.png", "path": "artifacts/<digest>/curve.png", ...}
     {"kind": "model", "path": "models/export", "name": "nmt-de-en", "tags": {...}, ...}
@@ -104,6 +105,10 @@ class MlflowTracker:
                 self._journal.append(
                     "artifact", name=(under / Path(path.name)).as_posix(), path=kept
                 )
+
+    def text(self, name: str, text: str) -> None:
+        """Remember a text as a file of that name."""
+        self._note("text", name=name, text=text)
 
     def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Remember rows with the same columns, as a file that MLflow shows as a table."""

@@ -196,7 +196,7 @@ def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
         for split in ("train", "validation"):
             tracker.dataset(description.dataset(split))
         tracker.params(description.settings(*description.SECTIONS))
-        tracker.artifact(paths.PARAMS)
+        tracker.text("params.yaml", description.params_text())
         yield tracker
 
 

@@ -286,9 +286,11 @@ def test_what_is_shown_beside_the_numbers(database):
         with open_tracker("f", experiment="e", tags={"mlflow.runName": "rnn de-en"}) as tracker:
             for digest, context in (("0a", "training"), ("0b", "evaluation")):
                 tracker.dataset(Dataset("demo de-en", digest, context, *source, ("de", "en"), 60))
+            tracker.text("params.yaml", "train: {seed: 1}")
             tracker.table("examples.json", rows)
 
     run = only_run(database)
+    assert Path(run.info.artifact_uri, "params.yaml").read_text() == "train: {seed: 1}"
     assert run.info.run_name == "rnn de-en"
     assert database.load_table("1", "examples.json", [run.info.run_id]).to_dict("records") == rows
     shown = [(known.dataset, *known.tags) for known in run.inputs.dataset_inputs]

@@ -59,6 +59,14 @@ def test_settings_have_the_names_by_which_they_are_set():
         assert (inner, type(inner)) == (value, type(value))
 
 
+@pytest.mark.parametrize("corpus", ["demo", "europarl"])
+def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
+    """Or the run could not be had again."""
+    set_up(f"data={corpus}")
+
+    assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(description.params_text())
+
+
 @pytest.mark.parametrize(
     ("corpus", "name", "source"),
     [
@@ -107,7 +115,11 @@ def test_no_secret_of_an_address_is_told():
         "data=europarl",
         f"download.corpus.url='https://user:{CANARY}@example.org/a.tgz?token={CANARY}'",
     )
-    told = [description.settings(*description.SECTIONS), description.dataset("train")]
+    told = [
+        description.settings(*description.SECTIONS),
+        description.dataset("train"),
+        description.params_text(),
+    ]
 
     assert CANARY in paths.PARAMS.read_text()
     assert CANARY not in str(told)

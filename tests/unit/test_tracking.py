@@ -38,6 +38,7 @@ def test_the_journal_holds_what_was_said(project):
         tracker.params({"model.width": 512, "model.kind": "transformer", "model.tied": True})
         tracker.dataset(Dataset("demo de-en", "0a", "training", "code", {}, ("de", "en"), 60))
         tracker.metrics({"train/loss": 1}, step=3)
+        tracker.text("params.yaml", "train: {}")
         tracker.table("examples.json", [{"source": "Ja", "hypothesis": "Yes"}])
         tracker.artifact(project / "never written")
         tracker.model(project / "export", name="nmt-de-en", tags={"bleu": "30.10"})
@@ -59,6 +60,7 @@ def test_the_journal_holds_what_was_said(project):
             "pairs": 60,
         },
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
+        {"kind": "text", "name": "params.yaml", "text": "train: {}"},
         {
             "kind": "table",
             "name": "examples.json",
