@@ -244,6 +244,48 @@ MUTANTS = [
         "(steps, self.tokens)",
         "tests/unit/test_budget.py",
     ),
+    Mutant(
+        "a journal that anybody sends while it is held",
+        "stages/journal.py",
+        "fcntl.LOCK_EX",
+        "fcntl.LOCK_SH",
+        "tests/unit/test_tracking.py",
+    ),
+    Mutant(
+        "runs of the same journal that stand side by side",
+        "stages/mlflow_run.py",
+        "for other in others:",
+        "for other in others[:0]:",
+        "tests/integration/test_mlflow.py -k moment",
+    ),
+    Mutant(
+        "a comparison that knows only runs that came after it",
+        "stages/mlflow_run.py",
+        "if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:",
+        "if MLFLOW_PARENT_RUN_ID in child.data.tags:",
+        "tests/integration/test_mlflow.py -k comparison",
+    ),
+    Mutant(
+        "points that a continued run sends again",
+        "stages/mlflow_run.py",
+        "if point not in self._points:",
+        "if point not in fresh:",
+        "tests/integration/test_mlflow.py -k killed",
+    ),
+    Mutant(
+        "a server that is told only what came after its return",
+        "stages/tracking.py",
+        "return run, offset, run.send(entries)",
+        "return run, offset, run.send(entries if len(entries) < 40 else entries[-1:])",
+        "tests/integration/test_mlflow.py -k comes_back",
+    ),
+    Mutant(
+        "a password in the settings of a run",
+        "stages/description.py",
+        "return shown(value)",
+        "return value",
+        "tests/unit/test_description.py",
+    ),
 ]
 
 

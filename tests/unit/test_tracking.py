@@ -199,21 +199,6 @@ def test_files_of_the_same_content_keep_their_names(project):
     assert ["the same"] * 2 == [path.read_text() for path in kept]
 
 
-def test_entries_of_many_threads_do_not_mix():
-    """Each is longer than what a buffered file would write at once."""
-    journal, long = Journal("f"), "x" * 20_000
-
-    def say(number):
-        for step in range(25):
-            journal.append("metrics", number=number, step=step, long=long)
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(say, range(4)))
-
-    said = {(entry["number"], entry["step"]) for entry in written("f")}
-    assert said == {(number, step) for number in range(4) for step in range(25)}
-
-
 def test_a_journal_is_held_by_one_alone():
     """And others wait, be they threads or processes: the lock is of the open file."""
     journal, inside = Journal("f"), []
