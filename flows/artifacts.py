@@ -1,5 +1,6 @@
 """What a person wants to see of a run in Prefect's UI: scores, learning curve, translations."""
 
+import base64
 import csv
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from stages import paths
 
 SCORES = paths.METRICS / "evaluate.json"
 CURVE = paths.REPORTS / "learning_curve.csv"
+PICTURE = paths.REPORTS / "learning_curve.png"
 EXAMPLES = paths.REPORTS / "examples.json"
 
 LABELS = {"bleu": "BLEU", "chrf": "chrF2"}
@@ -59,7 +61,11 @@ def curve() -> str:
         points = list(csv.DictReader(file))
     names = ("step", "train_loss", "validation_loss", "validation_perplexity", "validation_bleu")
     rows = ([shown(point[name]) for name in names] for point in points)
-    return table([name.replace("_", " ") for name in names], rows)
+    numbers = table([name.replace("_", " ") for name in names], rows)
+    if not PICTURE.exists():
+        return numbers
+    picture = base64.b64encode(PICTURE.read_bytes()).decode()
+    return f"![learning curve](data:image/png;base64,{picture})\n\n{numbers}"
 
 
 def shown(number: str) -> str:
