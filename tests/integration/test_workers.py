@@ -1,0 +1,340 @@
+"""The data stages write the same bytes whoever does the work, on this machine or on a cluster."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nmt_core import config
+from nmt_core.errors import WorkersError
+from nmt_core.grammar.generate import GrammarConfig, generate
+from nmt_core.parallel import Job, WorkersConfig, cluster, cut, in_order
+from nmt_core.text import load_tokenizer
+from stages import download, paths, shard, tokenize, vocabulary
+from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
+from tests import jobs
+
+TOP = Path(__file__).parents[2]
+SERIAL = WorkersConfig(processes=1)
+ODD = [
+    ("Eine\u2028Eule.", "An owl."),
+    ("", "Nothing."),
+    ("Ein\x85Haus\r", "A\u2029house"),
+    ("  Ko\u0308ln, z. B. ", "Cologne :("),
+    ("lang " * 300, "long " * 300),
+    ("Eine Eule!", "an owl"),
+]
+TOKENIZERS = {
+    "subwords": TokenizeParams.model_validate({"subwords": {"pieces": 400}}),
+    "words": TokenizeParams(kind="spacy"),
+}
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """Text as it comes: odd lines between good ones, no end at the end; plain, TSV and zipped."""
+    folder = tmp_path_factory.mktemp("given")
+    drawn = generate(GrammarConfig(train_pairs=100, validation_pairs=20, test_pairs=20))
+    train = [(pair.source, pair.target) for pair in drawn["train"]]
+    for odd, place in zip(ODD, range(0, 100, 18), strict=True):
+        train.insert(place, odd)
+    for side, lines in zip(("de", "en"), zip(*train, strict=True), strict=True):
+        (folder / f"train.{side}").write_text("\n".join(lines), encoding="utf-8", newline="")
+    held = {name: [f"{p.source}\t{p.target}\r\n" for p in drawn[name]] for name in drawn}
+    (folder / "validation.tsv").write_text("".join(held["validation"]), newline="")
+    (folder / "test.tsv.gz").write_bytes(gzip.compress("".join(held["test"]).encode()))
+    return folder
+
+
+def settings(given):
+    corpus = {
+        "kind": "files",
+        "train": {"source": str(given / "train.de"), "target": str(given / "train.en")},
+        "test": {"source": str(given / "test.tsv.gz")},
+        "validation": {"source": str(given / "validation.tsv")},
+    }
+    languages = {"source": "de", "target": "en"}
+    return config.build(DownloadParams, {"languages": languages, "corpus": corpus}, at="download")
+
+
+def run(given, folder, workers, tokenizers=tuple(TOKENIZERS)):
+    """Run the data stages; return what was measured and every byte that was written, by part."""
+    corpus, vectors = folder / "corpus", folder / "vectors"
+    places = {"corpus": corpus, "vectors": vectors, "downloads": folder / "downloads"}
+    measured = {"corpus": download.run(settings(given), **places, workers=workers)}
+    for name in tokenizers:
+        places = {kind: folder / name / kind for kind in ("tokenizer", "tokenized", "vocabulary")}
+        tokenizer, tokenized, words = places.values()
+        measured[name] = [
+            tokenize.run(
+                TOKENIZERS[name],
+                languages=("de", "en"),
+                corpus=corpus,
+                tokenizer=tokenizer,
+                tokenized=tokenized,
+                workers=workers,
+            ),
+            vocabulary.run(VocabularyParams(), **places, vectors=vectors, workers=workers),
+            shard.run(
+                ShardParams(pairs_per_shard=9, max_tokens=50),
+                tokenized=tokenized,
+                vocabulary=words,
+                shards=folder / name / "shards",
+                workers=workers,
+            ),
+        ]
+    return {name: (found, written(folder / name)) for name, found in measured.items()}
+
+
+def written(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "lingering"
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(given, tmp_path_factory):
+    return run(given, tmp_path_factory.mktemp("serial"), SERIAL)
+
+
+def test_the_text_is_odd_enough(expected):
+    cleaned, texts = expected["corpus"]
+    *_, numbered = expected["subwords"][0]
+
+    unfit = {"duplicate": 1, "empty_side": 1, "too_many_words": 1}
+    assert cleaned["removed"]["train"] == unfit
+    assert cleaned["repaired"] == {"crlf": 41, "inner_line_break": 3}
+    assert "Eine Eule." in texts["train.source"].decode().split("\n")
+    assert numbered["train_shards"] > 3
+    assert numbered["too_long"] > 3
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_tokens_are_those_of_each_line(expected, tmp_path, name):
+    """As somebody would cut them who knows nothing of spans."""
+    texts, made = expected["corpus"][1], expected[name][1]
+    for path, content in made.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    for side in paths.SIDES:
+        tokenizer = load_tokenizer(tmp_path / "tokenizer" / side)
+        for split in paths.SPLITS:
+            text = texts[f"{split}.{side}"].decode().split("\n")[:-1]
+            tokens = "".join(" ".join(tokenizer.encode(line)) + "\n" for line in text)
+
+            assert tokens.encode() == made[f"tokenized/{split}.{side}"]
+
+
+@pytest.mark.parametrize("lines", [1, 7])
+def test_it_does_not_matter_where_text_is_cut(given, tmp_path, expected, lines):
+    assert run(given, tmp_path, WorkersConfig(processes=1, chunk_lines=lines)) == expected
+
+
+@pytest.mark.slow
+def test_it_does_not_matter_how_many_share_the_work(given, tmp_path, expected):
+    two, three = (WorkersConfig(processes=n, chunk_lines=lines) for n, lines in [(2, 7), (3, 40)])
+    some = run(given, tmp_path / "three", three, ["subwords"])
+
+    assert run(given, tmp_path / "two", two) == expected
+    assert some == {name: expected[name] for name in ("corpus", "subwords")}
+
+
+@contextmanager
+def killing(folder, victim=None):
+    """Meanwhile wait for the worker that lingers over a text of ``folder``, and kill somebody."""
+
+    def kill():
+        flag = folder / "lingering"
+        while not (flag.exists() and flag.read_text()):
+            time.sleep(0.05)
+        os.kill(int(flag.read_text()) if victim is None else victim.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    yield
+    killer.join()
+
+
+@pytest.mark.slow
+def test_a_killed_process_leaves_nothing_half_done(given, tmp_path, expected):
+    workers = WorkersConfig(processes=2, chunk_lines=50)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        killing(tmp_path / "corpus"),
+        pytest.raises(WorkersError, match="one of 2 processes was killed"),
+    ):
+        patch.setattr(tokenize, "tokenize_lines", jobs.tokenize_lingering)
+        run(given, tmp_path, workers, ["subwords"])
+
+    assert sorted(path.name for path in (tmp_path / "subwords").iterdir()) == ["tokenizer"]
+    again = run(given, tmp_path, workers, ["subwords"])
+    assert again == {name: expected[name] for name in again}
+
+
+class Cluster:
+    """A Dask scheduler and its workers, as processes on this machine."""
+
+    def __init__(self, folder, **environment):
+        self._environment = os.environ | {"PYTHONPATH": str(TOP)} | environment
+        self._folder = folder
+        found = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(found))
+        while not found.exists() or not found.read_text():
+            time.sleep(0.05)
+        self.address = json.loads(found.read_text())["address"]
+        self.workers = []
+
+    def begin(self):
+        place = ("--local-directory", str(self._folder), "--nthreads", "2", "--no-nanny")
+        self.workers.append(self._start("worker", self.address, *place))
+
+    def end(self):
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+    def _start(self, program, *arguments):
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", f"distributed.cli.dask_{program}", *arguments),
+                *("--host", "127.0.0.1", "--no-dashboard"),
+            ],
+            env=self._environment,
+            cwd=self._folder,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    started = Cluster(tmp_path_factory.mktemp("dask"))
+    started.begin()
+    yield started
+    started.end()
+
+
+@pytest.mark.slow
+def test_a_cluster_writes_the_same_bytes_though_a_worker_is_killed(
+    given, tmp_path, expected, running, monkeypatch
+):
+    """In the middle of its work; the other does that again."""
+    running.begin()
+    monkeypatch.setattr(tokenize, "tokenize_lines", jobs.tokenize_lingering)
+    with killing(tmp_path / "corpus"):
+        found = run(given, tmp_path, WorkersConfig(dask=running.address, chunk_lines=7))
+
+    assert found == expected
+    ended = [worker for worker in running.workers if worker.poll() is not None]
+    assert [worker.returncode for worker in ended] == [-signal.SIGKILL]
+    running.workers.remove(ended[0])
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "in" / "text"
+    path.parent.mkdir()
+    path.write_text("".join(f"Zeile {number}\n" for number in range(20)))
+    return path
+
+
+def copied(text, address, *, function=jobs.copy):
+    work = [Job((span,)) for span in cut(text, 10)]
+    out = text.parents[1] / "out"
+    with in_order(function, work, WorkersConfig(dask=address), beside=out, title="") as done:
+        jobs.together(done, out)
+    return out
+
+
+def refusal(text, address, **options):
+    with pytest.raises(WorkersError) as told:
+        copied(text, address, **options)
+    assert not list(text.parents[1].glob(".out.*"))
+    return str(told.value)
+
+
+@pytest.mark.slow
+def test_a_mistake_on_a_cluster_is_told_with_its_place(text, running):
+    with pytest.raises(ValueError, match="lost for words") as told:
+        copied(text, running.address, function=jobs.fail)
+
+    assert told.value.__notes__ == [f"while  {text} lines 11 to 20"]
+
+
+@pytest.mark.slow
+def test_a_worker_with_other_code_is_refused(text, running, monkeypatch):
+    here = cluster.identity()
+    monkeypatch.setattr(cluster, "identity", lambda: "code of another day")
+
+    assert f"runs other code than this program ({here}; here code of another day)" in refusal(
+        text, running.address
+    )
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_see_the_folder_is_told(text, running):
+    work = [Job((span,)) for span in cut(text, 10)]
+    workers = WorkersConfig(dask=running.address)
+    text.unlink()
+
+    with (
+        pytest.raises(WorkersError) as told,
+        in_order(jobs.copy, work, workers, beside=text.parent, title="") as done,
+    ):
+        list(done)
+    assert f"cannot work on {text} lines 1 to 10 ([Errno 2] No such file" in str(told.value)
+    assert "a file system that all hosts share" in str(told.value)
+
+
+@pytest.mark.slow
+def test_code_that_is_not_there_is_told(text, running, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text("def copy(job, part): pass")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here  # noqa: PLC0415
+
+    assert refusal(text, running.address, function=only_here.copy) == (
+        f"{running.address} cannot run this program (No module named 'only_here'); install the "
+        f"project where the scheduler and the workers run"
+    )
+
+
+@pytest.mark.slow
+def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
+    """It has no worker; has one that dies of a job; loses its scheduler; is not there."""
+    monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 3)
+    (tmp_path / "dask").mkdir()
+    weak = Cluster(tmp_path / "dask", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    try:
+        assert refusal(text, weak.address) == (
+            f"{weak.address} has no worker, and none came in 1 seconds; start some and run again, "
+            f"or set workers.dask to null"
+        )
+        monkeypatch.setattr(cluster, "WORKER_SECONDS", 30)
+        weak.begin()
+        assert f"1 Dask workers died while working on {text} lines 1 to 10, the last at " in (
+            refusal(text, weak.address, function=jobs.die)
+        )
+        weak.begin()
+        with killing(text.parent, weak.scheduler):
+            assert refusal(text, weak.address, function=jobs.copy_lingering) == (
+                f"the Dask scheduler at {weak.address} was lost; start it again and run again"
+            )
+    finally:
+        weak.end()
+    assert refusal(text, weak.address).startswith(f"no Dask scheduler answers at {weak.address} (")
+
+
+def test_dask_may_be_missing(text, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
+    assert refusal(text, "tcp://127.0.0.1:1").startswith("workers.dask is set but Dask is not")
