@@ -24,7 +24,7 @@ from torch.distributed.elastic.multiprocessing.errors import (
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from nmt_core.errors import NmtError, TrainingError
-from nmt_core.training.distributed import PeerError, WorldConfig
+from nmt_core.training.distributed import MEETING, PeerError, WorldConfig
 
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
 
@@ -54,9 +54,12 @@ def start(module: str, config: WorldConfig) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, threads)))
     for library in ("GLOO", "NCCL"):
         os.environ.setdefault(f"{library}_SOCKET_IFNAME", LOOPBACK)
+    # or the agent opens a port to the whole network, and unpickles what it hears
+    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
     os.environ[PARENT] = str(os.getpid())
-    logging.disable()  # all that it would say is said below, once
+    logging.disable()  # what the agent would say is said below, once
     with tempfile.TemporaryDirectory(prefix="nmt-") as folder:
+        os.environ[MEETING] = f"file://{folder}/processes"
         launch = elastic_launch(
             LaunchConfig(
                 min_nodes=1,
@@ -64,7 +67,8 @@ def start(module: str, config: WorldConfig) -> None:
                 nproc_per_node=config.processes,
                 run_id="nmt",
                 rdzv_backend="c10d",
-                rdzv_endpoint="127.0.0.1:0",
+                rdzv_endpoint=f"{folder}/agents",
+                rdzv_configs={"store_type": "file"},
                 local_addr="127.0.0.1",
                 max_restarts=0,
                 shutdown_timeout=math.ceil(config.timeout_seconds),

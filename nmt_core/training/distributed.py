@@ -25,6 +25,10 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.training.checkpoint import Checkpoint
 from nmt_core.training.precision import ComputeConfig
 
+MEETING = "NMT_MEETING"
+"""In the environment of processes on one machine: a file in which they find each other, so that no
+port need be open to the network."""
+
 BEATS = 4
 """Signs of life per time-out, of a process that works while others wait."""
 
@@ -197,6 +201,9 @@ def joined(config: WorldConfig) -> Iterator[World]:
     with together(rank):
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if gpu else "gloo",
+            init_method=os.environ.get(MEETING, "env://"),
+            rank=rank,
+            world_size=size,
             timeout=timedelta(seconds=config.timeout_seconds),
         )
     try:

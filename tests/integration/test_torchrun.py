@@ -8,19 +8,25 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-from tests.projects import PROJECT, TINY, Copy
+from tests.projects import PROJECT, Copy
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death"),
 ]
 
-STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 240, 60, 10
-SETTINGS = (
-    f"train.compute.processes=2 train.compute.timeout_seconds={TIMEOUT_SECONDS} "
-    f"train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY} "
-    f"train.training.log_every=1 train.batching.max_tokens=128"
-)
+STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 160, 40, 10
+SETTINGS = f"""
+    data=demo model=transformer
+    download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=5
+    download.corpus.grammar.test_pairs=5 tokenize.subwords.pieces=400
+    train.compute.processes=2 train.compute.timeout_seconds={TIMEOUT_SECONDS}
+    train.compute.threads=1 train.compute.precision=float32
+    train.model.width=16 train.model.heads=2 train.model.feed_forward_width=32
+    train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=128
+    train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
+    train.training.log_every=1 train.training.validation_sentences=2 train.training.average=0.9
+"""
 TRAIN = "python -m stages.train"
 DATA = "download tokenize vocabulary embeddings shard"
 
@@ -55,7 +61,7 @@ def prepared(tmp_path_factory):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
     shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
-    copy.run(f"python -m stages.configure {TINY}").run(f"python -m stages.configure {SETTINGS}")
+    copy.run(f"python -m stages.configure {SETTINGS}")
     program = (
         f"import importlib as i; [i.import_module('stages.' + s).main() for s in '{DATA}'.split()]"
     )
@@ -86,14 +92,14 @@ def story(prepared, tmp_path_factory):
     ends = {}
 
     def meanwhile():
-        ends["stopped"] = disturb(disturbed, 61, lambda program, _: program.terminate())
-        ends["orphaned"] = disturb(disturbed, 100, lambda program, _: program.kill())
-        ends["killed"] = disturb(disturbed, 140, lambda _, ranks: ranks[1].kill())
+        ends["stopped"] = disturb(disturbed, 41, lambda program, _: program.terminate())
+        ends["orphaned"] = disturb(disturbed, 65, lambda program, _: program.kill())
+        ends["killed"] = disturb(disturbed, 100, lambda _, ranks: ranks[1].kill())
         with disturbed.start(TRAIN) as again:
             peaceful.run(TRAIN)
         assert again.wait() == 0
 
-    ends["hung"] = disturb(hung, 61, lambda _, ranks: ranks[1].suspend(), meanwhile)
+    ends["hung"] = disturb(hung, 41, lambda _, ranks: ranks[1].suspend(), meanwhile)
     return ends, disturbed, peaceful
 
 
@@ -115,7 +121,7 @@ def test_processes_save_when_their_parent_is_killed(story):
     end = story[0]["orphaned"]
 
     assert end.code == -signal.SIGKILL
-    assert max(end.checkpoints) >= 100
+    assert max(end.checkpoints) >= 65
 
 
 @pytest.mark.parametrize("how", ["killed", "hung"])
