@@ -286,6 +286,55 @@ MUTANTS = [
         "return value",
         "tests/unit/test_description.py",
     ),
+    Mutant(
+        "text cut in the middle of a line",
+        "nmt_core/parallel/spans.py",
+        "                begin = place + end",
+        "                begin = place + end - 1",
+        "tests/laws/test_parallel_laws.py -k spans",
+    ),
+    Mutant(
+        "results in the order in which they come",
+        "nmt_core/parallel/ahead.py",
+        "== at_most:\n            yield waiting.popleft()()",
+        "== at_most:\n            yield waiting.pop()()",
+        "tests/laws/test_parallel_laws.py -k order",
+    ),
+    Mutant(
+        "a worker that outlives its parent",
+        "nmt_core/parallel/pool.py",
+        "    end_with_parent()\n    if",
+        "    if",
+        "tests/laws/test_parallel_laws.py -k parent",
+    ),
+    Mutant(
+        "workers that hear of an interrupt",
+        "nmt_core/parallel/pool.py",
+        "[signal.SIGINT]",
+        "[]",
+        "tests/laws/test_parallel_laws.py -k interrupt",
+    ),
+    Mutant(
+        "a worker that keeps yesterday's tokenizer",
+        "nmt_core/parallel/__init__.py",
+        "_loaded(load, path, *map(files.sha256, parts))",
+        "_loaded(load, path)",
+        "tests/laws/test_parallel_laws.py -k keeps",
+    ),
+    Mutant(
+        "workers with other code",
+        "nmt_core/parallel/cluster.py",
+        "if identity() != expected:",
+        "if not expected:",
+        "tests/integration/test_workers.py -k other_code",
+    ),
+    Mutant(
+        "a byte-order mark looked for in every chunk",
+        "nmt_core/text/corpus.py",
+        "start=rows.spans[0].first",
+        "start=1",
+        "tests/unit/test_corpus.py",
+    ),
 ]
 
 

@@ -13,32 +13,23 @@ import ipaddress
 import logging
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import httpx
 import tenacity
 from pydantic import AfterValidator, NonNegativeInt, PositiveFloat, PositiveInt
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import Progress, TaskID
 
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError, NmtError, ServerError
+from nmt_core.progress import bytes_bar
 
 SCHEMES = ("http", "https")
 
@@ -270,7 +261,7 @@ class _Transfer:
         )
         timeout = httpx.Timeout(self._config.timeout_seconds)
         try:
-            with httpx.Client(timeout=timeout) as client, _progress(self._console) as progress:
+            with httpx.Client(timeout=timeout) as client, bytes_bar(self._console) as progress:
                 task = progress.add_task(self.part.name.removesuffix(".part"), total=None)
                 return retrying(self._attempt, client, progress, task)
         except _TransientError as error:
@@ -554,16 +545,3 @@ def _cut(path: Path, lines: int) -> None:
         for _ in range(lines):
             file.readline()
         file.truncate(file.tell())
-
-
-@contextmanager
-def _progress(console: Console) -> Iterator[Progress]:
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as progress:
-        yield progress

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.errors import WorkersError
-from nmt_core.parallel import Job, WorkersConfig, cut, in_order, spans
+from nmt_core.parallel import Job, WorkersConfig, cut, in_order, loaded, spans
 from tests import jobs
 
 TOP = Path(__file__).parents[2]
@@ -202,6 +202,18 @@ def test_an_interrupt_is_told_once(text, program):
     worker.terminate()
     assert (program.communicate()[1], program.returncode) == ("", 128 + signal.SIGINT)
     assert leftovers(text) == ["out"]
+
+
+def test_what_a_worker_keeps_is_what_lies_there(tmp_path):
+    """A worker of a cluster outlives the tokenizer it began with."""
+    path = tmp_path / "words"
+    path.write_text("ja")
+    first = loaded(jobs.Words, path)
+    again = loaded(jobs.Words, path)
+    path.write_text("nein")
+
+    assert first is again
+    assert loaded(jobs.Words, path).text == "nein"
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])
