@@ -98,6 +98,18 @@ def test_windows_line_ends_and_byte_order_marks_are_taken_off(text):
     assert reading.repaired == {"byte_order_mark": 1, "crlf": 2}
 
 
+def test_a_line_has_the_number_that_it_has_in_the_file(text):
+    """Wherever text is cut; only the file as a whole begins with a byte-order mark."""
+    lines = [b"eins", b"zwei", b"\xef\xbb\xbfdrei", b"vier \xff"]
+    given = text(b"\n".join(lines), b"one\ntwo\nthree\nfour")
+    reading = Reading()
+
+    pairs = list(read_pairs(given, drop=["invalid_utf8"], reading=reading))
+    assert pairs[2:] == [("\ufeffdrei", "three")]
+    assert reading.repaired == {}
+    assert refusal(given).startswith("a.de line 4 is not UTF-8 (byte 0xff at position 6)")
+
+
 def test_spaces_and_composition_stay_as_they_are(text):
     line = "  Ko\u0308ln \u00a0 "
     assert [(line, "Cologne")] == list(read_pairs(text(f"{line}\n".encode(), b"Cologne\n")))
