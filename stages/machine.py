@@ -28,8 +28,7 @@ def watched(tracker: Tracker, journal: Journal) -> Iterator[None]:
     Samples are counted as MLflow counts its own: on from those of a run that is continued.
     """
     ended = threading.Event()
-    first = len(journal.points(CPU))
-    thread = threading.Thread(target=_watch, args=(tracker, first, ended), name="machine")
+    thread = threading.Thread(target=_watch, args=(tracker, journal, ended), name="machine")
     thread.start()
     try:
         yield
@@ -38,11 +37,10 @@ def watched(tracker: Tracker, journal: Journal) -> Iterator[None]:
         thread.join()
 
 
-def _watch(tracker: Tracker, step: int, ended: threading.Event) -> None:
+def _watch(tracker: Tracker, journal: Journal, ended: threading.Event) -> None:
     try:
-        nvml = _nvml()
+        nvml, step, last = _nvml(), len(journal.points(CPU)), False
         psutil.cpu_percent()  # the next call returns the mean since this one
-        last = False
         while not last:
             last = ended.wait(SECONDS)
             tracker.metrics(sample(nvml), step=step)

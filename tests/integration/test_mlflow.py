@@ -449,11 +449,11 @@ def failing(port: int) -> Iterator[None]:
 
 @pytest.fixture
 def server(project, empty_database, monkeypatch):
-    shutil.copy(empty_database, project / "served.db")
-    monkeypatch.setenv("_MLFLOW_SERVER_FILE_STORE", f"sqlite:///{project}/served.db")
+    shutil.copy(empty_database, project / "mlflow.db")
+    monkeypatch.setenv("_MLFLOW_SERVER_FILE_STORE", tracking.tracking_uri())
     monkeypatch.setenv("_MLFLOW_SERVER_ARTIFACT_ROOT", f"{project}/served")
     monkeypatch.setattr(handlers, "_tracking_store", None)
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "2")
     server = Server()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.port}")
     yield server
@@ -461,9 +461,9 @@ def server(project, empty_database, monkeypatch):
 
 
 @pytest.mark.parametrize("how", ["gone", "hanging", "failing"])
-def test_a_server_that_comes_back_is_told_everything_once(server, how, caplog):
+def test_a_server_that_comes_back_is_told_everything_once(project, server, how, caplog):
     """While the run lasts, which never waits."""
-    client = MlflowClient(tracking.tracking_uri())
+    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
     waited = []
 
     def measure(tracker, steps):
@@ -485,9 +485,10 @@ def test_a_server_that_comes_back_is_told_everything_once(server, how, caplog):
     assert journaled("train/loss") == points(client, "train/loss")
     assert len(journaled("train/loss")) == 80
     assert only_run(client).info.status == "FINISHED"
-    lost, back = said(caplog)
-    assert "is lost" in lost
-    assert "is back" in back
+    lost, back = said(caplog)[::2], said(caplog)[1::2]  # more than one on a busy machine
+    assert len(lost) == len(back)
+    assert all("is lost" in line for line in lost)
+    assert all("is back" in line for line in back)
     assert max(waited) < 0.5
 
 
