@@ -20,6 +20,7 @@ def pytest_collection_modifyitems(items):
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.orchestration)
+            item.add_marker(pytest.mark.timeout(1800))  # fixtures included, on a busy machine
 
 
 @pytest.fixture(scope="session")

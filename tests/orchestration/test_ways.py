@@ -25,13 +25,13 @@ def ways(fleet):
     worker = fleet.clone("worker")
     with fleet.worker(worker, "cpu"):
         run = fleet.submit("train/here")
-        fleet.wait(run, "Completed", seconds=300)
+        fleet.wait(run, "Completed", seconds=900)
     cpu, gpu = fleet.clone("cpu"), fleet.clone("gpu")
     for clone in (cpu, gpu):
         clone.remote("s3://nmt/ways")
     with fleet.worker(cpu, "cpu"), fleet.worker(gpu, "gpu"):
         pools = fleet.submit("train/pools")
-        fleet.wait(pools, "Completed", seconds=300)
+        fleet.wait(pools, "Completed", seconds=900)
     return {
         "by hand": by_hand,
         "flow": flow,
