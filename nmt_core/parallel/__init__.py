@@ -6,6 +6,7 @@ where a worker was lost: each attempt has a folder of its own to write to.
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -14,9 +15,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, NonNegativeInt, PositiveInt
 from rich.console import Console
 
 from nmt_core import files
@@ -28,19 +29,30 @@ BYTES_WORTH_A_PROCESS = 4_000_000
 """Text on which a process spends about twice the time that it takes to start."""
 
 
+def _scheduler(address: str) -> str:
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d+", address):
+        raise ValueError(f"must be like tcp://10.0.0.5:8786 or tls://..., got {address!r}")
+    return address
+
+
+Scheduler = Annotated[str, AfterValidator(_scheduler)]
+"""Where a Dask scheduler listens."""
+
+
 class WorkersConfig(Config):
     """Who does the work of the data stages; no result depends on it, and none is made anew."""
 
     processes: NonNegativeInt = 0
     """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
 
-    dask: str | None = Field(None, pattern=r"^(tcp|tls)://\S+:\d+$")
+    dask: Scheduler | None = None
     """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers do the work instead;
     null stays on this machine. They run the same code and versions, and see the project's folder at
     the same path. Who reaches a scheduler can run anything there: keep it in a private network."""
 
     chunk_lines: PositiveInt = 20_000
-    """Lines that a process takes at a time, and that are done again where a worker is lost."""
+    """Lines that a process takes at a time: what is done again where a worker is lost, and what an
+    interrupt waits for."""
 
 
 Loaded = TypeVar("Loaded")

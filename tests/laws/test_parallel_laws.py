@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.errors import WorkersError
+from nmt_core.config import build
+from nmt_core.errors import ConfigError, WorkersError
 from nmt_core.parallel import Job, WorkersConfig, cut, in_order, loaded, spans
 from tests import jobs
 
@@ -218,5 +219,8 @@ def test_what_a_worker_keeps_is_what_lies_there(tmp_path):
 
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])
 def test_an_address_has_a_protocol_and_a_port(address):
-    with pytest.raises(ValueError, match="dask"):
-        WorkersConfig(dask=address)
+    with pytest.raises(ConfigError) as told:
+        build(WorkersConfig, {"dask": address}, at="workers")
+    assert str(told.value) == (
+        f"workers.dask: must be like tcp://10.0.0.5:8786 or tls://..., got '{address}'"
+    )
