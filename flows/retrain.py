@@ -60,13 +60,13 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
             test_set=test_set,
             gate=gate,
         )
+        record(found, challenger)  # first: a champion that meets itself would have nothing to tell
         try:
             enact(registry, found, challenger, promotion=promotion, by=by)
         except ChampionMovedError as error:
             get_run_logger().info("%s; it is judged against the new one", error)
-            continue
-        record(found, challenger)
-        return found
+        else:
+            return found
 
 
 @contextmanager
@@ -122,7 +122,7 @@ def retrain(
 
 def main(
     test_set: Annotated[
-        str, typer.Option(help="same: the champion's own test set; current: today's.")
+        Judged, typer.Option(help="same: the champion's own test set; current: today's.")
     ] = "same",
 ) -> None:
     """Train on what text there is now; the champion gives way only to evidence."""
