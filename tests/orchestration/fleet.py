@@ -174,14 +174,14 @@ class Fleet:
         found = self.api("POST", "/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
         return {artifact["key"]: artifact["data"] for artifact in found}
 
-    def api(self, method, path, **body):
+    def api(self, method, route, /, **body):
         """Ask Prefect; a server that is being started again is asked again."""
         end = time.monotonic() + 60
         while True:
             try:
                 answer = httpx.request(
                     method,
-                    self.topology.environment["PREFECT_API_URL"] + path,
+                    self.topology.environment["PREFECT_API_URL"] + route,
                     json=body or None,
                     timeout=30,
                     trust_env=False,
@@ -190,7 +190,7 @@ class Fleet:
                     break
             except httpx.HTTPError:
                 pass
-            assert time.monotonic() < end, f"Prefect does not answer {method} {path}"
+            assert time.monotonic() < end, f"Prefect does not answer {method} {route}"
             time.sleep(0.5)
-        assert answer.is_success, f"{method} {path}: {answer.text}"
+        assert answer.is_success, f"{method} {route}: {answer.text}"
         return answer.json() if answer.content else None
