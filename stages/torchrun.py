@@ -130,3 +130,5 @@ def reporting() -> Iterator[None]:
     except NmtError as error:
         get_error_handler().record_exception(error)
         sys.exit(1)
+    finally:  # torchrun asks all to end when one has failed, also those that are about to
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 
 import pytest
 from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
@@ -16,6 +17,9 @@ def rank(monkeypatch, tmp_path):
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "nmt")
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))
     monkeypatch.setenv(torchrun.PARENT, str(os.getppid()))
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 def failures(tmp_path, *ends):
@@ -59,6 +63,14 @@ def test_an_error_is_left_for_torchrun(rank, tmp_path, capfd):
     assert left["message"]["message"] == f"TrainingError: {BROKEN}"
     assert ended.value.code == 1
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_process_that_ends_is_not_asked_to_end(rank):
+    """Its interpreter would tell of that, in many lines."""
+    with pytest.raises(SystemExit), reporting():
+        raise BROKEN
+
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_a_mistake_of_ours_is_no_message(rank, tmp_path):
