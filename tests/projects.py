@@ -17,7 +17,15 @@ from nmt_core import files
 
 PROJECT = Path(__file__).parents[1]
 PARTS = ("conf", "flows", "infra", "nmt_core", "stages")
-FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "Makefile", "dvc.yaml", "prefect.yaml")
+FILES = (
+    ".dvc/config",
+    ".dvc/.gitignore",
+    ".dvcignore",
+    ".gitignore",
+    "Makefile",
+    "dvc.yaml",
+    "prefect.yaml",
+)
 
 STEPS, VALIDATE_EVERY, LOG_EVERY = 240, 80, 10
 TINY = f"""
