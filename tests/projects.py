@@ -110,13 +110,14 @@ class Copy:
         return [int(path.stem[5:]) for path in self.folder.glob("checkpoints/*/step-*.json")]
 
     def trained_to(self, step):
-        """Wait until training has come to a step."""
-        for _ in range(6000):
+        """Wait until training has come to a step, for as long as a busy machine may need."""
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
             for journal in self.folder.glob("runs/*/journal.jsonl"):
                 lines = journal.read_text().split("\n")[:-1]
                 if any(json.loads(line).get("step", 0) >= step for line in lines):
                     return
-            time.sleep(0.01)
+            time.sleep(0.02)
         pytest.fail(f"training did not come to step {step}: {self.log}")
 
     def copy(self, folder):
