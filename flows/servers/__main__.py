@@ -10,7 +10,8 @@ import fcntl
 import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,6 @@ from nmt_core.errors import ConfigError, NmtError
 
 FOLDER = Path("servers")
 HIGHEST_PORT = 65535
-EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 - what is refused
 
 PORTS = {"prefect": 4200, "mlflow": 5000, "postgres": 54320, "store": 9000}
 
@@ -150,9 +150,11 @@ def check_host(host: str) -> None:
     Raises:
         ConfigError: naming what to give instead.
     """
-    if host in EVERYWHERE:
+    with suppress(ValueError):  # a name, such as localhost
+        host = "" if ip_address(host).is_unspecified else host
+    if not host:
         raise ConfigError(
-            f"--host must be an address that workers can reach, such as 10.0.0.5, got {host!r}"
+            f"--host must be an address that workers can reach, such as 10.0.0.5, not all at once"
         )
 
 
