@@ -154,7 +154,7 @@ def check_host(host: str) -> None:
         host = "" if ip_address(host).is_unspecified else host
     if not host:
         raise ConfigError(
-            f"--host must be an address that workers can reach, such as 10.0.0.5, not all at once"
+            "--host must be an address that workers can reach, such as 10.0.0.5, not all at once"
         )
 
 
