@@ -66,6 +66,7 @@ def reproduce(stage: str, *, shared: bool) -> None:
 
 
 @task(
+    task_run_name="collect",
     cache_policy=NO_CACHE,
     retries=len(RETRY_SECONDS),
     retry_delay_seconds=RETRY_SECONDS,

@@ -43,6 +43,7 @@ async def registry_was_away(_task: object, _run: object, state: State[Contest]) 
 
 
 @task(
+    task_run_name="decide",
     cache_policy=NO_CACHE,
     retries=len(RETRY_SECONDS),
     retry_delay_seconds=RETRY_SECONDS,
