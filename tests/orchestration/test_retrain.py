@@ -1,0 +1,338 @@
+"""Scheduled retraining: who becomes champion, who does not, who is refused, and two at once.
+
+A story in which every fixture is a chapter and needs those before it; tests look at what it left.
+Of the language made up here a model knows nothing after five steps, and most after some hundred.
+"""
+
+import fcntl
+import random
+import re
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice, product
+from typing import Any
+
+import pytest
+
+from nmt_core import bundle, files
+from nmt_core.evaluation.gate import GateConfig
+from stages import paths
+from stages.registry import Registry
+
+WORDS = ["".join(letters) for letters in product("bdfgklmn", "aeo")]
+"""Each is translated by the same letters backwards."""
+
+PAIRS = {"train-1": 300, "train-2": 200, "validation": 10, "test": 80, "other": 80}
+
+NAME = "nmt-qaa-qab"
+"""The codes are nobody's, and the registered model ours alone."""
+
+TINY = [
+    "data=files",
+    "model=transformer",
+    "download.languages.source=qaa",
+    "download.languages.target=qab",
+    "download.corpus.train.source=text/train-*.src",
+    "download.corpus.train.target=text/train-*.trg",
+    *(
+        f"download.corpus.{split}.{side}=text/{split}.{ending}"
+        for split in ("validation", "test")
+        for side, ending in (("source", "src"), ("target", "trg"))
+    ),
+    "tokenize.subwords.pieces=330",
+    "train.compute.threads=1",
+    "train.compute.precision=float32",
+    "train.model.width=64",
+    "train.model.heads=2",
+    "train.model.feed_forward_width=128",
+    "train.model.encoder_layers=1",
+    "train.model.decoder_layers=1",
+    "train.model.dropout=0.0",
+    "train.schedule.peak=0.005",
+    "train.batching.max_tokens=512",
+    "train.training.validate_every=1000",
+    "train.training.log_every=100",
+    "train.training.validation_sentences=5",
+    "evaluate.beam.width=1",
+    "evaluate.beam.max_length=20",
+    "evaluate.threads=1",
+    "evaluate.resamples=10",
+    "evaluate.pictures=0",
+    "export.canaries=3",
+    "workers.processes=1",
+]
+HARDLY, WELL = "train.budget.steps=5", "train.budget.steps=300"
+
+SECONDS = 500
+"""For any run, on a machine that is busy."""
+
+
+@dataclass
+class Left:
+    """What a run left: in Prefect, in its clone, and of all versions in the registry."""
+
+    run: str
+    name: str
+    message: str
+    log: str
+    shown: dict[str, str]
+    contest: dict[str, Any] | None
+    lock: str
+    champion: int
+    tags: dict[int, dict[str, str]]
+
+
+class Retraining:
+    """Runs of a deployment that retrains in a clone."""
+
+    def __init__(self, fleet, clone, deployment):
+        self.fleet = fleet
+        self.clone = clone
+        self.deployment = deployment
+
+    def write(self, name, *, to=None):
+        """Put text into the clone."""
+        for ending, lines in zip(("src", "trg"), TEXT[name], strict=True):
+            files.write_lines(self.clone.folder / f"text/{to or name}.{ending}", lines)
+
+    def begin(self, *settings):
+        return self.fleet.submit(self.deployment, settings=list(settings) or None)
+
+    def end(self, run, state="Completed"):
+        self.fleet.wait(run, state, seconds=SECONDS)
+        until(lambda: self.all_is_said(run))
+        registry = self.registry()
+        return Left(
+            run=run,
+            name=self.fleet.api("GET", f"/flow_runs/{run}")["name"],
+            message=self.fleet.state(run)["message"],
+            log=self.fleet.said(run),
+            shown=self.fleet.artifacts(run),
+            contest=self.contest(),
+            lock=files.sha256(self.clone.folder / paths.LOCK),
+            champion=registry.champion().number,
+            tags={number: version.tags for number, version in registry.versions().items()},
+        )
+
+    def all_is_said(self, run):
+        """Tell whether Prefect has the whole log of a run, which comes after the last state."""
+        own = {"flow_run_id": {"any_": [run]}, "task_run_id": {"is_null_": True}}
+        said = self.fleet.api("POST", "/logs/filter", logs=own)
+        return any(entry["message"].startswith("Finished in state") for entry in said)
+
+    def registry(self):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MLFLOW_TRACKING_URI", self.clone.environment["MLFLOW_TRACKING_URI"])
+            return Registry(NAME)
+
+    def contests(self):
+        """Return what came of all challengers of this clone, by their digests."""
+        found = map(files.read_json, self.clone.folder.glob("runs/*/promotion.json"))
+        return {contest["challenger"]: contest for contest in found}
+
+    def contest(self):
+        """Return what came of the export that is here, if it was judged."""
+        return self.contests().get(bundle.digest(self.clone.folder / paths.EXPORT))
+
+    @contextmanager
+    def nobody_promotes(self):
+        """Hold what whoever promotes in this clone must hold."""
+        with (self.clone.folder / paths.REGISTRY_LOCK).open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def until(claim):
+    end = time.monotonic() + SECONDS
+    while not claim():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def text():
+    """Return sentences and their translations, by name; no sentence is there twice."""
+    draw = random.Random(1)
+    pairs = {}
+    while len(pairs) < sum(PAIRS.values()):
+        words = draw.choices(WORDS, k=draw.randint(3, 6))
+        pairs[" ".join(words)] = " ".join(word[::-1] for word in words)
+    rest = iter(pairs.items())
+    return {name: list(zip(*islice(rest, n), strict=True)) for name, n in PAIRS.items()}
+
+
+TEXT = text()
+
+
+@pytest.fixture(scope="module")
+def here(fleet):
+    """A clone with a little text, and a worker of pool cpu in it."""
+    retraining = Retraining(fleet, fleet.clone("retrain"), "retrain/here")
+    (retraining.clone.folder / "text").mkdir()
+    for name in ("train-1", "validation", "test"):
+        retraining.write(name)
+    with fleet.worker(retraining.clone, "cpu", "--limit", "2"):
+        yield retraining
+
+
+@pytest.fixture(scope="module")
+def first(here):
+    """Nobody is champion yet."""
+    return here.end(here.begin(*TINY, HARDLY))
+
+
+@pytest.fixture(scope="module")
+def again(here, first):
+    return here.end(here.begin())
+
+
+@pytest.fixture(scope="module")
+def renewed(here, again):
+    """More text, and steps enough; while it runs, its time comes round again."""
+    here.write("train-2")
+    run = here.begin(WELL)
+    here.fleet.wait(run, "Running", seconds=SECONDS)
+    too_early = here.begin()
+    here.fleet.wait(too_early, "Cancelled", seconds=SECONDS)
+    both = [here.fleet.state(one) for one in (run, too_early)]
+    return here.end(run), both
+
+
+@pytest.fixture(scope="module")
+def there(fleet, here, renewed):
+    """Another clone with all that was made in the first, and a worker of a pool of its own."""
+    clone = fleet.clone("retrain-elsewhere", source=here.clone)
+    deployment = fleet.own_deployment("retrain/here", "retrain-elsewhere")
+    with fleet.worker(clone, "retrain-elsewhere"):
+        yield Retraining(fleet, clone, deployment)
+
+
+@pytest.fixture(scope="module")
+def losers(here, there):
+    """A challenger that is worse, and beside it, in the other clone, one with another test set."""
+    there.write("other", to="test")
+    elsewhere = there.begin(HARDLY)
+    worse = here.end(here.begin(HARDLY, "train.seed=2"))
+    return worse, there.end(elsewhere, "Failed")
+
+
+@pytest.fixture(scope="module")
+def rolled_back(here, losers):
+    here.clone.run("python -m stages.registry rollback --reason 'nobody liked it'")
+    return here.registry().champion().number
+
+
+@pytest.fixture(scope="module")
+def overlapping(here, there, rolled_back):
+    """Two that are better than the champion; nobody can promote until both are judged.
+
+    Returns what had become of each by then, and what they left.
+    """
+    there.write("test")
+    with here.nobody_promotes(), there.nobody_promotes():
+        before = [len(one.contests()) for one in (here, there)]
+        runs = here.begin(WELL, "train.seed=3"), there.begin(WELL, "train.seed=4")
+        for one, known in zip((here, there), before, strict=True):
+            until(lambda one=one, known=known: len(one.contests()) > known)
+        judged = here.contest(), there.contest()
+    return judged, [one.end(run) for one, run in zip((here, there), runs, strict=True)]
+
+
+def test_the_first_of_all_is_champion(first):
+    tags = first.tags[1]
+
+    assert first.champion == 1
+    assert f"{NAME} has no champion yet" == tags["reason"]
+    assert f"first: {tags['reason']}" in first.log
+    assert f"flow run {first.name}" == tags["promoted_by"]
+    assert first.run == tags["promotion"]
+    assert first.lock == tags["dvc_lock_sha256"]
+    age = datetime.now(UTC) - datetime.fromisoformat(tags["promoted_at"])
+    assert timedelta(0) < age < timedelta(hours=1)
+
+
+def test_without_anything_new_nothing_is_trained(first, again):
+    assert "Running stage" in first.log
+    assert "Running stage" not in again.log
+    assert "same: version 1, the champion, is this very export" in again.log
+    assert first.tags == again.tags
+    assert first.lock == again.lock
+    assert first.contest == again.contest
+    assert again.champion == 1
+
+
+def test_new_text_is_noticed_and_trained_on(renewed):
+    left, _ = renewed
+
+    assert "text/train-*.src and text/train-*.trg changed" in left.log
+    assert re.search(rf"kept\D+{PAIRS['train-1'] + PAIRS['train-2']}\D", left.log)
+    assert "Running stage 'train'" in left.log
+
+
+def test_who_is_better_becomes_champion_and_says_why(renewed):
+    left, _ = renewed
+    tags = left.tags[2]
+    chances = [float(tags[f"p_value_bleu_{test}"]) for test in ("bootstrap", "randomization")]
+
+    assert left.champion == 2
+    assert "1" == tags["previous_champion"]
+    assert f"promote: {tags['reason']}" in left.log
+    assert max(chances) <= GateConfig().significance
+    assert left.shown["verdict"].startswith(f"**promote**: {tags['reason']}.")
+    assert {"scores", "learning-curve", "translations"} <= left.shown.keys()
+
+
+def test_a_schedule_that_comes_round_too_early_is_skipped(renewed):
+    _, (meanwhile, too_early) = renewed
+
+    assert meanwhile["name"] == "Running"
+    assert "concurrency limit" in too_early["message"]
+
+
+def test_who_is_worse_is_rejected(renewed, losers):
+    before, _ = renewed
+    left, _ = losers
+
+    assert "Running stage 'train'" in left.log
+    assert re.search(r"reject: BLEU is \d+\.\d\d lower", left.log)
+    assert "**reject**" in left.shown["verdict"]
+    assert left.champion == 2
+    assert all(left.tags[number] == tags for number, tags in before.tags.items())
+
+
+def test_another_test_set_is_refused(losers):
+    _, left = losers
+
+    assert "version 2, the champion, was promoted on another test set" in left.message
+    assert "test_set=current" in left.message
+    assert left.champion == 2
+    assert left.contest is None
+
+
+def test_rollback_brings_the_champion_before_back(rolled_back, overlapping):
+    _, left = overlapping
+    tags = left[0].tags[2]
+
+    assert rolled_back == 1
+    assert "nobody liked it" == tags["rolled_back_reason"]
+
+
+def test_of_two_at_once_the_second_is_judged_against_the_first(overlapping):
+    judged, left = overlapping
+    tags = left[-1].tags
+    of_run = {one["promotion"]: number for number, one in tags.items() if "promotion" in one}
+    [winner] = [of_run[one.run] for one in left if one.contest["champion"] == 1]
+    [second] = [one for one in left if one.contest["champion"] == winner]
+
+    assert [("promote", 1)] * 2 == [(one["outcome"], one["champion"]) for one in judged]
+    assert "1" == tags[winner]["previous_champion"]
+    assert f"is version {winner} by now, not version 1" in second.log
+    assert "it is judged against the new one" in second.log
+    assert f"{second.contest['outcome']}: {second.contest['reason']}" in second.log
+    if second.contest["outcome"] == "promote":
+        assert str(winner) == tags[of_run[second.run]]["previous_champion"]
+        assert left[-1].champion == of_run[second.run]
+    else:
+        assert second.run not in of_run
+        assert left[-1].champion == winner
