@@ -140,6 +140,8 @@ def test_a_gated_convolution_is_torchs(block):
 def test_weight_normalisation_is_torchs_and_changes_nothing_at_first():
     """The same function as a plain layer, and the same gradients as torch's parametrization."""
     ours = WeightNormLinear(4, 3, deviation=0.5).double()
+    with torch.no_grad():
+        ours.length.copy_(ours.weight.norm(dim=1))  # as exact as torch's, which begin in float64
     plain = torch.nn.Linear(4, 3).double()
     plain.load_state_dict({"weight": ours.weight, "bias": ours.bias})
     x = torch.randn(5, 4).double()

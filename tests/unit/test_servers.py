@@ -7,6 +7,8 @@ import sys
 import time
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
@@ -261,15 +263,14 @@ def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
     assert tmp_path / "17" / "bin" == postgres.programs()
 
 
-def test_a_closed_folder_on_the_way_is_named(tmp_path):
-    closed = tmp_path / "closed"
-    for folder in (tmp_path, *tmp_path.parents[:-1]):
-        if folder.owner() == tmp_path.owner() and folder.name.startswith(("pytest", "test")):
-            folder.chmod(0o755)
-    closed.mkdir(mode=0o700)
+def test_a_closed_folder_on_the_way_is_named():
+    with TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        closed = Path(made) / "closed"
+        closed.mkdir(mode=0o700)
 
-    with pytest.raises(ServerFailed, match=f"postgres, who may not pass through {closed}; run"):
-        postgres.check_reach(closed / "servers", "postgres")
+        with pytest.raises(ServerFailed, match=f"postgres, who may not pass through {closed}; run"):
+            postgres.check_reach(closed / "servers", "postgres")
 
 
 # starting again
