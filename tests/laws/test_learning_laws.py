@@ -12,10 +12,15 @@ from tests.conftest import PRESETS, tiny_config
 
 DIGITS = range(4, 14)
 LENGTH = 4
+LEARNT = 0.002
+"""Loss per digit, over the last batches, below which none is in doubt."""
+
+SHAPES = [name for name in PRESETS if not name.endswith("_lite")]
+"""What is lite about a preset is gone once it is tiny."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("task", ["copy", "reverse"])
 def test_a_preset_learns_digits(name, task):
     """After a minute's worth of digits, a beam of three makes no mistake on new ones."""
@@ -30,12 +35,14 @@ def test_a_preset_learns_digits(name, task):
         rows = draw.integers(DIGITS.start, DIGITS.stop, (pairs, LENGTH)).tolist()
         return collate([(row, row if task == "copy" else row[::-1]) for row in rows])
 
+    recent = 1.0
     for _ in range(800):
         loss, _ = batch_loss(model, batch(64), label_smoothing=0.0, per="token")
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if loss.item() < 0.0005:
+        recent = 0.8 * recent + 0.2 * loss.item()
+        if recent < LEARNT:
             break
     unseen = batch(50)
     found = beam_search(model.eval(), unseen.source, unseen.source_padding, BeamConfig(width=3))
