@@ -57,11 +57,11 @@ deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the
 	python -m flows.deploy
 
 test: test-fast ## All tests but those of make test-orchestration
-	pytest -m "slow and not orchestration"
+	OMP_NUM_THREADS=1 pytest -m "slow and not orchestration" -n auto --dist loadfile
 
 test-orchestration: $(READY) ## Real servers, workers, outages and kills (needs PostgreSQL)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
-	pytest -m orchestration
+	OMP_NUM_THREADS=1 pytest -m orchestration -n 2 --dist loadfile
 
 test-fast: $(READY) ## The tests that take seconds, on all cores
 	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto

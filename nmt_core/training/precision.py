@@ -49,7 +49,8 @@ def prepare(config: ComputeConfig) -> Compute:
         raise ConfigError("device is 'cuda' but no GPU is visible here; set it to 'auto'")
     if config.threads:
         torch.set_num_threads(config.threads)
-    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+    # as use_deterministic_algorithms, which also imports torch's compiler, for seconds
+    torch.set_deterministic_debug_mode("warn")
     # filling new memory with NaN costs time and changes no result
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     device = torch.device("cuda" if gpu and config.device != "cpu" else "cpu")

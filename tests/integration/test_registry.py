@@ -90,10 +90,10 @@ def echo(project, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def threads():
-    count, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    count, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     yield
     torch.set_num_threads(count)
-    torch.use_deterministic_algorithms(deterministic)
+    torch.set_deterministic_debug_mode(mode)
 
 
 def register(registry, source, **tags):

@@ -114,7 +114,7 @@ def project(request, tmp_path_factory):
     settings = build_all(values, source="test")
     project = Project(folder, settings, {})
     threads = torch.get_num_threads()
-    deterministic = torch.are_deterministic_algorithms_enabled()
+    mode = torch.get_deterministic_debug_mode()
     write_corpus(project.corpus)
     project.vectors.mkdir()
     measured = project.metrics
@@ -161,7 +161,7 @@ def project(request, tmp_path_factory):
     )
     yield project
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(deterministic)
+    torch.set_deterministic_debug_mode(mode)
 
 
 def train_on(project, *, checkpoints="checkpoints"):

@@ -1,3 +1,7 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -5,16 +9,17 @@ from nmt_core.errors import ConfigError
 from nmt_core.training import precision
 from nmt_core.training.precision import ComputeConfig, cpu_has_bfloat16, prepare
 
+PROJECT = Path(__file__).parents[2]
+
 
 @pytest.fixture(autouse=True)
 def settings():
     """Put torch's settings back."""
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    warns = torch.is_deterministic_algorithms_warn_only_enabled()
+    mode = torch.get_deterministic_debug_mode()
     fills = torch.utils.deterministic.fill_uninitialized_memory
     threads = torch.get_num_threads()
     yield
-    torch.use_deterministic_algorithms(deterministic, warn_only=warns)
+    torch.set_deterministic_debug_mode(mode)
     torch.utils.deterministic.fill_uninitialized_memory = fills
     torch.set_num_threads(threads)
 
@@ -72,6 +77,17 @@ def test_algorithms_are_deterministic(no_gpu):
     prepare(ComputeConfig())
 
     assert torch.are_deterministic_algorithms_enabled()
+
+
+def test_nothing_is_imported_that_takes_seconds():
+    """torch's own switch imports its compiler, which evaluating and exporting never need."""
+    program = (
+        "import sys; from nmt_core.training.precision import ComputeConfig, prepare; "
+        "prepare(ComputeConfig()); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=False)
+
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
