@@ -2,7 +2,6 @@
 
 import fcntl
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import IO
 from nmt_core import files
 from nmt_core.errors import NmtError
 from stages import configure, paths
+from stages.commit import changed, git, head
 from stages.params import build_all
 from stages.renewal import renewed
 
@@ -121,18 +121,6 @@ def check_out(revision: str) -> None:
     git("checkout", "--quiet", "--force", "--detach", revision)
 
 
-def changed() -> list[str]:
-    """Return the files that differ from the commit; params.yaml and dvc.lock may."""
-    ours = [f":!{path}" for path in (paths.PARAMS, paths.LOCK)]
-    listed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *ours)
-    return [line[2:].strip() for line in listed.splitlines()]
-
-
-def head() -> str:
-    """Return the full name of the commit that is checked out."""
-    return git("rev-parse", "HEAD")
-
-
 def _is_here(revision: str) -> bool:
     """Tell whether a full name is that of a commit at hand; other names may mean newer ones."""
     if not re.fullmatch("[0-9a-f]{40}", revision):
@@ -142,16 +130,3 @@ def _is_here(revision: str) -> bool:
     except NmtError:
         return False
     return True
-
-
-def git(*arguments: str) -> str:
-    """Return what git prints.
-
-    Raises:
-        NmtError: if it fails.
-    """
-    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise NmtError(f"git {arguments[0]}: {reason}")
-    return done.stdout.strip()

@@ -37,6 +37,7 @@ from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.corpora import FilesCorpus
 from nmt_core.tracking import Tracker
 from stages import comparison, configure, paths, report
+from stages.commit import checkout
 from stages.fingerprint import every_file
 from stages.journal import Journal
 from stages.params import DownloadParams, build_all
@@ -249,7 +250,7 @@ def concluded(experiments: Sequence[Experiment], *, command: str) -> comparison.
         comparison.outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
         for chosen in experiments
     ]
-    result = comparison.compare(outcomes, command=command, commit=dvc.commit())
+    result = comparison.compare(outcomes, command=command, commit=checkout())
     report.write(result, outcomes)
     return result
 

@@ -19,6 +19,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from flows import processes
 from nmt_core.errors import NmtError
 from stages import paths
+from stages.commit import git, head
 
 GRACE_SECONDS = 10.0
 """What a stage gets to save its work between the polite signal and the last one."""
@@ -210,7 +211,7 @@ def experiment(
 
 def experiments() -> dict[str, str]:
     """Return the commit of every experiment that DVC keeps, by name."""
-    listed = _git("for-each-ref", "--format=%(refname) %(objectname)", "refs/exps")
+    listed = git("for-each-ref", "--format=%(refname) %(objectname)", "refs/exps")
     found = (line.split(" ") for line in listed.splitlines())
     return {reference.rpartition("/")[2]: commit for reference, commit in found}
 
@@ -222,31 +223,19 @@ def check_git() -> None:
         NmtError: outside git, before the first commit, or with code that git does not know of.
     """
     try:
-        _git("rev-parse", "--verify", "--quiet", "HEAD")
-    except subprocess.CalledProcessError:
+        head()
+    except NmtError:
         raise NmtError(
             "experiments are kept in git, and here is no commit; run: git init && git add . && "
             "git commit"
         ) from None
     parts = ["nmt_core", "stages", str(paths.CONF), str(paths.PIPELINE)]
-    unknown = _git("ls-files", "--others", "--exclude-standard", "--", *parts).splitlines()
+    unknown = git("ls-files", "--others", "--exclude-standard", "--", *parts).splitlines()
     if unknown:
         raise NmtError(
             f"git does not know {unknown[0]}, so no experiment would have it; run: git add "
             f"{' '.join(unknown)}"
         )
-
-
-def commit() -> str:
-    """Return the commit of the checkout, and whether what git knows of has changed since."""
-    changed = _git("status", "--porcelain", "--untracked-files=no")
-    return _git("rev-parse", "--short", "HEAD") + ("-dirty" if changed else "")
-
-
-def _git(*arguments: str) -> str:
-    return subprocess.run(
-        ["git", *arguments], capture_output=True, text=True, check=True
-    ).stdout.strip()
 
 
 def _remove_leftovers(name: str) -> None:

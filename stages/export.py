@@ -5,14 +5,15 @@ Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/test.sou
 Writes: models/export/, metrics/export.json
 """
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from nmt_core import files
 from nmt_core.bundle import write_bundle
+from nmt_core.errors import NmtError
 from stages import paths
 from stages.card import model_card
+from stages.commit import checkout
 from stages.entry import run_stage
 from stages.exported import read_exported
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
@@ -47,18 +48,11 @@ def run(
 
 
 def commit() -> str:
-    """Return the commit the model was made from, marked if the code differs from it."""
+    """Return the commit the model was made from, where one is known."""
     try:
-        head = _git("rev-parse", "HEAD")
-        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "*.py")
-    except (OSError, subprocess.CalledProcessError):
+        return checkout()
+    except NmtError:
         return "unknown"
-    return f"{head}-dirty" if changed else head
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ PLUMBING = {
 
 BESIDE = {
     "__init__",
+    "commit",
     "description",
     "entry",
     "exported",

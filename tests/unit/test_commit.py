@@ -1,0 +1,53 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nmt_core.errors import NmtError
+from stages import paths
+from stages.commit import changed, checkout, git, head
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """One commit of code, parameters and a lock file."""
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("code.py"), paths.PARAMS, paths.LOCK):
+        path.write_text("before\n")
+    git("init", "--quiet")
+    git("add", "--all")
+    git("-c", "user.name=T", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "Begin")
+    return tmp_path
+
+
+def test_parameters_and_lock_file_are_no_change(repository):
+    paths.PARAMS.write_text("after\n")
+    paths.LOCK.unlink()
+    Path("new.txt").touch()
+
+    assert [] == changed()
+    assert head() == checkout()
+
+
+def test_other_files_are(repository):
+    Path("code.py").write_text("after\n")
+
+    assert ["code.py"] == changed()
+    assert f"{head()}-dirty" == checkout()
+
+
+def test_before_the_first_commit_there_is_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NmtError, match="git rev-parse: fatal: not a git repository"):
+        head()
+    subprocess.run(["git", "init", "--quiet"], check=True)
+
+    with pytest.raises(NmtError, match="git rev-parse"):
+        head()
+
+
+def test_without_git_the_sentence_says_so(repository, monkeypatch):
+    monkeypatch.setenv("PATH", str(repository))
+
+    with pytest.raises(NmtError, match="there is no git; install it"):
+        head()
