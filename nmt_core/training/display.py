@@ -33,14 +33,14 @@ class TrainingDisplay:
             TaskProgressColumn(),
             TextColumn("step {task.fields[step]:,}"),
             TextColumn("loss {task.fields[loss]:.3f}"),
-            TextColumn("{task.fields[speed]:,.0f} tokens/s"),
+            TextColumn("{task.fields[speed]}"),
             TextColumn("left"),
             TimeRemainingColumn(),
             console=self.console,
             disable=not self.console.is_terminal,
             transient=True,
         )
-        self._task = self._bar.add_task("train", total=1.0, step=0, loss=float("nan"), speed=0.0)
+        self._task = self._bar.add_task("train", total=1.0, step=0, loss=float("nan"), speed="")
         self._began = self._said = time.monotonic()
         self._first: TrainingProgress | None = None
         self._first_tokens, self._first_done = 0, 0.0
@@ -64,15 +64,15 @@ class TrainingDisplay:
             self._first, self._began = progress, now
             self._first_tokens, self._first_done = progress.target_tokens, done
         seconds = now - self._began
-        speed = (progress.target_tokens - self._first_tokens) / seconds if seconds else 0.0
+        trained, used = progress.target_tokens - self._first_tokens, done - self._first_done
+        speed = f"{trained / seconds:,.0f} tokens/s" if trained else ""
         self._bar.update(self._task, completed=done, step=progress.step, loss=loss, speed=speed)
-        if not self.console.is_terminal and now - self._said >= QUIET_SECONDS:
+        if used and not self.console.is_terminal and now - self._said >= QUIET_SECONDS:
             self._said = now
-            used = done - self._first_done
-            left = seconds / used * (1 - done) if used else 0.0
+            left = seconds / used * (1 - done)
             self.console.print(
                 f"step {progress.step:,}, {done:.0%} done, loss {loss:.3f}, rate "
-                f"{learning_rate:.2e}, {speed:,.0f} tokens/s, {_clock(left)} left",
+                f"{learning_rate:.2e}, {speed}, {_clock(left)} left",
                 soft_wrap=True,
             )
 

@@ -61,12 +61,16 @@ def test_a_resumed_training_counts_only_what_it_trained(seconds):
     assert "200 tokens/s, 1:21:40 left" in said(display)
 
 
-def test_a_first_line_divides_by_nothing(seconds):
+def test_a_speed_is_not_told_before_it_is_known(seconds):
     with TrainingDisplay(Budget(steps=1000), console()) as display:
         seconds[0] += 20.0
         step(display, 1, 10)
 
-    assert "0 tokens/s, 0:00:00 left" in said(display)
+        assert said(display) == ""
+        seconds[0] += 20.0
+        step(display, 2, 30)
+
+    assert ", 1 tokens/s, 5:32:40 left" in said(display)
 
 
 def test_a_validation_is_one_line_however_narrow_the_output():
