@@ -140,9 +140,10 @@ def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed, told)
         run = training.begin()
         before = max(training.clone.checkpoints())
         fleet.api("POST", f"/flow_runs/{run}/set_state", state={"type": "CANCELLING"}, force=False)
+        gone = training.stages_are_gone(seconds=10)
+        told("cancelled: stages gone after seconds", round(gone, 1))
         _, seconds = fleet.wait(run, "Cancelled", seconds=30)
-        told("cancelled after seconds", round(seconds, 1))
-        told("stages gone after seconds", round(training.stages_are_gone(seconds=10), 1))
+        told("cancelled after seconds", round(gone + seconds, 1))
     assert max(training.clone.checkpoints()) > before
 
     training.continues_to(undisturbed)
