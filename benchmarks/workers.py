@@ -3,17 +3,17 @@
 Usage: python -m benchmarks.workers SOURCE TARGET [--pairs N] [--processes N] [--rounds N]
                                     [--source-language de] [--target-language en]
 
-The text is repeated until there is enough of it. Every measurement is a program of its own, as the
+The text is repeated until there is enough of it. Every measurement is a process of its own, as the
 stage is, since a tokenizer remembers words; imports do not count, but processes that are started
 do. All must write the same bytes.
 """
 
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated
 
@@ -30,8 +30,8 @@ MODELS = {"SentencePiece": "model=transformer", "spaCy": "model=transformer_arti
 HELD_OUT_LINES = 500
 
 
-def measure(model: str, processes: int, languages: tuple[str, str], folder: Path) -> None:
-    """Tokenize once, and print the seconds."""
+def measure(model: str, processes: int, languages: tuple[str, str], folder: Path) -> float:
+    """Tokenize once, and return the seconds."""
     params = build_all(configure.composed([model]), source="conf/")["tokenize"]
     assert isinstance(params, TokenizeParams)
     began = time.perf_counter()
@@ -43,15 +43,7 @@ def measure(model: str, processes: int, languages: tuple[str, str], folder: Path
         tokenized=folder / "tokenized",
         workers=WorkersConfig(processes=processes),
     )
-    print(time.perf_counter() - began)
-
-
-def seconds(model: str, processes: int, languages: tuple[str, str], folder: Path) -> float:
-    """Return what another program measures."""
-    call = f"measure({model!r}, {processes}, {languages!r}, Path({str(folder)!r}))"
-    program = f"from pathlib import Path; from benchmarks.workers import measure; {call}"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    return float(done.stdout)
+    return time.perf_counter() - began
 
 
 def digest(folder: Path) -> dict[str, str]:
@@ -71,7 +63,10 @@ def main(
     """Measure in turns, and print medians over the rounds."""
     languages = source_language, target_language
     found: dict[tuple[str, int], list[float]] = {}
-    with tempfile.TemporaryDirectory() as made:
+    with (
+        tempfile.TemporaryDirectory() as made,
+        ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew,
+    ):
         folder = Path(made)
         for side, text in zip(paths.SIDES, (source, target), strict=True):
             lines = list(files.read_lines(text))
@@ -84,7 +79,7 @@ def main(
             written = set()
             for _ in range(rounds):
                 for number in (1, processes):
-                    taken = seconds(model, number, languages, folder)
+                    taken = anew.submit(measure, model, number, languages, folder).result()
                     found.setdefault((name, number), []).append(taken)
                     written.add(tuple(digest(folder / "tokenized").items()))
             assert len(written) == 1, "the bytes differ"

@@ -14,8 +14,9 @@ def git(*arguments: str) -> str:
     """
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise NmtError(f"git {arguments[0]}: there is no git; install it") from None
+    except OSError as error:
+        reason = f"there is no git; install it ({error.strerror})"
+        raise NmtError(f"git {arguments[0]}: {reason}") from None
     if done.returncode:
         reason = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
         raise NmtError(f"git {arguments[0]}: {reason}")

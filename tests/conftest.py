@@ -1,6 +1,7 @@
 """Tiny models of every preset, alive enough for laws: weights are large, so nothing hides."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # see stages/__init__.py
@@ -34,6 +35,17 @@ SHRUNK = {
 def _seeded():
     """Every test draws the same numbers, whichever came before it."""
     torch.manual_seed(0)
+
+
+@contextmanager
+def torchs_own_settings():
+    """Put the settings of this process back that a training or an evaluation changes."""
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    fills = torch.utils.deterministic.fill_uninitialized_memory
+    yield
+    torch.set_num_threads(threads)
+    torch.set_deterministic_debug_mode(mode)
+    torch.utils.deterministic.fill_uninitialized_memory = fills
 
 
 def preset(name):

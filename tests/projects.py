@@ -77,6 +77,13 @@ class Copy:
                 start_new_session=True,
             )
 
+    def run_stages(self, *names, settings=""):
+        """Run stages one after another in one process, which imports torch once."""
+        program = (
+            f"import importlib as i; [i.import_module('stages.' + name).main() for name in {names}]"
+        )
+        return self.run(f'python -c "{program}" {settings}')
+
     def fails(self, command):
         return self.start(command).wait()
 

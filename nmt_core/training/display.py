@@ -65,7 +65,7 @@ class TrainingDisplay:
             self._first_tokens, self._first_done = progress.target_tokens, done
         seconds = now - self._began
         trained, used = progress.target_tokens - self._first_tokens, done - self._first_done
-        speed = f"{trained / seconds:,.0f} tokens/s" if trained else ""
+        speed = f"{trained / seconds:,.0f} tokens/s" if seconds else ""
         self._bar.update(self._task, completed=done, step=progress.step, loss=loss, speed=speed)
         if used and not self.console.is_terminal and now - self._said >= QUIET_SECONDS:
             self._said = now

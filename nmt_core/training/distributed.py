@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-import safetensors.torch
 import torch
 import torch.distributed as dist
 from pydantic import Field
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from nmt_core.errors import ConfigError, TrainingError
@@ -157,8 +157,8 @@ class World:
     def share(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return the first process's checkpoint."""
         progress = self.broadcast(json.dumps(dict(checkpoint.progress)).encode())
-        tensors = self.broadcast(safetensors.torch.save(dict(checkpoint.tensors)))
-        return Checkpoint(safetensors.torch.load(tensors), json.loads(progress))
+        tensors = self.broadcast(save(dict(checkpoint.tensors)))
+        return Checkpoint(load(tensors), json.loads(progress))
 
     @contextmanager
     def _alive(self) -> Iterator[None]:

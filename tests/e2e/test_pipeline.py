@@ -180,11 +180,7 @@ def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
             "embeddings.vectors.buckets": 100,
         }
     chosen = " ".join(f"{name}={value}" for name, value in settings.items())
-    program = "; ".join(
-        ["import importlib as i"]
-        + [f"i.import_module('stages.{stage}').main()" for stage in ("configure", *STAGES)]
-    )
-    copy.run(f'python -c "{program}" data=demo model={preset} {chosen}')
+    copy.run_stages("configure", *STAGES, settings=f"data=demo model={preset} {chosen}")
 
     assert json.loads((copy.folder / "metrics/export.json").read_text())["canaries"] == 3
     described = json.loads((copy.folder / "models/export/model.json").read_text())

@@ -37,6 +37,7 @@ from stages.registry import (
     RegistryError,
 )
 from stages.tracking import open_tracker
+from tests.conftest import torchs_own_settings
 from tests.unit.tiny import LINES, export, tiny_translator
 
 pytestmark = pytest.mark.slow
@@ -89,11 +90,9 @@ def echo(project, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def threads():
-    count, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
-    yield
-    torch.set_num_threads(count)
-    torch.set_deterministic_debug_mode(mode)
+def settings():
+    with torchs_own_settings():
+        yield
 
 
 def register(registry, source, **tags):

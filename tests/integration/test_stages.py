@@ -33,6 +33,7 @@ from stages import (
 from stages.card import model_card
 from stages.params import build_all
 from stages.trained import Inputs, load_translator
+from tests.conftest import torchs_own_settings
 
 PROJECT = Path(__file__).parents[2]
 TRAIN_LINES, TEST_LINES = 60, 12
@@ -102,6 +103,13 @@ def write_corpus(folder):
             files.write_lines(folder / f"{split}.{side}", [getattr(pair, side) for pair in pairs])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def settings():
+    """Put torch's settings back."""
+    with torchs_own_settings():
+        yield
+
+
 @pytest.fixture(scope="module", params=KINDS)
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -113,8 +121,6 @@ def project(request, tmp_path_factory):
     )
     settings = build_all(values, source="test")
     project = Project(folder, settings, {})
-    threads = torch.get_num_threads()
-    mode = torch.get_deterministic_debug_mode()
     write_corpus(project.corpus)
     project.vectors.mkdir()
     measured = project.metrics
@@ -159,9 +165,7 @@ def project(request, tmp_path_factory):
     measured["export"] = export.run(
         settings["export"], settings["evaluate"], inputs(project), card=card, export=project.export
     )
-    yield project
-    torch.set_num_threads(threads)
-    torch.set_deterministic_debug_mode(mode)
+    return project
 
 
 def train_on(project, *, checkpoints="checkpoints"):

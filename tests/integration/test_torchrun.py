@@ -28,7 +28,7 @@ SETTINGS = f"""
     train.training.log_every=1 train.training.validation_sentences=2 train.training.average=0.9
 """
 TRAIN = "python -m stages.train"
-DATA = "download tokenize vocabulary embeddings shard"
+DATA = ("download", "tokenize", "vocabulary", "embeddings", "shard")
 
 
 class Training(Copy):
@@ -61,11 +61,7 @@ def prepared(tmp_path_factory):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
     shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
-    copy.run(f"python -m stages.configure {SETTINGS}")
-    program = (
-        f"import importlib as i; [i.import_module('stages.' + s).main() for s in '{DATA}'.split()]"
-    )
-    return copy.run(f'python -c "{program}"')
+    return copy.run_stages("configure", *DATA, settings=SETTINGS)
 
 
 def disturb(copy, step, disturbance, meanwhile=lambda: None):

@@ -24,7 +24,6 @@ SHAPES = [name for name in PRESETS if not name.endswith("_lite")]
 @pytest.mark.parametrize("task", ["copy", "reverse"])
 def test_a_preset_learns_digits(name, task):
     """After a minute's worth of digits, a beam of three makes no mistake on new ones."""
-    torch.manual_seed(0)
     wider = {"width": 48, "heads": 4, "head_width": 12, "feed_forward_width": 64, "dropout": 0.0}
     config = tiny_config(name).model_copy(update=wider)
     model = build_model(config, source_size=14, target_size=14)

@@ -67,7 +67,6 @@ def seeded(shape, seed=0):
 @pytest.fixture
 def twins():
     """Our attention and torch's, with the same weights."""
-    torch.manual_seed(0)
     theirs = torch.nn.MultiheadAttention(12, 3, bias=True, batch_first=True).double()
     ours = MultiHeadAttention(12, 3, 4, bias=True).double()
     with torch.no_grad():
@@ -185,7 +184,6 @@ def test_given_vectors_are_copied(frozen):
 
 @pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
 def test_dropout_drops_the_right_share_and_keeps_the_mean(probability):
-    torch.manual_seed(0)
     count = 200_000
     x = dropout(torch.ones(count), probability, training=True)
     deviation = math.sqrt(probability * (1 - probability) / count)
@@ -204,7 +202,6 @@ def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training)
 
 
 def test_one_mask_per_sentence_is_constant_over_time():
-    torch.manual_seed(0)
     x = dropout(torch.ones(20, 7, 30), 0.5, training=True, over_time=False)
 
     assert (x == x[:, :1]).all()
@@ -213,7 +210,6 @@ def test_one_mask_per_sentence_is_constant_over_time():
 
 
 def test_a_mask_per_position_varies_over_time():
-    torch.manual_seed(0)
     x = dropout(torch.ones(20, 7, 30), 0.5, training=True)
 
     assert (x[:, 0] != x[:, 1]).any()
@@ -221,7 +217,6 @@ def test_a_mask_per_position_varies_over_time():
 
 @pytest.mark.parametrize("over_time", [True, False])
 def test_the_gradient_passes_where_the_value_did(over_time):
-    torch.manual_seed(0)
     x = torch.ones(4, 3, 5, requires_grad=True)
     y = dropout(x, 0.5, training=True, over_time=over_time)
     y.sum().backward()
@@ -241,7 +236,6 @@ def test_dropout_is_a_function_of_the_seed():
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 17])
 def test_any_number_of_elements_is_dropped_alike(size):
     """Draws are eight bytes wide; sizes need not be."""
-    torch.manual_seed(0)
     x = torch.stack([dropout(torch.ones(size), 0.5, training=True) for _ in range(2000)])
 
     assert (x == 0).float().mean(dim=0).tolist() == pytest.approx([0.5] * size, abs=0.06)
@@ -310,7 +304,6 @@ class Article:
 @pytest.mark.parametrize("name", ["transformer_article", "transformer_article_lite"])
 def test_the_articles_layers_are_in_the_articles_order(name):
     config = tiny_config(name).model_copy(update={"dropout": 0.0})
-    torch.manual_seed(0)
     model = build_model(config, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double()
     with torch.no_grad():
         for weight in model.parameters():
@@ -335,7 +328,6 @@ def test_the_article_learns_no_scale_and_no_projection_bias(name):
 @pytest.mark.parametrize("norm", ["pre", "post", "article"])
 def test_dropout_changes_training_and_nothing_else(norm):
     config = tiny_config("transformer").model_copy(update={"norm": norm, "dropout": 0.5})
-    torch.manual_seed(0)
     model = build_model(config, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
     source, target = torch.tensor([[4, 5, 2]]), torch.tensor([[BOS, 4]])
 

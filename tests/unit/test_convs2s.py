@@ -206,7 +206,6 @@ def test_gradients_into_the_published_encoder_are_shared_out():
 @pytest.mark.parametrize("hidden", [None, 96])
 def test_published_layers_keep_the_variance(hidden):
     """Section 3.5: what leaves a freshly initialised encoder is about as large as the words."""
-    torch.manual_seed(0)
     shape = ConvS2SConfig(width=128, hidden_width=hidden, encoder_layers=6, dropout=0.0)
     model = build_model(shape, source_size=500, target_size=500).eval()
     source = torch.randint(4, 500, (20, 25))

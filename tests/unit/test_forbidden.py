@@ -12,7 +12,7 @@ BANNED = [
     r"(?<![.\w])eval\(",
     r"(?<![.\w])exec\(",
     r"\bimport pickle|\bpickle\.|\bjoblib\.|\bdill\.",
-    r"(?<!safetensors\.)torch\.load\(",
+    r"torch\.load\(",
     r"allow_pickle=True",
     r"shell=True",
     r"os\.system\(|os\.popen\(",

@@ -8,6 +8,7 @@ import torch
 from nmt_core.errors import ConfigError
 from nmt_core.training import precision
 from nmt_core.training.precision import ComputeConfig, cpu_has_bfloat16, prepare
+from tests.conftest import torchs_own_settings
 
 PROJECT = Path(__file__).parents[2]
 
@@ -15,13 +16,8 @@ PROJECT = Path(__file__).parents[2]
 @pytest.fixture(autouse=True)
 def settings():
     """Put torch's settings back."""
-    mode = torch.get_deterministic_debug_mode()
-    fills = torch.utils.deterministic.fill_uninitialized_memory
-    threads = torch.get_num_threads()
-    yield
-    torch.set_deterministic_debug_mode(mode)
-    torch.utils.deterministic.fill_uninitialized_memory = fills
-    torch.set_num_threads(threads)
+    with torchs_own_settings():
+        yield
 
 
 @pytest.fixture

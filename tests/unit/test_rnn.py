@@ -43,7 +43,6 @@ def torchs(layer, cell):
 @pytest.mark.parametrize("direction", ["bidirectional", "forward", "reversed"])
 def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
     """Beside longer sentences, with a residual around the second layer, from the given end."""
-    torch.manual_seed(0)
     encoder = Encoder(config(cell=cell, direction=direction, encoder_layers=2))
     words, padding = padded(4)
     found, ends = encoder(words, padding)
@@ -65,7 +64,6 @@ def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
-    torch.manual_seed(0)
     step = RecurrentStep(cell, 4, 3, WIDTH)
     twin = (nn.LSTMCell if cell == "lstm" else nn.GRUCell)(4 + 3, WIDTH)
     nn.init.zeros_(twin.bias_hh)
@@ -89,7 +87,6 @@ def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_steps_fed_with_nothing_are_whole_layers(cell):
     """The decoder that steps and the one that does not agree where both can do the work."""
-    torch.manual_seed(0)
     shape = config(cell=cell, decoder_layers=2, input_feeding=False, attention="general")
     whole = build_model(shape, source_size=9, target_size=9)
     stepped = build_model(
@@ -125,7 +122,6 @@ def scores(kind, attention, query, values):
 @pytest.mark.parametrize("kind", ["dot", "general", "concat", "additive"])
 def test_attention_is_the_papers(kind):
     """For two hypotheses of each sentence, three queries long."""
-    torch.manual_seed(0)
     attention = Attention(kind, WIDTH).double()
     values, padding = padded(WIDTH)
     values = values.double()
@@ -165,7 +161,6 @@ def test_bahdanau_looks_before_the_step_and_luong_after():
 @pytest.mark.parametrize("kind", ["general", "additive"])
 def test_an_attentional_vector_is_fed_into_the_next_step(kind):
     """The decoder is the papers' loop: what was seen, and the last vector, beside the word."""
-    torch.manual_seed(0)
     model = build_model(config(attention=kind, cell="gru"), source_size=9, target_size=9).eval()
     source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[BOS, 7, 8, 4]])
     memory = model.encode(source, source == 0)
@@ -205,7 +200,6 @@ def test_reading_backwards_leaves_padding_where_it_is():
 @pytest.mark.parametrize(("encoder_layers", "expected"), [(1, (0, 0, 0)), (3, (0, 1, 2))])
 def test_the_decoder_starts_where_the_encoder_ended(cell, encoder_layers, expected):
     """Layer by layer; layers that the encoder lacks start from its last."""
-    torch.manual_seed(0)
     shape = config(cell=cell, encoder_layers=encoder_layers, decoder_layers=3)
     model = build_model(shape, source_size=9, target_size=9)
     source = torch.tensor([[4, 5, 6]])
