@@ -42,6 +42,15 @@ TINY = f"""
 """
 
 
+def a_users_environment():
+    """Return what is set in a shell of people who have set nothing, in our virtual environment.
+
+    Variables of the machine that the tests run on, such as PYTHONDONTWRITEBYTECODE, hide faults.
+    """
+    ours = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    return ours | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
 @dataclass
 class Copy:
     """A project of its own, and the log of what ran in it last."""
@@ -51,19 +60,11 @@ class Copy:
 
     @property
     def environment(self):
-        ours = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("PREFECT", "MLFLOW", "MAKE"))
-        }
-        return ours | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        return a_users_environment() | {
             "PYTHONPATH": str(self.folder),
-            "PYTHONUNBUFFERED": "1",
             "MLFLOW_TRACKING_URI": f"sqlite:///{self.shared / 'mlflow.db'}",
             "PREFECT_HOME": str(self.shared / "prefect"),
             "DVC_SITE_CACHE_DIR": str(self.shared / "dvc"),
-            "DO_NOT_TRACK": "1",
         }
 
     def start(self, command):

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.conftest import PRESETS, SHRUNK
-from tests.projects import LOG_EVERY, PROJECT, VALIDATE_EVERY, begin
+from tests.projects import LOG_EVERY, PROJECT, VALIDATE_EVERY, Copy, begin
 
 STAGES = list(yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"])
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
@@ -75,6 +75,33 @@ def test_a_second_time_runs_nothing(finished, tmp_path):
 
     assert again.ran == []
     assert again.lock == finished.lock
+
+
+def test_bytecode_that_python_writes_anew_runs_nothing(finished, tmp_path):
+    copy = finished.copy(tmp_path / "project")
+    source = copy.folder / "nmt_core/text/cleaning.py"
+    [bytecode] = source.parent.glob("__pycache__/cleaning.*.pyc")
+    before = bytecode.read_bytes()
+
+    os.utime(source, (0, 0))
+    copy.run("python -c 'import nmt_core.text.cleaning'")
+    assert before != bytecode.read_bytes()
+
+    assert copy.run("dvc repro").ran == []
+
+
+def test_another_clone_with_the_same_cache_runs_nothing(finished, tmp_path):
+    """Its lock file came with the commit, and its Python has written bytecode of its own."""
+    copy = finished.copy(tmp_path / "project")
+    copy.run("git add --all")
+    copy.run("git -c user.name=Tester -c user.email=tester@localhost commit --quiet -m Made")
+    copy.run(f"git clone --quiet . {tmp_path / 'other'}")
+    other = Copy(tmp_path / "other", finished.shared)
+    other.run(f"dvc cache dir --local {copy.folder / '.dvc/cache'}").run("dvc checkout")
+    other.run("python -c 'import stages.download'")
+
+    assert other.run("dvc repro").ran == []
+    assert other.model == finished.model
 
 
 def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):

@@ -1,6 +1,5 @@
 """The real comparison, by its own command: two models in miniature, side by side, then again."""
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from nmt_core import files
+from tests.projects import PROJECT, a_users_environment
 
-PROJECT = Path(__file__).parents[2]
 PARTS = ("conf", "flows", "nmt_core", "stages")
 FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml", "params.yaml")
 MODELS = ["transformer", "transformer_base"]
@@ -39,21 +38,14 @@ class Clone:
     folder: Path
 
     def run(self, command, *, module=True):
-        ours = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("PREFECT", "MLFLOW", "DVC", "NMT"))
-        }
         return subprocess.run(
             [*([sys.executable, "-m"] if module else []), *command.split()],
             cwd=self.folder,
-            env=ours
+            env=a_users_environment()
             | {
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "PYTHONPATH": str(self.folder),
                 "PREFECT_HOME": str(self.folder.parent / "prefect"),
                 "DVC_SITE_CACHE_DIR": str(self.folder.parent / "dvc"),
-                "DO_NOT_TRACK": "1",
             },
             capture_output=True,
             text=True,

@@ -1,7 +1,6 @@
 """The real flow: a Prefect that starts its own server, and a DVC that runs three toy stages."""
 
 import json
-import os
 import shutil
 import signal
 import sqlite3
@@ -18,7 +17,8 @@ import psutil
 import pytest
 import yaml
 
-PROJECT = Path(__file__).parents[2]
+from tests.projects import PROJECT, a_users_environment
+
 STAGES = ("prepare", "train", "export")
 
 pytestmark = pytest.mark.slow
@@ -93,9 +93,7 @@ class Toy:
 
     @property
     def environment(self) -> dict[str, str]:
-        ours = {name: value for name, value in os.environ.items() if "PREFECT" not in name}
-        return ours | {
-            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        return a_users_environment() | {
             "PREFECT_HOME": str(self.prefect_home),
             "PYTHONPATH": str(PROJECT),
             "SHELL": "/bin/sh",  # which stays between dvc and its stage, unlike bash
@@ -257,6 +255,6 @@ def test_a_flow_that_ends_leaves_nothing_behind(sleeping, ending):
 
     victim(psutil.Process(flow.pid)).send_signal(number)
 
-    assert wait_for(lambda: flow.poll() is not None and not toy.processes(), seconds=10)
+    assert wait_for(lambda: flow.poll() is not None and not toy.processes(), seconds=60)
     [ended] = toy.database("select state_type from flow_run order by created desc limit 1")
     assert state == ended

@@ -1,7 +1,6 @@
 """Servers as they are: started, asked, killed and stopped, with nothing left."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from nmt_core import files
 from tests.orchestration.leftovers import at_work_in, marked, wait_for
+from tests.projects import a_users_environment
 
 # PostgreSQL, a store, Prefect and MLflow, as the fixture starts them
 
@@ -67,10 +67,9 @@ print(run.info.run_id)
 
 def test_a_file_logged_to_mlflow_lands_in_the_store(topology, secrets):
     """The client knows MLflow alone; the keys are the server's."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     probe = subprocess.run(
         [sys.executable, "-c", PROBE],
-        env=ours | topology.mlflow.environment,
+        env=a_users_environment() | topology.mlflow.environment,
         capture_output=True,
         text=True,
         check=True,
@@ -152,7 +151,7 @@ class Program:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, *(options or free)],
-                env=os.environ | {"SERVERS": self.mark},
+                env=a_users_environment() | {"SERVERS": self.mark},
                 stdout=log,
                 stderr=log,
             )

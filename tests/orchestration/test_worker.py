@@ -6,13 +6,11 @@ import socket
 import subprocess
 import sys
 import uuid
-from pathlib import Path
 
 import pytest
 
 from tests.orchestration.leftovers import marked, wait_for
-
-PROJECT = Path(__file__).parents[2]
+from tests.projects import PROJECT, a_users_environment
 
 STAGE = """\
 import signal, sys, time
@@ -60,7 +58,7 @@ class Machine:
 
     @property
     def environment(self):
-        ours = os.environ | self.fleet.topology.environment
+        ours = a_users_environment() | self.fleet.topology.environment
         return ours | {
             "MACHINE": self.mark,
             "PREFECT_HOME": str(self.folder / "prefect"),
