@@ -1,6 +1,7 @@
 """The clone that a flow works in: one flow at a time, at a commit, with a params.yaml."""
 
 import fcntl
+import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,11 +13,14 @@ from typing import IO
 from nmt_core import files
 from nmt_core.errors import NmtError
 from stages import configure, paths
-from stages.commit import changed, git, head
+from stages.commit import branch, changed, git, head, is_within, named, titled
 from stages.params import build_all
 from stages.renewal import renewed
 
 LOCK = Path(".dvc/tmp/flow.lock")
+
+WRITTEN = Path(".dvc/tmp/flow.params")
+"""The digests of all that flows have written as params.yaml here: nobody's work."""
 
 POLL_SECONDS = 1.0
 
@@ -33,10 +37,10 @@ class Order:
 
 @contextmanager
 def alone(say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the clone; the system gives it back however we end.
+    """Hold the clone, and leave it on the branch it was on; the system gives it back in any case.
 
     Args:
-        say: is told if another flow must be waited for.
+        say: is told if another flow must be waited for, and if the branch cannot be gone back to.
     """
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     with LOCK.open("w") as file:
@@ -44,7 +48,12 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
             say(f"another flow works in {Path.cwd()}; this one begins when it has ended")
             while not _taken(file):
                 time.sleep(POLL_SECONDS)
-        yield
+        began_on = branch()
+        try:
+            yield
+        finally:
+            if began_on and branch() != began_on:
+                _go_back(began_on, say)
 
 
 def _taken(file: IO[str]) -> bool:
@@ -68,7 +77,7 @@ def order(
         say: is told what is new.
 
     Raises:
-        NmtError: if there is no such commit, or work that is not committed would be lost.
+        NmtError: if there is no such commit, or work of somebody's would be lost or left out.
         ConfigError: if a setting is wrong.
     """
     if revision:
@@ -84,10 +93,17 @@ def order(
 
 
 def write(order: Order) -> Order:
-    """Check out what an order names, and write its params.yaml."""
+    """Check out what an order names, and write its params.yaml.
+
+    Raises:
+        NmtError: if there is no such commit, or work of somebody's would be lost.
+    """
     if head() != order.revision:
         check_out(order.revision)
     if paths.PARAMS.read_text(encoding="utf-8") != order.params:
+        check_params()
+        with WRITTEN.open("a", encoding="utf-8") as file:  # first: a crash may come between
+            print(_digest(order.params), file=file)
         files.write_text(paths.PARAMS, order.params)
     return order
 
@@ -96,29 +112,110 @@ def check_shared() -> None:
     """Make sure that other clones can have the code that is here.
 
     Raises:
-        NmtError: if it is in no commit.
+        NmtError: if it is in no commit, or in one that is not pushed.
     """
     if changes := changed():
         raise NmtError(
             f"other clones cannot have {changes[0]}, which is changed but not committed; run: "
             f"git commit -a && git push"
         )
+    if commit := _unpushed():
+        raise NmtError(
+            f"other clones cannot have commit {titled(commit)}, which is not pushed; run: git push"
+        )
 
 
 def check_out(revision: str) -> None:
     """Bring the clone to a commit, and params.yaml to what it is there.
 
+    A branch that is only behind what is pushed comes along; of any other the clone is detached.
+
     Raises:
-        NmtError: if there is no such commit, or work that is not committed would be lost.
+        NmtError: if there is no such commit, or work of somebody's would be lost or left out.
     """
     if changes := changed():
         raise NmtError(
             f"{Path.cwd()} has changes that are not committed ({', '.join(changes)}), which "
             f"checking out {revision} would lose; commit them, or run the flow with revision null"
         )
+    check_params()
     if not _is_here(revision):
         git("fetch", "--quiet", "--tags", "origin")
-    git("checkout", "--quiet", "--force", "--detach", revision)
+    if revision.startswith("origin/") and branch() and (commit := _unpushed()):
+        raise NmtError(
+            f"commit {titled(commit)} is not pushed, so {revision} would run without it; run: "
+            f"git push, or give the full name of the commit to run as revision"
+        )
+    commit = named(revision)
+    own = branch()
+    if own and commit == head():
+        _switch()
+    elif own and is_within("HEAD", commit) and is_within(commit, "@{upstream}"):
+        _switch("-B", own, commit)
+    else:
+        _switch("--detach", commit)
+
+
+def check_params() -> None:
+    """Make sure that params.yaml can be had again if another is written in its place.
+
+    Raises:
+        NmtError: if it is neither as it was committed nor as a flow has written it.
+    """
+    if not git("status", "--porcelain", "--", str(paths.PARAMS)):
+        return
+    text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
+    known = WRITTEN.read_text(encoding="utf-8").split() if WRITTEN.exists() else []
+    if text and _digest(text) not in known:
+        raise NmtError(
+            f"{paths.PARAMS} was changed in {Path.cwd()}, which this run would lose; commit and "
+            f"push it, or go back to the committed one (git checkout HEAD {paths.PARAMS}), or run "
+            f"the flow with revision null"
+        )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _unpushed() -> str:
+    """Return the newest commit of HEAD that is in no branch of a remote, if there is one."""
+    return git("rev-list", "--max-count=1", "HEAD", "--not", "--remotes")
+
+
+def _go_back(began_on: str, say: Callable[[str], None]) -> None:
+    """Put the clone on a branch again, unless somebody's work keeps it where it is."""
+    try:
+        check_params()
+        _switch(began_on)
+    except NmtError as error:
+        say(f"the clone stays at commit {titled('HEAD')} instead of branch {began_on}: {error}")
+
+
+def _switch(*where: str) -> None:
+    """Let git check out, with params.yaml and dvc.lock as they are there; no other file is lost."""
+    ours = (paths.PARAMS, paths.LOCK)
+    kept = {path: path.read_text(encoding="utf-8") for path in ours if path.exists()}
+    git("reset", "--quiet", "--", *map(str, ours))
+    for path in kept:
+        path.unlink()
+    try:
+        git("checkout", "--quiet", "--no-overwrite-ignore", *where)
+        if tracked := git("ls-files", "--", *map(str, ours)):
+            git("checkout", "--quiet", "--", *tracked.split("\n"))
+    finally:
+        for path, text in kept.items():
+            if not path.exists():  # git was not content, or does not know the file
+                files.write_text(path, text)
+
+
+def place() -> str:
+    """Return what the clone is at, for people to read."""
+    try:
+        where, edited = titled("HEAD"), changed()
+    except NmtError:
+        return "no commit"
+    return f"commit {where}{', and changes that are in none' if edited else ''}"
 
 
 def _is_here(revision: str) -> bool:

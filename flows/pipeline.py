@@ -25,14 +25,17 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.deployments import run_deployment
+from prefect.runtime import flow_run
 from prefect.states import Cancelling
 
 from flows import clone, dvc
+from flows.artifacts import call_run
 from flows.clone import Order
 from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from stages import paths
-from stages.params import check_all
+from stages.commit import short
+from stages.params import DownloadParams, check_all, load
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
 """Waits before a stage is tried again whose server was away; all else would only fail again."""
@@ -106,11 +109,13 @@ def up_to_date(
         with clone.alone(say):
             if settings is not None or revision or renew:
                 clone.order(revision, settings or [], renew=renew, say=say)
+            introduce()
             run_all(plan(until), shared=False)
             yield
         return
     with clone.alone(say):
         order = clone.order(revision, settings or [], renew=renew, say=say)
+        introduce()
         clone.check_shared()
         dvc.check_remote()
         [here, *elsewhere] = parts(plan(until))
@@ -123,6 +128,14 @@ def up_to_date(
         if lock is not None:
             collect(lock)
         yield
+
+
+def introduce() -> None:
+    """Say what this run works on, and name it after that."""
+    get_run_logger().info("this run works on %s", clone.place())
+    languages = load(DownloadParams, "download").languages
+    words = [flow_run.get_flow_name(), f"{languages.source}-{languages.target}", short()]
+    call_run(" ".join(filter(None, words)))
 
 
 def run_all(stages: Sequence[str], *, shared: bool) -> None:
@@ -176,6 +189,7 @@ def part(stages: list[str], revision: str, params: str) -> None:
     with clone.alone(get_run_logger().info):
         dvc.check_remote()
         clone.write(Order(revision, params))
+        get_run_logger().info("this run works on %s", clone.place())
         run_all(stages, shared=True)
         lock = paths.LOCK.read_text(encoding="utf-8")
     create_markdown_artifact(

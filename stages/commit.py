@@ -18,7 +18,7 @@ def git(*arguments: str) -> str:
         reason = f"there is no git; install it ({error.strerror})"
         raise NmtError(f"git {arguments[0]}: {reason}") from None
     if done.returncode:
-        reason = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
+        reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
         raise NmtError(f"git {arguments[0]}: {reason}")
     return done.stdout.strip()
 
@@ -30,6 +30,50 @@ def head() -> str:
         NmtError: without git, or outside it, or before the first commit.
     """
     return git("rev-parse", "HEAD")
+
+
+def branch() -> str:
+    """Return the branch that the checkout is on; nothing if it is on none, or git knows nothing."""
+    try:
+        return git("symbolic-ref", "--quiet", "--short", "HEAD")
+    except NmtError:
+        return ""
+
+
+def named(revision: str) -> str:
+    """Return the full name of the commit that a revision names.
+
+    Raises:
+        NmtError: if git knows no such commit.
+    """
+    try:
+        return git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    except NmtError:
+        raise NmtError(
+            f"git knows no commit {revision!r}; give one, or a tag, or origin/BRANCH"
+        ) from None
+
+
+def short() -> str:
+    """Return the short name of the commit that is checked out; nothing where git knows none."""
+    try:
+        return git("rev-parse", "--short", "HEAD")
+    except NmtError:
+        return ""
+
+
+def titled(revision: str) -> str:
+    """Return the short name of a commit, and the first line of what was said of it."""
+    return git("log", "--max-count=1", "--format=%h (%s)", "--end-of-options", revision)
+
+
+def is_within(older: str, newer: str) -> bool:
+    """Tell whether a commit is another or stands before it; what git does not know is in none."""
+    try:
+        git("merge-base", "--is-ancestor", older, newer)
+    except NmtError:
+        return False
+    return True
 
 
 def changed() -> list[str]:

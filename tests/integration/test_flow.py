@@ -45,10 +45,16 @@ if stage == "export":
     Path("metrics/evaluate.json").write_text(json.dumps(scores))
 """
 
+PARAMS = """\
+download:
+  languages: {source: de, target: en}
+  corpus: {kind: files, train: {source: text.tsv}}
+"""
+
 FLOW = """\
 from stages import params
 
-params.check_all = dict  # a toy has no parameters
+params.check_all = dict  # a toy has no other parameters
 
 import typer
 from flows.train import main
@@ -77,7 +83,7 @@ class Toy:
             for stage, source, target in zip(STAGES, files[:-1], files[1:], strict=True)
         }
         self.write("dvc.yaml", yaml.safe_dump({"stages": stages}, sort_keys=False))
-        self.write("params.yaml", "{}\n")
+        self.write("params.yaml", PARAMS)
         self.write("prepare.txt", "A line of our own.\n")
         self.write("stage.py", STAGE)
         self.write("flow.py", FLOW)
@@ -176,6 +182,13 @@ def test_scores_are_shown_beside_the_run(finished):
     assert [("BLEU", 12.5), ("chrF2", 30.2), ("perplexity", 1.12)] == [
         (row["score"], row["value"]) for row in rows
     ]
+
+
+def test_a_run_is_known_by_what_it_makes_and_says_what_it_works_on(finished):
+    toy, flow = finished
+
+    assert "this run works on no commit" in flow.stderr
+    assert toy.database("select name from flow_run") == ["train de-en"]
 
 
 def test_a_second_run_runs_no_stage(finished):

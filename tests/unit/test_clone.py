@@ -1,0 +1,281 @@
+"""What a flow does to the clone it works in, in real repositories: nobody's work is lost."""
+
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from flows import clone
+from flows.clone import Order
+from nmt_core.errors import NmtError
+from stages import paths
+from stages.commit import branch, git, head
+
+CODE = Path("code.py")
+
+
+def commit(subject, **content):
+    """Commit text of the files named by their stem, and return the commit's full name."""
+    names = {"code": CODE, "params": paths.PARAMS, "lock": paths.LOCK, "notes": Path("notes.txt")}
+    for name, text in content.items():
+        names[name].write_text(text)
+        git("add", str(names[name]))
+    git("commit", "--quiet", "-m", subject)
+    return head()
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A bare repository with one commit, and a clone of it."""
+    folder = tmp_path_factory.mktemp("begun")
+    with pytest.MonkeyPatch.context() as patch:
+        for person in ("AUTHOR", "COMMITTER"):
+            patch.setenv(f"GIT_{person}_NAME", "Tester")
+            patch.setenv(f"GIT_{person}_EMAIL", "tester@localhost")
+        patch.chdir(folder)
+        git("init", "--quiet", "--bare", "--initial-branch", "main", "origin")
+        git("clone", "--quiet", "origin", "clone")
+        patch.chdir(folder / "clone")
+        Path(".dvc/tmp").mkdir(parents=True)
+        Path(".git/info/exclude").write_text("/.dvc\n")
+        commit("Begin", code="1", params="seed: 1\n")
+        git("push", "--quiet", "--set-upstream", "origin", "HEAD")
+        git("remote", "set-head", "origin", "main")
+        yield folder
+
+
+@pytest.fixture
+def origin(begun, tmp_path, monkeypatch):
+    """The bare repository, of which the folder that we are in is a clone."""
+    shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path / "clone")
+    git("remote", "set-url", "origin", str(tmp_path / "origin"))
+    return tmp_path / "origin"
+
+
+def pushed_elsewhere(origin, subject, **content):
+    """Push a commit from another clone, and return its full name."""
+    other = origin.parent / "other"
+    if not other.exists():
+        git("clone", "--quiet", str(origin), str(other))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(other)
+        made = commit(subject, **content)
+        git("push", "--quiet")
+        return made
+
+
+def test_a_branch_that_is_behind_comes_along(origin):
+    """The clone is on it afterwards, with everything as it was committed."""
+    newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n", lock="2")
+    clone.check_out("origin/HEAD")
+
+    assert (newest, "main") == (head(), branch())
+    assert [path.read_text() for path in (CODE, paths.PARAMS, paths.LOCK)] == [
+        "2",
+        "seed: 2\n",
+        "2",
+    ]
+    assert git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("revision", ["origin/HEAD", "origin/main", "old", "full name"])
+def test_a_commit_is_found_by_any_name(origin, revision):
+    git("tag", "old")
+    clone.check_out(head() if revision == "full name" else revision)
+
+    assert branch() == "main"
+
+
+def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
+    """And the flow comes back to it, whether or not all went well."""
+    first = head()
+    git("tag", "old")
+    newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
+    clone.check_out("origin/HEAD")
+    for ending in (nullcontext(), pytest.raises(ZeroDivisionError)):
+        with ending, clone.alone(pytest.fail):
+            clone.check_out("old")
+            assert (head(), branch(), CODE.read_text()) == (first, "", "1")
+            assert paths.PARAMS.read_text() == "seed: 1\n"
+            1 / int(isinstance(ending, nullcontext))
+
+        assert (head(), branch(), CODE.read_text()) == (newest, "main", "2")
+        assert paths.PARAMS.read_text() == "seed: 2\n"
+
+
+def test_a_branch_of_ones_own_is_not_moved(origin):
+    """It has no upstream that says that it is only behind."""
+    git("checkout", "--quiet", "-b", "mine")
+    newest = pushed_elsewhere(origin, "More", code="2")
+    with clone.alone(pytest.fail):
+        clone.check_out("origin/main")
+        assert (newest, "") == (head(), branch())
+
+    assert (branch(), CODE.read_text()) == ("mine", "1")
+
+
+def test_a_commit_that_is_not_pushed_is_not_left_out_in_silence(origin):
+    mine = commit("Add my corpus", params="seed: 3\n")
+    for call in (lambda: clone.check_out("origin/HEAD"), clone.check_shared):
+        with pytest.raises(NmtError, match=rf"{mine[:7]} \(Add my corpus\).* not pushed.*git push"):
+            call()
+
+    assert (head(), paths.PARAMS.read_text()) == (mine, "seed: 3\n")
+    clone.check_out(mine)  # who names it knows what he wants
+    git("push", "--quiet")
+    clone.check_out("origin/HEAD")
+    clone.check_shared()
+    assert head() == mine
+
+
+def test_a_clone_on_no_branch_is_not_asked_to_push(origin):
+    """As a container's is, where somebody has pushed by force meanwhile."""
+    first = head()
+    git("checkout", "--quiet", "--detach")
+    commit("Gone", code="gone")
+    clone.check_out("origin/HEAD")
+
+    assert (head(), branch()) == (first, "")
+
+
+def test_code_that_is_in_no_commit_is_shared_with_nobody(origin):
+    CODE.write_text("edited")
+
+    for call in (clone.check_shared, lambda: clone.check_out("origin/HEAD")):
+        with pytest.raises(NmtError, match=r"(?s)code\.py.* commit"):
+            call()
+    assert CODE.read_text() == "edited"
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
+    newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
+    paths.PARAMS.write_text("seed: 4\n")
+    if staged:
+        git("add", str(paths.PARAMS))
+    calls = (
+        lambda: clone.check_out("origin/HEAD"),
+        lambda: clone.write(Order(newest, "seed: 5\n")),
+        lambda: clone.write(Order(head(), "seed: 5\n")),
+    )
+    before = head()
+    for call in calls:
+        with pytest.raises(
+            NmtError, match=r"params\.yaml was changed in .*git checkout HEAD params"
+        ):
+            call()
+
+        assert (head(), paths.PARAMS.read_text()) == (before, "seed: 4\n")
+    assert clone.write(Order(before, "seed: 4\n")).params == "seed: 4\n"  # nothing is lost
+
+
+def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
+    first = head()
+    clone.write(Order(first, "seed: 5\n"))
+    clone.write(Order(first, "seed: 6\n"))
+    newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
+    clone.write(Order(newest, "seed: 7\n"))
+    assert paths.PARAMS.read_text() == "seed: 7\n"
+    clone.check_out("origin/HEAD")
+    assert paths.PARAMS.read_text() == "seed: 2\n"
+    paths.PARAMS.write_text("seed: 6\n")  # what any flow has written can be had again
+    clone.check_out("origin/HEAD")
+
+    assert paths.PARAMS.read_text() == "seed: 2\n"
+
+
+def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
+    """Or its own text would be taken for somebody's by every run after it."""
+    write = clone.files.write_text
+
+    def cut_off(path, text):
+        write(path, text)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(clone.files, "write_text", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        clone.write(Order(head(), "seed: 5\n"))
+    monkeypatch.undo()
+
+    clone.check_params()
+
+
+def test_missing_parameters_are_taken_from_the_commit(origin):
+    paths.PARAMS.unlink()
+    clone.check_out("origin/HEAD")
+
+    assert paths.PARAMS.read_text() == "seed: 1\n"
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "ignored.txt"])
+def test_a_file_that_git_does_not_know_is_not_written_over(origin, name, monkeypatch):
+    """Nor is anything else changed; git's forced checkout would take it away."""
+    Path("notes.txt").write_text("mine")
+    clone.write(Order(head(), "seed: 5\n"))
+    paths.LOCK.write_text("lock")
+    if name == "ignored.txt":
+        Path(".git/info/exclude").write_text("/.dvc\n/notes.txt\n/dvc.lock\n")
+    pushed_elsewhere(origin, "Notes", notes="theirs", lock="theirs", params="seed: 2\n")
+    before = head()
+
+    with pytest.raises(NmtError, match=r"untracked .*notes\.txt"):
+        clone.check_out("origin/HEAD")
+    assert Path("notes.txt").read_text() == "mine"
+    assert (head(), branch()) == (before, "main")
+    assert [path.read_text() for path in (paths.PARAMS, paths.LOCK)] == ["seed: 5\n", "lock"]
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_lock_file_gives_way_to_that_of_the_commit_and_is_kept_otherwise(origin, staged):
+    """DVC makes it again from what it has; an old one in its place is believed by nobody."""
+    paths.LOCK.write_text("mine")
+    if staged:
+        git("add", str(paths.LOCK))
+    newest = pushed_elsewhere(origin, "More", code="2")
+    clone.check_out("origin/HEAD")
+    assert (head(), paths.LOCK.read_text()) == (newest, "mine")
+    pushed_elsewhere(origin, "Lock", lock="theirs")
+    clone.check_out("origin/HEAD")
+
+    assert paths.LOCK.read_text() == "theirs"
+    assert git("status", "--porcelain") == ""
+
+
+def test_an_edit_made_while_a_flow_was_at_work_keeps_the_clone_where_it_is(origin):
+    said = []
+    pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
+    git("checkout", "--quiet", "-b", "mine")
+    with clone.alone(said.append):
+        clone.check_out("origin/main")
+        paths.PARAMS.write_text("seed: 9\n")
+
+    assert (branch(), paths.PARAMS.read_text()) == ("", "seed: 9\n")
+    [sentence] = said
+    assert "(More) instead of branch mine: params.yaml was changed" in sentence
+
+
+def test_a_wrong_name_is_told(origin):
+    with pytest.raises(NmtError, match="no commit 'origin/mian'; give one, or a tag, or origin/BR"):
+        clone.check_out("origin/mian")
+    with pytest.raises(NmtError, match="no commit '--orphan'"):
+        clone.check_out("--orphan")
+
+
+def test_an_origin_that_is_away_is_told_with_git_s_reason(origin):
+    git("remote", "set-url", "origin", "/nowhere")
+
+    with pytest.raises(NmtError, match="git fetch: fatal: '/nowhere' does not appear"):
+        clone.check_out("origin/HEAD")
+    clone.check_out(head())  # is at hand
+
+
+def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):
+    assert clone.place() == f"commit {head()[:7]} (Begin)"
+    CODE.write_text("edited")
+    assert clone.place() == f"commit {head()[:7]} (Begin), and changes that are in none"
+    monkeypatch.chdir(tmp_path)
+    assert clone.place() == "no commit"
+    with clone.alone(pytest.fail):
+        pass
