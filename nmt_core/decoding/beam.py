@@ -26,7 +26,7 @@ from nmt_core.vocabulary import BOS, EOS, PAD
 class BeamConfig(SearchConfig):
     """How to search."""
 
-    width: int = Field(5, ge=1)
+    width: int = Field(5, ge=1, le=1000)
     """Live hypotheses per sentence; 1 follows the single best token."""
 
     best: int = Field(1, ge=1)
@@ -36,7 +36,7 @@ class BeamConfig(SearchConfig):
     """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
     ``fast``, when ``width`` hypotheses have ended, which misses better ones that end later."""
 
-    diversity: float = Field(0.0, ge=0)
+    diversity: float = Field(0.0, ge=0, le=1000)
     """Nats that each next-best continuation of the same hypothesis is set back when choosing whom
     to keep, so that different beginnings live on (Li, Monroe and Jurafsky 2016); scores stay the
     model's own. 0 keeps the best; around 1 makes the ``best`` differ."""

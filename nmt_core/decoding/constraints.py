@@ -1,6 +1,7 @@
 """What a search may not write: functions that set next log-probabilities to minus infinity.
 
 A constraint decides what is forbidden, never how likely the rest is: scores stay the model's own.
+It writes in place, for a copy of rows by vocabulary may be larger than the model.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +12,8 @@ from torch import Tensor
 
 from nmt_core.vocabulary import PAD
 
-Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], Float[Tensor, "R V"]]
-"""Takes the tokens so far, BOS first, and the next log-probabilities; returns these with some -inf.
+Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], None]
+"""Takes the tokens so far, BOS first, and the next log-probabilities; sets some of these to -inf.
 
 It may forbid the end of the sentence too, which has no effect at the length limit.
 """
@@ -21,7 +22,11 @@ It may forbid the end of the sentence too, which has no effect at the length lim
 def never(tokens: Sequence[int], device: torch.device) -> Constraint:
     """Return a constraint that forbids some tokens everywhere."""
     forbidden = torch.tensor(tokens, device=device)
-    return lambda _, log_probs: log_probs.index_fill(1, forbidden, -torch.inf)
+
+    def constraint(_: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]) -> None:
+        log_probs.index_fill_(1, forbidden, -torch.inf)
+
+    return constraint
 
 
 def no_repeat_ngrams(size: int) -> Constraint:
@@ -33,31 +38,29 @@ def no_repeat_ngrams(size: int) -> Constraint:
     if size < 1:
         raise ValueError(f"an n-gram has at least one token, got {size}")
 
-    def constraint(
-        tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]
-    ) -> Float[Tensor, "R V"]:
+    def constraint(tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]) -> None:
         length = tokens.size(1)
         if length < size:
-            return log_probs
+            return
         seen = tokens.unfold(1, size, 1)  # (R, t - size + 1, size)
         latest = tokens[:, length - size + 1 :]  # (R, size - 1)
         repeats = (seen[:, :, :-1] == latest[:, None]).all(dim=2)
         forbidden = seen[:, :, -1].where(repeats, PAD)
-        return log_probs.scatter(1, forbidden, -torch.inf)
+        log_probs.scatter_(1, forbidden, -torch.inf)
 
     return constraint
 
 
 def demand(
-    tokens: Int[Tensor, " R"], log_probs: Float[Tensor, "R V"], otherwise: Float[Tensor, "R V"]
-) -> Float[Tensor, "R V"]:
+    tokens: Int[Tensor, "R 1"], own: Float[Tensor, "R 1"], log_probs: Float[Tensor, "R V"]
+) -> None:
     """Let nothing but the given tokens follow, as likely as they are; PAD demands nothing.
 
     Args:
         tokens: what must follow each row.
-        log_probs: what the model says, with nothing forbidden.
-        otherwise: what holds for rows of which nothing is demanded.
+        own: what the model says of these tokens, with nothing forbidden.
+        log_probs: what may follow each row; changed where something is demanded.
     """
-    own = log_probs.gather(1, tokens[:, None])
-    forced = torch.full_like(log_probs, -torch.inf).scatter(1, tokens[:, None], own)
-    return forced.where((tokens != PAD)[:, None], otherwise)
+    demanded = tokens != PAD
+    log_probs.masked_fill_(demanded, -torch.inf)
+    log_probs.scatter_(1, tokens, own.where(demanded, log_probs.gather(1, tokens)))

@@ -1,54 +1,65 @@
 """How likely is a given translation? Nothing is searched for."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
 from nmt_core.data.batch import collate
-from nmt_core.decoding.translator import Translator
+from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator, batches
 from nmt_core.language_models.scoring import Score
 from nmt_core.text.normalize import normalize
 from nmt_core.vocabulary import PAD, UNK
-
-PAIRS_AT_ONCE = 32
-"""Pairs of similar length that are read together."""
 
 
 @torch.inference_mode()
 def pair_scores(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[Score]:
     """Return how likely the model holds each target sentence, given its source; end included.
 
+    A line longer than ``max_source_tokens`` is scored as if it ended there, with a warning. Pairs
+    are read in batches of ``max_tokens`` on either side, padding included.
+
     Args:
         translator: tokenizes and scores.
         pairs: source and target lines.
     """
-    tokens = [
-        (
-            translator.source_vocabulary.encode(translator.source_tokenizer.encode(normalize(one))),
-            translator.target_vocabulary.encode(
-                translator.target_tokenizer.encode(normalize(other))
-            ),
-        )
-        for one, other in pairs
-    ]
+    read = [_read(translator, *pair) for pair in pairs]
     found = [Score()] * len(pairs)
-    order = sorted(range(len(pairs)), key=lambda row: len(tokens[row][0]) + len(tokens[row][1]))
-    model = translator.model
-    for begin in range(0, len(order), PAIRS_AT_ONCE):
-        rows = order[begin : begin + PAIRS_AT_ONCE]
-        batch = collate([tokens[row] for row in rows])
-        batch = batch.to(next(model.parameters()).device)
-        memory = model.encode(batch.source, batch.source_padding)
-        hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-        wanted = batch.target_output
-        nats = model.log_probs(hidden).gather(-1, wanted[..., None]).squeeze(-1)
-        nats = nats.masked_fill(wanted == PAD, 0.0).sum(dim=1)
-        for row, value in zip(rows, nats.tolist(), strict=True):
-            target = tokens[row][1]
-            found[row] = Score(
-                log_likelihood=value,
-                tokens=len(target) + 1,
-                unknown=target.count(UNK),
-                characters=len(pairs[row][1]) + 1,
-            )
+    lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(read)}
+    for rows in batches(lengths, translator.config.max_tokens, len(pairs)):
+        nats = _log_likelihoods(translator, [read[row] for row in rows])
+        for row, value in zip(rows, nats, strict=True):
+            target = read[row].target
+            found[row] = Score(value, len(target) + 1, target.count(UNK), read[row].characters)
     return found
+
+
+class _Pair(NamedTuple):
+    source: list[int]
+    target: list[int]
+    characters: int  # of what is read of the target, and its end
+
+
+def _read(translator: Translator, source: str, target: str) -> _Pair:
+    pieces = translator.target_tokenizer.encode(normalize(target))
+    kept = translator.cut(pieces, target)
+    text = target if len(kept) == len(pieces) else translator.target_tokenizer.decode(kept)
+    asked = translator.cut(translator.source_tokenizer.encode(normalize(source)), source)
+    return _Pair(
+        translator.source_vocabulary.encode(asked),
+        translator.target_vocabulary.encode(kept),
+        len(text) + 1,
+    )
+
+
+def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[float]:
+    """Return the log-likelihood of every target; padding is not looked at."""
+    model = translator.model
+    batch = collate([pair[:2] for pair in pairs]).to(next(model.parameters()).device)
+    memory = model.encode(batch.source, batch.source_padding)
+    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
+    real = batch.target_output != PAD
+    at_once = max(1, MOST_LOG_PROBS // len(translator.target_vocabulary))
+    rows = zip(hidden[real].split(at_once), batch.target_output[real].split(at_once), strict=True)
+    nats = torch.cat([model.log_probs(row).gather(1, wanted[:, None]) for row, wanted in rows])
+    return [float(one.sum()) for one in nats.split([len(pair.target) + 1 for pair in pairs])]

@@ -22,17 +22,17 @@ Unknown = Literal["forbid", "copy", "write"]
 class SearchConfig(Config):
     """What a translation is scored by and must keep to, however it is searched for."""
 
-    length_penalty: float = Field(1.0, ge=0)
+    length_penalty: float = Field(1.0, ge=0, le=10)
     """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
     compares sums and favours short output, 1 compares means per token."""
 
-    max_length_factor: float = Field(1.5, ge=0)
+    max_length_factor: float = Field(1.5, ge=0, le=1000)
     """Target tokens per source token that a hypothesis may have; the next setting is added."""
 
-    max_length_offset: int = Field(10, ge=1)
+    max_length_offset: int = Field(10, ge=1, le=10_000)
     """Target tokens that a hypothesis may have beyond that, so that short sentences have room."""
 
-    max_length: int = Field(256, ge=1)
+    max_length: int = Field(256, ge=1, le=10_000)
     """Target tokens that no hypothesis exceeds, the end of the sentence included; only a given
     beginning may be longer."""
 
@@ -120,18 +120,25 @@ class Rules(Rows):
     def allow(
         self, tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]
     ) -> Float[Tensor, "R V"]:
-        """Return the next log-probabilities, -inf where a token may not follow.
+        """Set the next log-probabilities to -inf where a token may not follow, and return them.
 
-        Prefix and length limit outweigh constraints.
+        Prefix and length limit outweigh constraints. Nothing is copied: a batch's log-probabilities
+        may be the largest tensor there is.
         """
-        allowed = log_probs
+        wanted = self._wanted(tokens)
+        own = None if wanted is None else log_probs.gather(1, wanted)
         for constraint in self.constraints:
-            allowed = constraint(tokens, allowed)
+            constraint(tokens, log_probs)
+        if wanted is not None and own is not None:
+            demand(wanted, own, log_probs)
+        return log_probs
+
+    def _wanted(self, tokens: Int[Tensor, "R t"]) -> Int[Tensor, "R 1"] | None:
+        """Return what must follow each row, PAD where anything may; None if nowhere."""
         length = tokens.size(1)  # of the hypothesis with the next token, BOS not counted
         given = length <= self.prefix.size(1)
         if not given and length not in self.last_steps:
-            return allowed
+            return None
         wanted = self.prefix[:, length - 1] if given else torch.full_like(self.limits, PAD)
         wanted = wanted.masked_fill(self.limits == length, EOS)
-        rows = len(tokens) // len(wanted)
-        return demand(wanted.repeat_interleave(rows), log_probs, allowed)
+        return wanted.repeat_interleave(len(tokens) // len(wanted))[:, None]

@@ -27,7 +27,7 @@ from nmt_core.vocabulary import PAD
 class SamplingConfig(TokenSampling):
     """How to draw."""
 
-    samples: int = Field(1, ge=1)
+    samples: int = Field(1, ge=1, le=1000)
     """Translations per sentence, drawn apart from each other, so that some may be equal."""
 
     seed: int = Field(1, ge=0)

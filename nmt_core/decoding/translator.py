@@ -26,6 +26,10 @@ from nmt_core.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
 _log = logging.getLogger(__name__)
 
+MOST_LOG_PROBS = 2**24
+"""Log-probabilities of next tokens, hypotheses by vocabulary, that are looked at together: some
+70 MB, and a few times that where they are drawn from."""
+
 
 class TranslatorConfig(Config):
     """How lines become translations."""
@@ -33,13 +37,14 @@ class TranslatorConfig(Config):
     beam: BeamConfig = BeamConfig()
     """How to search."""
 
-    max_tokens: int = Field(2048, ge=1)
+    max_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch, which hold ``beam.width`` hypotheses each; a longer line is
-    searched alone."""
+    searched alone. Where the vocabulary is large, a batch has fewer lines."""
 
-    max_source_tokens: int = Field(512, ge=1)
-    """Tokens of a line that are translated; the rest is left out, with a warning. It bounds time
-    and memory, and models know little about lines longer than those they were trained on."""
+    max_source_tokens: int = Field(512, ge=1, le=10_000)
+    """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
+    warning. It bounds time and memory, and models know little about lines longer than those they
+    were trained on."""
 
 
 class Translation(NamedTuple):
@@ -239,8 +244,9 @@ class Translator:
         lengths = {row: len(task.source) for row, task in enumerate(tasks) if task.source}
         configured = self.config.beam.width
         max_tokens = self.config.max_tokens * configured // max(configured, hypotheses)
+        most = MOST_LOG_PROBS // (hypotheses * len(self.target_vocabulary))
         found = [[NOTHING] for _ in lines]
-        for rows in batches(lengths, max_tokens):
+        for rows in batches(lengths, max_tokens, most):
             batch = [tasks[row] for row in rows]
             best_first = search(
                 self._rows([task.source for task in batch]),
@@ -250,22 +256,26 @@ class Translator:
                 found[row] = translations
         return found
 
-    def _read(self, line: str) -> list[int]:
-        """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
-        tokens = self.source_tokenizer.encode(normalize(line))
+    def cut(self, tokens: list[str], line: str) -> list[str]:
+        """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out."""
         kept = tokens[: self.config.max_source_tokens]
         if len(kept) < len(tokens):
             _log.warning(
-                "a line has %d tokens, of which the first %d are translated; cut it into sentences "
+                "a line has %d tokens, of which the first %d are read; cut it into sentences "
                 "or raise max_source_tokens: %.60s",
                 len(tokens),
                 len(kept),
                 normalize(line),
             )
+        return kept
+
+    def _read(self, line: str) -> list[int]:
+        """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
+        kept = self.cut(self.source_tokenizer.encode(normalize(line)), line)
         return [*self.source_vocabulary.encode(kept), EOS] if kept else []
 
     def _begin(self, prefix: str) -> list[str]:
-        return self.target_tokenizer.encode(normalize(prefix))
+        return self.cut(self.target_tokenizer.encode(normalize(prefix)), prefix)
 
     def _prefix(self, tokens: Sequence[str]) -> list[int]:
         """Return the numbers of tokens, none of them one that marks a start or an end."""
@@ -342,11 +352,14 @@ class _Task(NamedTuple):
     prefix: list[str]  # tokens of the target language
 
 
-def batches(lengths: Mapping[int, int], max_tokens: int) -> Iterator[list[int]]:
-    """Yield the keys in batches of similar length, longest first, with room for their padding."""
+def batches(lengths: Mapping[int, int], max_tokens: int, most: int) -> Iterator[list[int]]:
+    """Yield the keys in batches of similar length, longest first.
+
+    A batch of several has at most ``max_tokens`` with their padding, and ``most`` keys.
+    """
     batch: list[int] = []
     for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
-        if batch and lengths[batch[0]] * (len(batch) + 1) > max_tokens:
+        if batch and (len(batch) >= most or lengths[batch[0]] * (len(batch) + 1) > max_tokens):
             yield batch
             batch = []
         batch.append(row)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nmt_core.decoding.beam import BeamConfig, beam_search
 from nmt_core.decoding.constraints import no_repeat_ngrams
 from nmt_core.decoding.greedy import greedy
-from nmt_core.decoding.rules import length_limits
+from nmt_core.decoding.rules import Rules, length_limits
 from nmt_core.errors import NmtError
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 from tests.laws.toy_model import Toy
@@ -196,9 +196,10 @@ def test_the_guard_lets_no_words_in_a_row_stand_twice(size):
 )
 def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
     tokens = torch.tensor(lines)
-    allowed = no_repeat_ngrams(size)(tokens, torch.zeros(len(lines), 7)).isfinite()
+    log_probs = torch.zeros(len(lines), 7)
+    no_repeat_ngrams(size)(tokens, log_probs)
 
-    for line, row in zip(lines, allowed[:, UNK + 1 :].tolist(), strict=True):
+    for line, row in zip(lines, log_probs.isfinite()[:, UNK + 1 :].tolist(), strict=True):
         seen = [line[start : start + size] for start in range(len(line) - size + 1)]
         expected = [[*line[len(line) - size + 1 :], word] not in seen for word in (4, 5, 6)]
 
@@ -228,7 +229,7 @@ def test_own_constraints_are_obeyed_until_the_limit():
     """Who forbids the end gets translations of full length."""
 
     def no_end(tokens, log_probs):
-        return log_probs.index_fill(1, torch.tensor([EOS]), -torch.inf)
+        log_probs[:, EOS] = -torch.inf
 
     found = beam_search(Toy(end=5.0), source, padding, beam(), constraints=(no_end,))
 
@@ -342,3 +343,16 @@ def test_a_diverse_beam_scores_as_the_model_does(model):
             [expected] = teacher_forced(model, row, [hypothesis.tokens])
 
             assert expected.mean().item() == pytest.approx(hypothesis.score)
+
+
+def test_rules_copy_no_rows_of_the_vocabulary():
+    """Not where a token is demanded, either, which keeps its own probability."""
+    rules = Rules.of(torch.tensor([1, 9]), constraints=(no_repeat_ngrams(1),))
+    log_probs = torch.linspace(-3, -1, 14).view(2, 7)
+    expected = log_probs.clone()
+    expected[0, :EOS] = expected[0, EOS + 1 :] = -torch.inf
+    expected[1, [PAD, BOS, UNK]] = -torch.inf
+    allowed = rules.allow(torch.full((2, 1), BOS), log_probs)
+
+    assert allowed.data_ptr() == log_probs.data_ptr()
+    assert torch.equal(allowed, expected)

@@ -109,8 +109,10 @@ def test_translations_are_as_frequent_as_they_are_likely(options):
     model = Toy(3, spread=4.0)
     search = SearchConfig(max_length_factor=0, max_length_offset=longest)
     expected = distribution(model, longest, SamplingConfig(**options))
-    [line] = drawn(model, source[:1], search, samples=samples, **options)
-    found = Counter(line)
+    found = Counter()
+    for seed in range(samples // 1000):
+        [line] = drawn(model, source[:1], search, samples=1000, seed=seed, **options)
+        found.update(line)
     frequent = [tokens for tokens, p in expected.items() if p * samples >= 5]
     pairs = [(found[tokens], expected[tokens] * samples) for tokens in frequent]
     rest = samples - sum(count for count, _ in pairs), samples - sum(mean for _, mean in pairs)

@@ -7,8 +7,10 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from nmt_core.decoding.beam import BeamConfig
+from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.decoding.sampling import SamplingConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig, batches
 from nmt_core.errors import ConfigError
@@ -159,7 +161,7 @@ def test_a_line_too_long_is_cut_and_says_so(caplog):
     translator = toy_translator(max_source_tokens=2)
 
     assert translator.translate(["one two three"]) == translator.translate(["one two"])
-    assert "3 tokens, of which the first 2 are translated" in caplog.text
+    assert "3 tokens, of which the first 2 are read" in caplog.text
     assert len(caplog.records) == 1
 
 
@@ -360,13 +362,113 @@ def test_dropout_is_off():
     assert not TINY.model.training
 
 
-@given(st.dictionaries(st.integers(0, 99), st.integers(1, 50), max_size=40), st.integers(1, 120))
-def test_batches_are_a_partition_within_their_budget(lengths, max_tokens):
+@given(
+    st.dictionaries(st.integers(0, 99), st.integers(1, 50), max_size=40),
+    st.integers(1, 120),
+    st.integers(0, 9),
+)
+def test_batches_are_a_partition_within_their_budget(lengths, max_tokens, most):
     """A line longer than the budget is alone."""
-    found = list(batches(lengths, max_tokens))
+    found = list(batches(lengths, max_tokens, most))
 
     assert sorted(lengths) == sorted(row for batch in found for row in batch)
     for batch in found:
         padded = len(batch) * max(lengths[row] for row in batch)
 
-        assert padded <= max_tokens or len(batch) == 1
+        assert len(batch) == 1 or (padded <= max_tokens and len(batch) <= most)
+
+
+class Watched(Toy):
+    """Remembers the greatest number of next tokens that it was asked for at once, in one tensor."""
+
+    most = 0
+
+    def project(self, hidden):
+        logits = super().project(hidden)
+        self.most = max(self.most, logits.numel())
+        return logits
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda translator: translator.search(["one two"] * 40),
+        lambda translator: translator.sample(["one two"] * 40, SamplingConfig(samples=4)),
+    ],
+)
+def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monkeypatch):
+    """A large vocabulary makes smaller batches, which changes no translation."""
+    model = Watched(end=1.0)
+    translator = toy_translator(model=model, beam=BeamConfig(width=3))
+    roomy, free = search(translator), model.most
+    model.most, room = 0, 6 * 4 * len(WORDS)
+    monkeypatch.setattr("nmt_core.decoding.translator.MOST_LOG_PROBS", room)
+
+    assert roomy == search(translator)
+    assert room // 2 < model.most <= room < free
+
+
+@pytest.mark.parametrize("many", [1, 2, 8])
+def test_many_samples_take_the_memory_of_few(many):
+    """Batches shrink as there are more hypotheses than the configured beam has."""
+    model = Watched(end=1.0)
+    translator = toy_translator(model=model, beam=BeamConfig(width=2), max_tokens=48)
+    translator.sample(["one two"] * 40, SamplingConfig(samples=many))
+
+    assert model.most == min(many, 2) * 16 * len(WORDS)
+
+
+def test_absurd_settings_are_refused_before_memory_is_taken():
+    for search in (
+        lambda: TINY.search(["Hund"], beam=1_000_000),
+        lambda: BeamConfig(max_length=10**9),
+        lambda: BeamConfig(length_penalty=1e9),
+        lambda: SamplingConfig(samples=10**9),
+        lambda: TranslatorConfig(max_source_tokens=10**9),
+    ):
+        with pytest.raises((ConfigError, ValidationError), match="less than or equal to"):
+            search()
+
+
+# --- scores of given translations
+
+
+PAIRS = [("one two three one", "two"), ("one", "three two one one"), ("", "two two"), ("two", "")]
+
+
+def test_pairs_score_together_as_alone():
+    """Neither padding nor neighbours count, whatever the lengths."""
+    for translator, pairs in ((toy_translator(), PAIRS), (TINY, [*PAIRS, tuple(LINES[:2])])):
+        together = pair_scores(translator, pairs)
+
+        for pair, score in zip(pairs, together, strict=True):
+            [alone] = pair_scores(translator, [pair])
+
+            assert score.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-5)
+            assert score[1:] == alone[1:]
+
+
+def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
+    """Neither long lines nor a large vocabulary make a tensor as large as they like."""
+    model = Watched(end=1.0)
+    pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
+    free = pair_scores(toy_translator(model=model), pairs)
+    monkeypatch.setattr("nmt_core.decoding.likelihood.MOST_LOG_PROBS", 5 * len(WORDS))
+    model.most = 0
+    rows, encode = [], model.encode
+    monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))
+
+    bounded = pair_scores(toy_translator(model=model, max_tokens=82), pairs)
+
+    for one, other in zip(free, bounded, strict=True):
+        assert one == pytest.approx(other)
+    assert model.most == 5 * len(WORDS)
+    assert max(batch * tokens for batch, tokens in rows) <= 82
+
+
+def test_a_pair_too_long_is_scored_as_far_as_it_is_read(caplog):
+    translator = toy_translator(max_source_tokens=2)
+    [cut] = pair_scores(translator, [("one two three", "two one  one")])
+
+    assert [cut] == pair_scores(translator, [("one two", "two one")])
+    assert caplog.text.count("3 tokens, of which the first 2 are read") == 2
