@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup repro compare test test-fast test-orchestration check fix flow retrain deploy server worker mlflow champion rollback serve bench clean
+.PHONY: help setup repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server worker mlflow champion rollback serve bench clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -71,6 +71,9 @@ check: $(READY) ## Format, lint, types, and who imports whom
 	ruff check
 	mypy
 	lint-imports
+
+mutants: $(READY) ## Break the code in known ways, one at a time: does a test notice? [WORDS=]
+	OMP_NUM_THREADS=1 python -m tests.mutants $(WORDS)
 
 fix: $(READY) ## Format, and mend what the linter can mend
 	ruff format

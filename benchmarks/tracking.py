@@ -33,8 +33,10 @@ from rich.table import Table
 
 from benchmarks.training import VOCABULARY, pairs_like_captions, trainer
 from nmt_core.data.batch import collate
-from nmt_core.data.batching import TokenBatching, batches_of_epoch
-from nmt_core.models import TransformerConfig, build_model
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.settings import TokenBatching
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import TransformerConfig
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.loss import batch_loss
 from stages.tracking import open_tracker

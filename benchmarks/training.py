@@ -26,12 +26,15 @@ from rich.table import Table
 from torch import Tensor, nn
 
 from nmt_core.data.batch import Batch, collate
-from nmt_core.data.batching import TokenBatching, batches_of_epoch
-from nmt_core.models import TransformerConfig, build_model
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.settings import TokenBatching
+from nmt_core.models.architectures import build_model
 from nmt_core.models.embedding import sinusoids
+from nmt_core.models.settings import TransformerConfig
 from nmt_core.training.loss import batch_loss
-from nmt_core.training.optimizer import AdamW, build_optimizer
-from nmt_core.training.precision import ComputeConfig, prepare
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.precision import prepare
+from nmt_core.training.settings import AdamW, ComputeConfig
 from nmt_core.vocabulary import PAD
 
 VOCABULARY, WIDTH, HEADS, LAYERS, INNER, DROPOUT = 8000, 256, 4, 3, 1024, 0.2

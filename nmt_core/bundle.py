@@ -27,7 +27,8 @@ from safetensors.torch import load_model, save_file
 from nmt_core import config, files
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.errors import BundleError, ConfigError
-from nmt_core.models import build_model, read_model_config
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import own_tensors
 from nmt_core.text import load_tokenizer
 from nmt_core.vocabulary import Vocabulary

@@ -7,7 +7,6 @@ uninterrupted one see the same numbers, and the number of workers changes none o
 import hashlib
 
 import numpy as np
-import torch
 
 
 def seed_of(seed: int, *names: str | int) -> int:
@@ -19,8 +18,3 @@ def seed_of(seed: int, *names: str | int) -> int:
 def generator(seed: int, *names: str | int) -> np.random.Generator:
     """Return a NumPy generator for one purpose."""
     return np.random.Generator(np.random.Philox(seed_of(seed, *names)))
-
-
-def seed_torch(seed: int, *names: str | int) -> None:
-    """Seed the generators of torch, on all devices, for one purpose."""
-    torch.manual_seed(seed_of(seed, *names))

@@ -19,11 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hydra import compose, initialize_config_dir
-from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
@@ -63,6 +58,11 @@ def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     Raises:
         ConfigError: if a setting cannot be understood.
     """
+    if not settings:
+        return values
+    from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: PLC0415 - slow
+    from hydra.errors import HydraException  # noqa: PLC0415
+
     fresh = copy.deepcopy(values)
     try:
         overrides = OverridesParser.create().parse_overrides(settings)
@@ -88,6 +88,11 @@ def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]
     Raises:
         ConfigError: if a group or an override is unknown.
     """
+    from hydra import compose, initialize_config_dir  # noqa: PLC0415 - slow, and rarely needed
+    from hydra.errors import HydraException  # noqa: PLC0415
+    from omegaconf import OmegaConf  # noqa: PLC0415
+    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
+
     try:
         with initialize_config_dir(str(conf.resolve()), version_base=None):
             composition = compose("config", overrides=overrides)

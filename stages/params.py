@@ -9,23 +9,21 @@ from pydantic import Field, model_validator
 
 from nmt_core import config
 from nmt_core.config import Config
-from nmt_core.data.batching import BatchingConfig
-from nmt_core.decoding.beam import BeamConfig
+from nmt_core.data.settings import BatchingConfig
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.fasttext import TrainedVectors
 from nmt_core.embeddings.vectors import GivenVectors, LearnedEmbeddings
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.corpora import CorpusConfig, Languages, check_languages
 from nmt_core.fetch.http import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
-from nmt_core.models import ModelConfig
+from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel import WorkersConfig
 from nmt_core.text.cleaning import FilterConfig, SplitConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
-from nmt_core.training.distributed import WorldConfig
-from nmt_core.training.optimizer import OptimizerConfig
 from nmt_core.training.schedule import ScheduleConfig
-from nmt_core.training.trainer import TrainingConfig
+from nmt_core.training.settings import OptimizerConfig, TrainingConfig, WorldConfig
 from stages import paths
 
 

@@ -24,7 +24,8 @@ from nmt_core.evaluation.gate import (
     judge,
     signatures,
 )
-from nmt_core.training.precision import ComputeConfig, prepare
+from nmt_core.training.precision import prepare
+from nmt_core.training.settings import ComputeConfig
 from stages import paths
 from stages.exported import GIVEN, Exported, HeldOut
 from stages.params import EvaluateParams

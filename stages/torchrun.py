@@ -24,7 +24,8 @@ from torch.distributed.elastic.multiprocessing.errors import (
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from nmt_core.errors import NmtError, TrainingError
-from nmt_core.training.distributed import MEETING, PeerError, WorldConfig
+from nmt_core.training.distributed import MEETING, PeerError
+from nmt_core.training.settings import WorldConfig
 
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
 

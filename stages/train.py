@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 
@@ -27,9 +28,10 @@ from nmt_core.data.batching import batches_in_order
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
 from nmt_core.evaluation.validation import ValidationBleu
-from nmt_core.models import Pretrained, Seq2Seq, build_model
+from nmt_core.models.architectures import build_model
+from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import seed_torch
+from nmt_core.random import seed_of
 from nmt_core.text import load_tokenizer
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
@@ -71,7 +73,7 @@ def run(
     """Train to the end; return the best model, in the first process, and how it came about."""
     compute = prepare(params.compute)
     source, target = (Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES)
-    seed_torch(params.seed, "weights")
+    torch.manual_seed(seed_of(params.seed, "weights"))
     model = build_model(
         params.model,
         source_size=len(source),

@@ -8,10 +8,13 @@ from safetensors.torch import load_file
 
 from nmt_core import files
 from nmt_core.decoding.translator import Translator, TranslatorConfig
-from nmt_core.models import Seq2Seq, build_model, read_model_config
+from nmt_core.models.architectures import build_model
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import read_model_config
 from nmt_core.random import generator
 from nmt_core.text import load_tokenizer
-from nmt_core.training.precision import ComputeConfig, prepare
+from nmt_core.training.precision import prepare
+from nmt_core.training.settings import ComputeConfig
 from nmt_core.vocabulary import Vocabulary
 from stages import paths
 from stages.params import EvaluateParams

@@ -11,7 +11,8 @@ import torch
 import yaml
 from hypothesis import settings
 
-from nmt_core.models import build_model, read_model_config
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import read_model_config
 
 # the machine decides how long an example takes, and every run tries the same ones
 settings.register_profile("nmt", deadline=None, derandomize=True)

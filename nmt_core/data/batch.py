@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from nmt_core.data.batching import BatchingConfig, batches_of_epoch
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.settings import BatchingConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.vocabulary import BOS, EOS, PAD
 

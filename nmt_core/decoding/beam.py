@@ -8,44 +8,19 @@ leave the batch. The program waits for the device once per step, to ask which se
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int, Shaped
-from pydantic import Field, model_validator
 from torch import Tensor
 
 from nmt_core.decoding.constraints import Constraint
 from nmt_core.decoding.hypothesis import Hypothesis, only_possible
-from nmt_core.decoding.rules import Rules, SearchConfig
+from nmt_core.decoding.rules import Rules
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.seq2seq import Rows, Seq2Seq
 from nmt_core.vocabulary import BOS, EOS, PAD
-
-
-class BeamConfig(SearchConfig):
-    """How to search."""
-
-    width: int = Field(5, ge=1, le=1000)
-    """Live hypotheses per sentence; 1 follows the single best token."""
-
-    best: int = Field(1, ge=1)
-    """Hypotheses to return per sentence, at most ``width``; more of them take longer to be sure."""
-
-    stopping: Literal["exact", "fast"] = "exact"
-    """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
-    ``fast``, when ``width`` hypotheses have ended, which misses better ones that end later."""
-
-    diversity: float = Field(0.0, ge=0, le=1000)
-    """Nats that each next-best continuation of the same hypothesis is set back when choosing whom
-    to keep, so that different beginnings live on (Li, Monroe and Jurafsky 2016); scores stay the
-    model's own. 0 keeps the best; around 1 makes the ``best`` differ."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "BeamConfig":
-        if self.best > self.width:
-            raise ValueError(f"best ({self.best}) may not exceed width ({self.width})")
-        return self
 
 
 class Candidates(NamedTuple):

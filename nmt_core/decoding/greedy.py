@@ -5,7 +5,8 @@ from typing import Any
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from nmt_core.decoding.rules import Rules, Unknown
+from nmt_core.decoding.rules import Rules
+from nmt_core.decoding.settings import Unknown
 from nmt_core.decoding.walk import walk
 from nmt_core.models.seq2seq import Seq2Seq
 

@@ -4,46 +4,15 @@ Dimension letters as in ``seq2seq.py``; P tokens of the longest prefix, t tokens
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor
 
-from nmt_core.config import Config
 from nmt_core.decoding.constraints import Constraint, demand, never, no_repeat_ngrams
+from nmt_core.decoding.settings import SearchConfig, Unknown
 from nmt_core.models.seq2seq import Rows
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
-
-Unknown = Literal["forbid", "copy", "write"]
-
-
-class SearchConfig(Config):
-    """What a translation is scored by and must keep to, however it is searched for."""
-
-    length_penalty: float = Field(1.0, ge=0, le=10)
-    """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
-    compares sums and favours short output, 1 compares means per token."""
-
-    max_length_factor: float = Field(1.5, ge=0, le=1000)
-    """Target tokens per source token that a hypothesis may have; the next setting is added."""
-
-    max_length_offset: int = Field(10, ge=1, le=10_000)
-    """Target tokens that a hypothesis may have beyond that, so that short sentences have room."""
-
-    max_length: int = Field(256, ge=1, le=10_000)
-    """Target tokens that no hypothesis exceeds, the end of the sentence included; only a given
-    beginning may be longer."""
-
-    unknown: Unknown = "forbid"
-    """What becomes of the unknown token: ``forbid`` writes the next best one, as subwords need no
-    other; ``copy`` puts the source word that attention looks at most in its place, for models of
-    words (without attention it forbids); ``write`` leaves ``<unk>`` in the text."""
-
-    repeat_guard: int = Field(0, ge=0)
-    """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
-    circles; 0 allows everything, and below 3 harms good translations."""
 
 
 def length_limits(source_padding: Bool[Tensor, "B S"], config: SearchConfig) -> Int[Tensor, " B"]:

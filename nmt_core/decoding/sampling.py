@@ -16,7 +16,8 @@ from torch import Tensor
 from nmt_core.decoding.constraints import Constraint
 from nmt_core.decoding.greedy import most_likely
 from nmt_core.decoding.hypothesis import Hypothesis, only_possible
-from nmt_core.decoding.rules import Rules, SearchConfig
+from nmt_core.decoding.rules import Rules
+from nmt_core.decoding.settings import SearchConfig
 from nmt_core.decoding.walk import walk
 from nmt_core.language_models.sampling import TokenSampling, draw, shaped
 from nmt_core.models.seq2seq import Seq2Seq

@@ -16,9 +16,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from nmt_core import config
 from nmt_core.config import Config
-from nmt_core.decoding.beam import BeamConfig, beam_search
+from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.sampling import SamplingConfig, sample
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.normalize import normalize
 from nmt_core.text.tokenizer import Tokenizer

@@ -9,7 +9,7 @@ import torch
 from nmt_core.data.batch import pad
 from nmt_core.decoding.greedy import greedy
 from nmt_core.evaluation.scores import bleu
-from nmt_core.models import Seq2Seq
+from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text import Tokenizer
 from nmt_core.training.precision import Compute
 from nmt_core.vocabulary import EOS, PAD, Vocabulary

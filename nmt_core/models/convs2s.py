@@ -8,12 +8,11 @@ without projections.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -21,55 +20,16 @@ from nmt_core.models.attention import masked_softmax
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
     OutputLayer,
-    PositionedConfig,
     embedding,
     tie,
     word_table,
 )
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.vocabulary import PAD
 
 HALF = 0.5**0.5
 """Factor of a sum of two terms of equal variance, which then has it too (section 3.1)."""
-
-
-class ConvS2SConfig(PositionedConfig):
-    """The shape of a convolutional model."""
-
-    architecture: Literal["convs2s"] = "convs2s"
-    """Which architecture this is."""
-    block: Literal["published", "article"] = "published"
-    """What layers are made of: normalised weights, scaled sums and projected attention as in the
-    paper, or batch normalisation and plain attention as in the article."""
-    hidden_width: int | None = Field(None, ge=1)
-    """Features inside the layers, of published blocks; null takes ``width``."""
-    encoder_layers: int = Field(4, ge=1)
-    """Layers that read the source."""
-    decoder_layers: int = Field(4, ge=1)
-    """Layers that write the target; each attends to the source."""
-    kernel: int = Field(3, ge=1)
-    """Positions that a convolution sees at once, k."""
-    positions: Literal["sinusoidal", "learned"] = "learned"
-    """How positions are told apart."""
-    encoder_padding: Literal["symmetric", "left"] = "symmetric"
-    """Whether the encoder sees words on both sides, or before alone, as in the article."""
-    word_scale: float = Field(4.0, gt=0)
-    """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
-    which have their scale."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "ConvS2SConfig":
-        if self.encoder_padding == "symmetric" and self.kernel % 2 == 0:
-            raise ValueError(
-                f"kernel {self.kernel} has no middle for encoder_padding 'symmetric'; choose an "
-                f"odd kernel, or 'left'"
-            )
-        if self.block == "article" and self.hidden_width not in (None, self.width):
-            raise ValueError(
-                f"hidden_width {self.hidden_width} needs block 'published'; the article's blocks "
-                f"are as wide as words: choose null"
-            )
-        return self
 
 
 @dataclass(frozen=True)

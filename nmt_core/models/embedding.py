@@ -11,11 +11,11 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.models.seq2seq import Pretrained, Seq2SeqConfig
+from nmt_core.models.seq2seq import Pretrained
+from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
 from nmt_core.vocabulary import PAD
 
 Side = Literal["source", "target"]
@@ -157,25 +157,6 @@ class Embedding(nn.Module):
     def forward(self, tokens: Int[Tensor, "R T"], first: int = 0) -> Float[Tensor, "R T D"]:
         """Return the vectors of tokens at positions ``first``, ``first + 1``, and so on."""
         return self.positions(self.table(tokens) * self.scale, first)
-
-
-class PositionedConfig(Seq2SeqConfig):
-    """What architectures have in their shape that tell positions apart by adding them to words."""
-
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    """How positions are told apart."""
-    max_positions: int = Field(1024, ge=1)
-    """Learned positions only: how many there are, in tokens."""
-    position_scale: Literal["fixed", "trained"] = "fixed"
-    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
-    dropout_over_time: bool = True
-    """Draw dropout for every position; false draws one mask per sentence, as the articles do."""
-
-    @model_validator(mode="after")
-    def _check_positions(self) -> "PositionedConfig":
-        if self.positions == "learned" and self.position_scale == "trained":
-            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
-        return self
 
 
 def embedding(config: PositionedConfig, table: nn.Embedding, *, scale: float) -> Embedding:

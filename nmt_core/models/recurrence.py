@@ -3,14 +3,13 @@
 Dimension letters as in ``seq2seq.py``, and C features of a layer's state.
 """
 
-from typing import Literal
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-CellKind = Literal["lstm", "gru"]
+from nmt_core.models.settings import CellKind
+
 CellState = tuple[Tensor, ...]
 """What a layer remembers, (R, C) each: its hidden features, and the cell of an LSTM."""
 

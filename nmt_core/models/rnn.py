@@ -10,11 +10,10 @@ Dimension letters as in ``seq2seq.py``, and C features of a layer's state, Q que
 """
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -23,56 +22,12 @@ from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
 from nmt_core.models.recurrence import (
     STATE_PARTS,
-    CellKind,
     CellState,
     RecurrentLayer,
     RecurrentStep,
 )
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, Seq2SeqConfig, State
-
-AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
-
-
-class RnnConfig(Seq2SeqConfig):
-    """The shape of a recurrent model."""
-
-    architecture: Literal["rnn"] = "rnn"
-    """Which architecture this is."""
-    cell: CellKind = "lstm"
-    """What layers are made of."""
-    hidden_width: int = Field(512, ge=1)
-    """Features of a layer's state, C; two directions share them evenly."""
-    encoder_layers: int = Field(1, ge=1)
-    """Layers that read the source; from the second on, each adds to what it reads."""
-    decoder_layers: int = Field(1, ge=1)
-    """Layers that write the target; from the second on, each adds to what it reads."""
-    direction: Literal["bidirectional", "forward", "reversed"] = "bidirectional"
-    """How the source is read: from both ends, or from one."""
-    attention: AttentionKind = "general"
-    """How a target position scores a source position: Luong's three ways, after a step, or
-    Bahdanau's, before it."""
-    input_feeding: bool = True
-    """Feed the attentional vector of a position into the next; the target is then trained one
-    position after another, which is slower."""
-    bridge: Literal["copy", "projection"] = "copy"
-    """How the decoder's first state is made of the encoder's last, layer by layer: as it is, or by
-    a trained projection and tanh. Decoder layers that the encoder has no equal of begin from the
-    encoder's last layer."""
-    scale_embeddings: bool = True
-    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "RnnConfig":
-        if self.direction == "bidirectional" and self.hidden_width % 2:
-            raise ValueError(
-                f"hidden_width {self.hidden_width} does not split over two directions; choose an "
-                f"even one, or direction 'forward'"
-            )
-        if self.attention == "none" and self.input_feeding:
-            raise ValueError(
-                "input_feeding feeds what attention gave; set it to false, or choose an attention"
-            )
-        return self
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.settings import AttentionKind, RnnConfig
 
 
 @dataclass(frozen=True)

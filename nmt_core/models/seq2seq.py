@@ -13,29 +13,14 @@ Padding masks are boolean and True where a position is padding.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor, nn
-
-from nmt_core.config import Config
 
 MemoryT = TypeVar("MemoryT", bound="Memory")
 StateT = TypeVar("StateT", bound="State")
-
-
-class Seq2SeqConfig(Config):
-    """What every architecture has in its shape."""
-
-    width: int = Field(256, ge=1)
-    """Features of a word and of what a word is predicted from, D; pretrained vectors must have
-    this many dimensions."""
-    dropout: float = Field(0.1, ge=0, lt=1)
-    """Probability of dropping a feature, where the architecture drops any."""
-    tie: Literal["none", "output", "all"] = "all"
-    """Share the target embedding with the output, or with the output and the source embedding."""
 
 
 class Rows:

@@ -7,12 +7,11 @@ article's variant (``norm="article"``) normalises a layer's input and the sum af
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
@@ -20,58 +19,18 @@ from nmt_core.models.attention import KeyValue, MultiHeadAttention
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
     OutputLayer,
-    PositionedConfig,
     embedding,
     tie,
     word_table,
 )
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.settings import TransformerConfig
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "leaky_relu": F.leaky_relu,
 }
-
-
-class TransformerConfig(PositionedConfig):
-    """The shape of a Transformer."""
-
-    architecture: Literal["transformer"] = "transformer"
-    """Which architecture this is."""
-    heads: int = Field(4, ge=1)
-    """Attention heads, H."""
-    head_width: int | None = Field(None, ge=1)
-    """Features per head, d; null divides the width evenly over the heads."""
-    encoder_layers: int = Field(3, ge=1)
-    """Layers that read the source."""
-    decoder_layers: int = Field(3, ge=1)
-    """Layers that write the target."""
-    feed_forward_width: int = Field(1024, ge=1)
-    """Features inside the dense block of a layer."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
-    """Probability of dropping an attention weight."""
-    norm: Literal["pre", "post", "article"] = "pre"
-    """Where layers are normalised: before sub-layers, after residuals, or as the article does."""
-    norm_scale: bool = True
-    """Whether normalisation has a trained scale beside its trained shift."""
-    projection_bias: bool = True
-    """Whether queries, keys and values have a bias."""
-    activation: Literal["relu", "gelu", "leaky_relu"] = "relu"
-    """Activation inside the dense block."""
-    activate_output: bool = False
-    """Apply the activation to the dense block's second layer too, as the article does."""
-    scale_embeddings: bool = True
-    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "TransformerConfig":
-        if self.head_width is None and self.width % self.heads:
-            raise ValueError(
-                f"width {self.width} does not split over {self.heads} heads (remainder "
-                f"{self.width % self.heads}); choose heads that divide width, or set head_width"
-            )
-        return self
 
 
 @dataclass(frozen=True)

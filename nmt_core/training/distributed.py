@@ -16,14 +16,13 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from pydantic import Field
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from nmt_core.errors import ConfigError, TrainingError
 from nmt_core.models.weights import own_tensors
 from nmt_core.training.checkpoint import Checkpoint
-from nmt_core.training.precision import ComputeConfig
+from nmt_core.training.settings import WorldConfig
 
 MEETING = "NMT_MEETING"
 """In the environment of processes on one machine: a file in which they find each other, so that no
@@ -31,16 +30,6 @@ port need be open to the network."""
 
 BEATS = 4
 """Signs of life per time-out, of a process that works while others wait."""
-
-
-class WorldConfig(ComputeConfig):
-    """Where and how precisely to compute, and by how many processes."""
-
-    processes: int = Field(1, ge=1)
-    """Processes on this machine that share every batch; on GPUs, each has one of its own. Whoever
-    starts them by torchrun, as on several machines, tells it how many, and not us."""
-    timeout_seconds: float = Field(300.0, gt=0)
-    """How long processes wait for one that does not answer, before training ends."""
 
 
 class PeerError(TrainingError):

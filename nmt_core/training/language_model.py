@@ -35,16 +35,17 @@ from nmt_core.language_models.reading import Passage, Reading, Streams, Windows
 from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import seed_torch
+from nmt_core.random import seed_of
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
     restore,
     training_tensors,
 )
-from nmt_core.training.optimizer import AdamW, OptimizerConfig, build_optimizer
-from nmt_core.training.precision import Compute, ComputeConfig, prepare
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.precision import Compute, prepare
 from nmt_core.training.schedule import ScheduleConfig, WarmDown
+from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 from nmt_core.vocabulary import BOS, PAD
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
@@ -211,7 +212,7 @@ class Learning:
         rate = self.config.schedule.rate(step, step / self._total)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        seed_torch(self.seed, "dropout", step)
+        torch.manual_seed(seed_of(self.seed, "dropout", step))
         with self.compute.autocast():
             nats, count, state = self._nats(passage, state)
             loss = nats / max(1, count)
@@ -308,7 +309,7 @@ def learn(
         )
         return counted.eval(), [point]
     compute = prepare(config.training.compute)
-    seed_torch(config.seed, "weights")
+    torch.manual_seed(seed_of(config.seed, "weights"))
     model = build_neural(config.model, words).to(compute.device)
     rows, window = config.training.rows, config.training.window
     stateful = isinstance(config.model, RecurrentConfig) and config.model.stateful

@@ -4,17 +4,17 @@ Dimension letters: N positions that are no padding, V target vocabulary, B sente
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from nmt_core.data.batch import Batch
-from nmt_core.models import Seq2Seq
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.training.settings import Normalization
 from nmt_core.vocabulary import PAD
 
-Normalization = Literal["token", "sentence"]
 TokenLoss = Callable[[Seq2Seq[Any, Any], Tensor, Tensor], Tensor]
 """Estimates each token's cross entropy from what to predict from (N, D) and what is right (N)."""
 

@@ -1,39 +1,9 @@
 """What turns gradients into updates."""
 
-from typing import Annotated, Literal
-
 import torch
-from pydantic import Field
 from torch import nn
 
-from nmt_core.config import Config
-
-
-class AdamW(Config):
-    """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
-
-    kind: Literal["adamw"] = "adamw"
-    """The tag of this choice."""
-    beta1: float = Field(0.9, ge=0, lt=1)
-    """Decay of the gradient's mean."""
-    beta2: float = Field(0.98, ge=0, lt=1)
-    """Decay of the gradient's square."""
-    epsilon: float = Field(1e-9, gt=0)
-    """Keeps the division finite."""
-    weight_decay: float = Field(0.0, ge=0)
-    """Share of a matrix taken off per update and unit of learning rate; biases keep theirs."""
-
-
-class NesterovSgd(Config):
-    """Stochastic gradient descent with Nesterov momentum, the articles' optimizer."""
-
-    kind: Literal["nesterov"] = "nesterov"
-    """The tag of this choice."""
-    momentum: float = Field(0.9, gt=0, lt=1)
-    """Share of the last update that is kept."""
-
-
-OptimizerConfig = Annotated[AdamW | NesterovSgd, Field(discriminator="kind")]
+from nmt_core.training.settings import AdamW, NesterovSgd
 
 
 def build_optimizer(model: nn.Module, config: AdamW | NesterovSgd) -> torch.optim.Optimizer:

@@ -2,26 +2,11 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
-from pydantic import Field
 
-from nmt_core.config import Config
 from nmt_core.errors import ConfigError
-
-
-class ComputeConfig(Config):
-    """Device, precision and threads."""
-
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to compute; auto takes a GPU if there is one."""
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Type of matrix products; auto takes bfloat16 where the processor multiplies it faster.
-    Weights, sums and the optimizer stay in float32."""
-    threads: int = Field(0, ge=0)
-    """Processor threads of each process; 0 shares all among them. Results depend on it in the last
-    bits."""
+from nmt_core.training.settings import ComputeConfig
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from nmt_core.models import Seq2Seq
+from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import generator
 
 

@@ -5,7 +5,6 @@ translates. Words are drawn one position after another without gradients, as in 
 decoder reads then goes through the usual loss, so that this works with every architecture.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,42 +12,12 @@ from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
-from pydantic import Field
 from torch import Tensor
 
-from nmt_core.config import Config
 from nmt_core.data.batch import Batch
-from nmt_core.models import Seq2Seq
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.training.settings import ScheduledSampling
 from nmt_core.vocabulary import BOS, EOS, PAD
-
-STEEPNESS = 10.0
-"""Of the inverse sigmoid: the middle fifth of training sees half of its rise."""
-
-
-class ScheduledSampling(Config):
-    """How often the decoder reads its own word instead of the reference's."""
-
-    shape: Literal["none", "linear", "exponential", "inverse_sigmoid"] = "none"
-    """How the probability rises from 0 at the start of training to ``final`` at its end: along a
-    line; so that the reference's decays exponentially; or along an S. None is off. Drawing goes
-    position by position, which makes a step on a CPU about 1.5 times as long."""
-    final: float = Field(0.25, ge=0, lt=1)
-    """Probability of reading its own word at the end of training; more than a half rarely helps."""
-    choose: Literal["sample", "best"] = "sample"
-    """Draw the model's own word from its distribution, or take its most probable one."""
-
-    def probability(self, done: float) -> float:
-        """Return the probability of an own word where a share ``done`` of training is done."""
-        match self.shape:
-            case "none":
-                return 0.0
-            case "linear":
-                return self.final * done
-            case "exponential":
-                return 1 - (1 - self.final) ** done
-            case "inverse_sigmoid":
-                edge = math.tanh(STEEPNESS / 4)
-                return self.final * (1 + math.tanh(STEEPNESS / 2 * (done - 0.5)) / edge) / 2
 
 
 def with_own_words(

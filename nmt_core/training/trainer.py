@@ -15,18 +15,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor
 
 from nmt_core.config import Config
 from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
 from nmt_core.errors import CheckpointError, TrainingError
-from nmt_core.models import Seq2Seq
+from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import seed_torch
+from nmt_core.random import seed_of
 from nmt_core.tracking import Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
@@ -36,50 +35,12 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.distributed import ALONE, World
-from nmt_core.training.loss import Normalization, batch_loss, mean_cross_entropy
+from nmt_core.training.loss import batch_loss, mean_cross_entropy
 from nmt_core.training.precision import Compute
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
-from nmt_core.training.scheduled_sampling import ScheduledSampling, with_own_words
-
-
-class TrainingConfig(Config):
-    """What is minimised, and what to do on the way."""
-
-    validate_every: int = Field(1000, ge=1)
-    """Updates between two validations, each followed by a checkpoint."""
-    log_every: int = Field(50, ge=1)
-    """Updates between two points of the training curve."""
-    patience: int | None = Field(None, ge=1)
-    """Validations without improvement after which to stop; null never stops early."""
-    select_by: Literal["bleu", "loss"] = "bleu"
-    """What makes a model the best one: BLEU of greedy translations, or validation loss."""
-    validation_sentences: int = Field(500, ge=1)
-    """Validation pairs that are translated for BLEU; the loss is measured on all."""
-    max_gradient_norm: float = Field(1.0, gt=0)
-    """L2 norm to which gradients are clipped."""
-    label_smoothing: float = Field(0.1, ge=0, lt=1)
-    """Probability mass spread evenly over the vocabulary."""
-    sampled_softmax: int = Field(0, ge=0)
-    """Words, beside the right ones, from which the training loss is estimated; 0 takes them all.
-    For vocabularies of many tens of thousands. The validation loss is always the full one, so the
-    two are no longer comparable."""
-    scheduled_sampling: ScheduledSampling = ScheduledSampling()
-    """How often the decoder reads its own words while it learns."""
-    normalize_loss: Normalization = "token"
-    """Average the loss per token, or per sentence as the article does."""
-    average: float = Field(0.0, ge=0, lt=1)
-    """Decay per update of a moving average of the weights, which is what is validated and kept;
-    0 keeps the weights themselves."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "TrainingConfig":
-        if self.sampled_softmax and self.label_smoothing:
-            raise ValueError(
-                f"label_smoothing {self.label_smoothing} needs the whole vocabulary; set it to 0, "
-                f"or sampled_softmax to 0"
-            )
-        return self
+from nmt_core.training.scheduled_sampling import with_own_words
+from nmt_core.training.settings import TrainingConfig
 
 
 class Point(Config):
@@ -304,10 +265,10 @@ class Trainer:
         if not sentences:
             return torch.zeros((), device=self.compute.device)
         batch = share.batch.to(self.compute.device)
-        seed_torch(self.seed, "scheduled sampling", step, *self.world.names)
+        torch.manual_seed(seed_of(self.seed, "scheduled sampling", step, *self.world.names))
         with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
             batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
-        seed_torch(self.seed, "dropout", step, *self.world.names)
+        torch.manual_seed(seed_of(self.seed, "dropout", step, *self.world.names))
         with self.compute.autocast():
             loss, plain = batch_loss(
                 self.model,

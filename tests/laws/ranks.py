@@ -21,18 +21,19 @@ from safetensors.torch import save_file
 
 from nmt_core import files
 from nmt_core.data.batch import TrainingBatches, collate
-from nmt_core.data.batching import TokenBatching
+from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
-from nmt_core.models import build_model
+from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import generator
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
-from nmt_core.training.optimizer import AdamW, build_optimizer
+from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import Compute
 from nmt_core.training.schedule import WarmDown
-from nmt_core.training.trainer import Interrupted, Trainer, TrainingConfig
+from nmt_core.training.settings import AdamW, TrainingConfig
+from nmt_core.training.trainer import Interrupted, Trainer
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config
 
 PATIENT, IMPATIENT = 120.0, 2.0

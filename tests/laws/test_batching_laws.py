@@ -6,12 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.data.batch import Position, TrainingBatches, collate
-from nmt_core.data.batching import (
-    BucketBatching,
-    TokenBatching,
-    batches_in_order,
-    batches_of_epoch,
-)
+from nmt_core.data.batching import batches_in_order, batches_of_epoch
+from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.vocabulary import BOS, EOS, PAD
 

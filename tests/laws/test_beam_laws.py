@@ -8,10 +8,11 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.decoding.beam import BeamConfig, beam_search
+from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.constraints import no_repeat_ngrams
 from nmt_core.decoding.greedy import greedy
 from nmt_core.decoding.rules import Rules, length_limits
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.errors import NmtError
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 from tests.laws.toy_model import Toy

@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.decoding.beam import BeamConfig, beam_search
+from nmt_core.decoding.beam import beam_search
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 from tests.laws.toy_model import Toy
 

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from nmt_core.data.batch import collate
-from nmt_core.decoding.beam import BeamConfig, beam_search
-from nmt_core.models import build_model
+from nmt_core.decoding.beam import beam_search
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.models.architectures import build_model
 from nmt_core.random import generator
 from nmt_core.training.loss import batch_loss
 from tests.conftest import PRESETS, tiny_config

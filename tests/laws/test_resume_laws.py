@@ -7,18 +7,18 @@ import pytest
 import torch
 
 from nmt_core.data.batch import TrainingBatches, collate
-from nmt_core.data.batching import TokenBatching
+from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.errors import TrainingError
 from nmt_core.random import generator
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.optimizer import AdamW, NesterovSgd, build_optimizer
+from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import Compute
 from nmt_core.training.schedule import WarmDown
-from nmt_core.training.scheduled_sampling import ScheduledSampling
-from nmt_core.training.trainer import Trainer, TrainingConfig
+from nmt_core.training.settings import AdamW, NesterovSgd, ScheduledSampling, TrainingConfig
+from nmt_core.training.trainer import Trainer
 from tests.conftest import PRESETS, TARGET_SIZE, tiny_model
 
 STEPS = 12

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.decoding.greedy import greedy
-from nmt_core.decoding.rules import SearchConfig, length_limits
+from nmt_core.decoding.rules import length_limits
 from nmt_core.decoding.sampling import SamplingConfig, sample
+from nmt_core.decoding.settings import SearchConfig
 from nmt_core.errors import NmtError
 from nmt_core.language_models.sampling import draw, shaped
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from nmt_core.models import build_model
+from nmt_core.models.architectures import build_model
 from nmt_core.models.attention import MultiHeadAttention, masked_softmax
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (

@@ -17,7 +17,7 @@ from nmt_core.bundle import (
     verify,
 )
 from nmt_core.errors import BundleError, ConfigError
-from nmt_core.random import seed_torch
+from nmt_core.random import seed_of
 from tests.unit.tiny import LINES, MODEL, export, tiny_translator
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -60,9 +60,9 @@ def test_settings_come_back(tmp_path):
 
 
 def test_equal_models_give_equal_bytes(tmp_path):
-    seed_torch(1)
+    torch.manual_seed(seed_of(1))
     one = export(tmp_path / "one")
-    seed_torch(2)
+    torch.manual_seed(seed_of(2))
     two = export(tmp_path / "two")
 
     assert contents(one) == contents(two)

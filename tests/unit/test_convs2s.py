@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
-from nmt_core.models import build_model
+from nmt_core.models.architectures import build_model
 from nmt_core.models.convs2s import (
-    ConvS2SConfig,
     ConvS2SMemory,
     DecoderLayer,
     EncoderLayer,
@@ -23,6 +22,7 @@ from nmt_core.models.convs2s import (
     WeightNormLinear,
     attend,
 )
+from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.training.loss import batch_loss
 from nmt_core.vocabulary import BOS, PAD
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config, tiny_model

@@ -5,7 +5,8 @@ import yaml
 
 from nmt_core.config import build
 from nmt_core.errors import ConfigError
-from nmt_core.training.distributed import ALONE, WorldConfig, joined, take_gpu
+from nmt_core.training.distributed import ALONE, joined, take_gpu
+from nmt_core.training.settings import WorldConfig
 from stages.params import TrainParams
 from tests.conftest import CONF, PRESETS
 

@@ -2,8 +2,10 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models import Pretrained, build_model
-from nmt_core.training.optimizer import AdamW, NesterovSgd, build_optimizer
+from nmt_core.models.architectures import build_model
+from nmt_core.models.seq2seq import Pretrained
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.settings import AdamW, NesterovSgd
 from tests.conftest import tiny_config, tiny_model
 
 

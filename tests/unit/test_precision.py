@@ -7,7 +7,8 @@ import torch
 
 from nmt_core.errors import ConfigError
 from nmt_core.training import precision
-from nmt_core.training.precision import ComputeConfig, cpu_has_bfloat16, prepare
+from nmt_core.training.precision import cpu_has_bfloat16, prepare
+from nmt_core.training.settings import ComputeConfig
 from tests.conftest import torchs_own_settings
 
 PROJECT = Path(__file__).parents[2]

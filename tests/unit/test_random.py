@@ -2,11 +2,10 @@ import os
 import subprocess
 import sys
 
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.random import generator, seed_of, seed_torch
+from nmt_core.random import generator, seed_of
 
 names = st.lists(st.one_of(st.integers(), st.text(max_size=5)), max_size=4)
 
@@ -60,14 +59,3 @@ def test_seeds_never_change():
 
 
 DROPOUT_SEVEN = 1778129129269320685
-
-
-def test_torch_draws_by_name():
-    seed_torch(1, "weights")
-    first = torch.rand(3).tolist()
-    torch.rand(5)
-    seed_torch(1, "weights")
-
-    assert first == torch.rand(3).tolist()
-    seed_torch(1, "dropout", 0)
-    assert first != torch.rand(3).tolist()

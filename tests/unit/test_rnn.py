@@ -8,9 +8,10 @@ from torch import nn
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
-from nmt_core.models import RnnConfig, build_model
+from nmt_core.models.architectures import build_model
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
 from nmt_core.models.rnn import Attention, Encoder, RnnMemory, backwards
+from nmt_core.models.settings import RnnConfig
 from nmt_core.training.loss import batch_loss
 from nmt_core.vocabulary import BOS
 

@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from nmt_core.data.batch import collate
 from nmt_core.training.loss import batch_loss
 from nmt_core.training.sampled_softmax import SampledSoftmax, inclusion, sampled_cross_entropy
-from nmt_core.training.trainer import TrainingConfig
+from nmt_core.training.settings import TrainingConfig
 from tests.conftest import TARGET_SIZE, tiny_model
 
 WORDS = 40

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nmt_core.decoding.beam import BeamConfig
 from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.decoding.sampling import SamplingConfig
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig, batches
 from nmt_core.errors import ConfigError
 from nmt_core.vocabulary import PAD, SPECIALS, UNK, Vocabulary

@@ -5,11 +5,14 @@ Its pieces include every byte, so it writes whatever can be written, line ends t
 
 import functools
 
+import torch
+
 from nmt_core.bundle import write_bundle
-from nmt_core.decoding.beam import BeamConfig
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig
-from nmt_core.models import TransformerConfig, build_model
-from nmt_core.random import seed_torch
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import TransformerConfig
+from nmt_core.random import seed_of
 from nmt_core.text import Subwords
 from nmt_core.text.subwords import SubwordConfig
 
@@ -28,7 +31,7 @@ def subwords():
 
 
 def tiny_translator(seed=0, **settings):
-    seed_torch(seed)
+    torch.manual_seed(seed_of(seed))
     tokenizer = subwords()
     vocabulary = tokenizer.vocabulary
     model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))

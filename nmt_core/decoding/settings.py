@@ -1,0 +1,61 @@
+"""How translations are searched for, as a person sets it; this file imports no torch."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from nmt_core.config import Config
+
+Unknown = Literal["forbid", "copy", "write"]
+
+
+class SearchConfig(Config):
+    """What a translation is scored by and must keep to, however it is searched for."""
+
+    length_penalty: float = Field(1.0, ge=0, le=10)
+    """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
+    compares sums and favours short output, 1 compares means per token."""
+
+    max_length_factor: float = Field(1.5, ge=0, le=1000)
+    """Target tokens per source token that a hypothesis may have; the next setting is added."""
+
+    max_length_offset: int = Field(10, ge=1, le=10_000)
+    """Target tokens that a hypothesis may have beyond that, so that short sentences have room."""
+
+    max_length: int = Field(256, ge=1, le=10_000)
+    """Target tokens that no hypothesis exceeds, the end of the sentence included; only a given
+    beginning may be longer."""
+
+    unknown: Unknown = "forbid"
+    """What becomes of the unknown token: ``forbid`` writes the next best one, as subwords need no
+    other; ``copy`` puts the source word that attention looks at most in its place, for models of
+    words (without attention it forbids); ``write`` leaves ``<unk>`` in the text."""
+
+    repeat_guard: int = Field(0, ge=0)
+    """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
+    circles; 0 allows everything, and below 3 harms good translations."""
+
+
+class BeamConfig(SearchConfig):
+    """How to search."""
+
+    width: int = Field(5, ge=1, le=1000)
+    """Live hypotheses per sentence; 1 follows the single best token."""
+
+    best: int = Field(1, ge=1)
+    """Hypotheses to return per sentence, at most ``width``; more of them take longer to be sure."""
+
+    stopping: Literal["exact", "fast"] = "exact"
+    """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
+    ``fast``, when ``width`` hypotheses have ended, which misses better ones that end later."""
+
+    diversity: float = Field(0.0, ge=0, le=1000)
+    """Nats that each next-best continuation of the same hypothesis is set back when choosing whom
+    to keep, so that different beginnings live on (Li, Monroe and Jurafsky 2016); scores stay the
+    model's own. 0 keeps the best; around 1 makes the ``best`` differ."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "BeamConfig":
+        if self.best > self.width:
+            raise ValueError(f"best ({self.best}) may not exceed width ({self.width})")
+        return self

@@ -1,0 +1,188 @@
+"""The shapes of architectures, as a person sets them; this file imports no torch."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from nmt_core import config
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError
+
+CellKind = Literal["lstm", "gru"]
+AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
+
+
+class Seq2SeqConfig(Config):
+    """What every architecture has in its shape."""
+
+    width: int = Field(256, ge=1)
+    """Features of a word and of what a word is predicted from, D; pretrained vectors must have
+    this many dimensions."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Probability of dropping a feature, where the architecture drops any."""
+    tie: Literal["none", "output", "all"] = "all"
+    """Share the target embedding with the output, or with the output and the source embedding."""
+
+
+class PositionedConfig(Seq2SeqConfig):
+    """What architectures have in their shape that tell positions apart by adding them to words."""
+
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    """How positions are told apart."""
+    max_positions: int = Field(1024, ge=1)
+    """Learned positions only: how many there are, in tokens."""
+    position_scale: Literal["fixed", "trained"] = "fixed"
+    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
+    dropout_over_time: bool = True
+    """Draw dropout for every position; false draws one mask per sentence, as the articles do."""
+
+    @model_validator(mode="after")
+    def _check_positions(self) -> "PositionedConfig":
+        if self.positions == "learned" and self.position_scale == "trained":
+            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
+        return self
+
+
+class TransformerConfig(PositionedConfig):
+    """The shape of a Transformer."""
+
+    architecture: Literal["transformer"] = "transformer"
+    """Which architecture this is."""
+    heads: int = Field(4, ge=1)
+    """Attention heads, H."""
+    head_width: int | None = Field(None, ge=1)
+    """Features per head, d; null divides the width evenly over the heads."""
+    encoder_layers: int = Field(3, ge=1)
+    """Layers that read the source."""
+    decoder_layers: int = Field(3, ge=1)
+    """Layers that write the target."""
+    feed_forward_width: int = Field(1024, ge=1)
+    """Features inside the dense block of a layer."""
+    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    """Probability of dropping an attention weight."""
+    norm: Literal["pre", "post", "article"] = "pre"
+    """Where layers are normalised: before sub-layers, after residuals, or as the article does."""
+    norm_scale: bool = True
+    """Whether normalisation has a trained scale beside its trained shift."""
+    projection_bias: bool = True
+    """Whether queries, keys and values have a bias."""
+    activation: Literal["relu", "gelu", "leaky_relu"] = "relu"
+    """Activation inside the dense block."""
+    activate_output: bool = False
+    """Apply the activation to the dense block's second layer too, as the article does."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TransformerConfig":
+        if self.head_width is None and self.width % self.heads:
+            raise ValueError(
+                f"width {self.width} does not split over {self.heads} heads (remainder "
+                f"{self.width % self.heads}); choose heads that divide width, or set head_width"
+            )
+        return self
+
+
+class ConvS2SConfig(PositionedConfig):
+    """The shape of a convolutional model."""
+
+    architecture: Literal["convs2s"] = "convs2s"
+    """Which architecture this is."""
+    block: Literal["published", "article"] = "published"
+    """What layers are made of: normalised weights, scaled sums and projected attention as in the
+    paper, or batch normalisation and plain attention as in the article."""
+    hidden_width: int | None = Field(None, ge=1)
+    """Features inside the layers, of published blocks; null takes ``width``."""
+    encoder_layers: int = Field(4, ge=1)
+    """Layers that read the source."""
+    decoder_layers: int = Field(4, ge=1)
+    """Layers that write the target; each attends to the source."""
+    kernel: int = Field(3, ge=1)
+    """Positions that a convolution sees at once, k."""
+    positions: Literal["sinusoidal", "learned"] = "learned"
+    """How positions are told apart."""
+    encoder_padding: Literal["symmetric", "left"] = "symmetric"
+    """Whether the encoder sees words on both sides, or before alone, as in the article."""
+    word_scale: float = Field(4.0, gt=0)
+    """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
+    which have their scale."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "ConvS2SConfig":
+        if self.encoder_padding == "symmetric" and self.kernel % 2 == 0:
+            raise ValueError(
+                f"kernel {self.kernel} has no middle for encoder_padding 'symmetric'; choose an "
+                f"odd kernel, or 'left'"
+            )
+        if self.block == "article" and self.hidden_width not in (None, self.width):
+            raise ValueError(
+                f"hidden_width {self.hidden_width} needs block 'published'; the article's blocks "
+                f"are as wide as words: choose null"
+            )
+        return self
+
+
+class RnnConfig(Seq2SeqConfig):
+    """The shape of a recurrent model."""
+
+    architecture: Literal["rnn"] = "rnn"
+    """Which architecture this is."""
+    cell: CellKind = "lstm"
+    """What layers are made of."""
+    hidden_width: int = Field(512, ge=1)
+    """Features of a layer's state, C; two directions share them evenly."""
+    encoder_layers: int = Field(1, ge=1)
+    """Layers that read the source; from the second on, each adds to what it reads."""
+    decoder_layers: int = Field(1, ge=1)
+    """Layers that write the target; from the second on, each adds to what it reads."""
+    direction: Literal["bidirectional", "forward", "reversed"] = "bidirectional"
+    """How the source is read: from both ends, or from one."""
+    attention: AttentionKind = "general"
+    """How a target position scores a source position: Luong's three ways, after a step, or
+    Bahdanau's, before it."""
+    input_feeding: bool = True
+    """Feed the attentional vector of a position into the next; the target is then trained one
+    position after another, which is slower."""
+    bridge: Literal["copy", "projection"] = "copy"
+    """How the decoder's first state is made of the encoder's last, layer by layer: as it is, or by
+    a trained projection and tanh. Decoder layers that the encoder has no equal of begin from the
+    encoder's last layer."""
+    scale_embeddings: bool = True
+    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "RnnConfig":
+        if self.direction == "bidirectional" and self.hidden_width % 2:
+            raise ValueError(
+                f"hidden_width {self.hidden_width} does not split over two directions; choose an "
+                f"even one, or direction 'forward'"
+            )
+        if self.attention == "none" and self.input_feeding:
+            raise ValueError(
+                "input_feeding feeds what attention gave; set it to false, or choose an attention"
+            )
+        return self
+
+
+ModelConfig = Annotated[
+    TransformerConfig | ConvS2SConfig | RnnConfig,
+    Field(discriminator="architecture"),
+]
+"""The settings of any architecture, told apart by ``architecture``."""
+
+_SHAPES: tuple[type[Seq2SeqConfig], ...] = get_args(get_args(ModelConfig)[0])
+
+
+def read_model_config(values: Mapping[str, Any]) -> Seq2SeqConfig:
+    """Build the settings of a model from JSON, as saved beside its weights.
+
+    Raises:
+        ConfigError: if a key is unknown, missing or of the wrong type.
+    """
+    known = {kind.model_fields["architecture"].default: kind for kind in _SHAPES}
+    kind = known.get(values.get("architecture"))
+    if kind is None:
+        got = values.get("architecture")
+        raise ConfigError(f"model.architecture must be one of {', '.join(known)}, got {got!r}")
+    return config.build(kind, values, at="model")

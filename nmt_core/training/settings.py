@@ -1,0 +1,128 @@
+"""How a model is trained, as a person sets it; this file imports no torch."""
+
+import math
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from nmt_core.config import Config
+
+Normalization = Literal["token", "sentence"]
+
+STEEPNESS = 10.0
+"""Of the inverse sigmoid: the middle fifth of training sees half of its rise."""
+
+
+class ComputeConfig(Config):
+    """Device, precision and threads."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to compute; auto takes a GPU if there is one."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Type of matrix products; auto takes bfloat16 where the processor multiplies it faster.
+    Weights, sums and the optimizer stay in float32."""
+    threads: int = Field(0, ge=0)
+    """Processor threads of each process; 0 shares all among them. Results depend on it in the last
+    bits."""
+
+
+class WorldConfig(ComputeConfig):
+    """Where and how precisely to compute, and by how many processes."""
+
+    processes: int = Field(1, ge=1)
+    """Processes on this machine that share every batch; on GPUs, each has one of its own. Whoever
+    starts them by torchrun, as on several machines, tells it how many, and not us."""
+    timeout_seconds: float = Field(300.0, gt=0)
+    """How long processes wait for one that does not answer, before training ends."""
+
+
+class AdamW(Config):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019)."""
+
+    kind: Literal["adamw"] = "adamw"
+    """The tag of this choice."""
+    beta1: float = Field(0.9, ge=0, lt=1)
+    """Decay of the gradient's mean."""
+    beta2: float = Field(0.98, ge=0, lt=1)
+    """Decay of the gradient's square."""
+    epsilon: float = Field(1e-9, gt=0)
+    """Keeps the division finite."""
+    weight_decay: float = Field(0.0, ge=0)
+    """Share of a matrix taken off per update and unit of learning rate; biases keep theirs."""
+
+
+class NesterovSgd(Config):
+    """Stochastic gradient descent with Nesterov momentum, the articles' optimizer."""
+
+    kind: Literal["nesterov"] = "nesterov"
+    """The tag of this choice."""
+    momentum: float = Field(0.9, gt=0, lt=1)
+    """Share of the last update that is kept."""
+
+
+OptimizerConfig = Annotated[AdamW | NesterovSgd, Field(discriminator="kind")]
+
+
+class ScheduledSampling(Config):
+    """How often the decoder reads its own word instead of the reference's."""
+
+    shape: Literal["none", "linear", "exponential", "inverse_sigmoid"] = "none"
+    """How the probability rises from 0 at the start of training to ``final`` at its end: along a
+    line; so that the reference's decays exponentially; or along an S. None is off. Drawing goes
+    position by position, which makes a step on a CPU about 1.5 times as long."""
+    final: float = Field(0.25, ge=0, lt=1)
+    """Probability of reading its own word at the end of training; more than a half rarely helps."""
+    choose: Literal["sample", "best"] = "sample"
+    """Draw the model's own word from its distribution, or take its most probable one."""
+
+    def probability(self, done: float) -> float:
+        """Return the probability of an own word where a share ``done`` of training is done."""
+        match self.shape:
+            case "none":
+                return 0.0
+            case "linear":
+                return self.final * done
+            case "exponential":
+                return 1 - (1 - self.final) ** done
+            case "inverse_sigmoid":
+                edge = math.tanh(STEEPNESS / 4)
+                return self.final * (1 + math.tanh(STEEPNESS / 2 * (done - 0.5)) / edge) / 2
+
+
+class TrainingConfig(Config):
+    """What is minimised, and what to do on the way."""
+
+    validate_every: int = Field(1000, ge=1)
+    """Updates between two validations, each followed by a checkpoint."""
+    log_every: int = Field(50, ge=1)
+    """Updates between two points of the training curve."""
+    patience: int | None = Field(None, ge=1)
+    """Validations without improvement after which to stop; null never stops early."""
+    select_by: Literal["bleu", "loss"] = "bleu"
+    """What makes a model the best one: BLEU of greedy translations, or validation loss."""
+    validation_sentences: int = Field(500, ge=1)
+    """Validation pairs that are translated for BLEU; the loss is measured on all."""
+    max_gradient_norm: float = Field(1.0, gt=0)
+    """L2 norm to which gradients are clipped."""
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    """Probability mass spread evenly over the vocabulary."""
+    sampled_softmax: int = Field(0, ge=0)
+    """Words, beside the right ones, from which the training loss is estimated; 0 takes them all.
+    For vocabularies of many tens of thousands. The validation loss is always the full one, so the
+    two are no longer comparable."""
+    scheduled_sampling: ScheduledSampling = ScheduledSampling()
+    """How often the decoder reads its own words while it learns."""
+    normalize_loss: Normalization = "token"
+    """Average the loss per token, or per sentence as the article does."""
+    average: float = Field(0.0, ge=0, lt=1)
+    """Decay per update of a moving average of the weights, which is what is validated and kept;
+    0 keeps the weights themselves."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TrainingConfig":
+        if self.sampled_softmax and self.label_smoothing:
+            raise ValueError(
+                f"label_smoothing {self.label_smoothing} needs the whole vocabulary; set it to 0, "
+                f"or sampled_softmax to 0"
+            )
+        return self

@@ -1,0 +1,18 @@
+"""What runs before and after the stages is there at once: it imports nothing that takes seconds."""
+
+import subprocess
+import sys
+
+import pytest
+
+SLOW = ("dvc", "hydra", "mlflow", "prefect", "spacy", "torch")
+
+
+@pytest.mark.parametrize("module", ["configure", "params", "summary"])
+def test_nothing_slow_is_imported_around_the_stages(module):
+    program = f"import sys, stages.{module}; print(*(n for n in {SLOW} if n in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert "\n" == done.stdout
