@@ -12,7 +12,8 @@
     ├── ShardError        a data shard is missing or altered
     ├── CheckpointError   no checkpoint can be read, or it belongs to another training
     ├── TrainingError     training cannot go on, such as after a loss that is not a number
-    └── BundleError       an exported model is incomplete or altered
+    ├── BundleError       an exported model is incomplete or altered
+    └── DiskError         a disk is full, or must not be written
 
 Each message says what is wrong, what was got and what to do. A wrong argument inside the program is
 a ``ValueError``; what only we can break is an ``assert``.
@@ -61,3 +62,7 @@ class TrainingError(NmtError):
 
 class BundleError(NmtError):
     """An exported model is incomplete or altered."""
+
+
+class DiskError(NmtError):
+    """A file could not be written: the disk is full, or must not be written."""

@@ -1,17 +1,25 @@
 """Files and folders that appear whole or not at all, and what they hold, as a digest."""
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from nmt_core.errors import DiskError
+
 READABLE = 0o644
 """Everybody may read what we write; some libraries would keep it to the user."""
+
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+"""What a system answers to whoever writes where there is no room."""
 
 
 @contextmanager
@@ -19,39 +27,124 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its name when the block ends well.
 
     The bytes reach the disk before the name does, so a crash leaves the old file or the new one.
+    What processes that were killed have left of the same file is removed first.
+
+    Raises:
+        DiskError: if there is no room.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    part = Path(name)
-    try:
-        yield part
-        part.chmod(READABLE)
-        _sync(part)
-        part.replace(path)
-        _sync(path.parent)
-    finally:
-        part.unlink(missing_ok=True)
+    with _told(path), _begun(path, _make_file) as part:
+        try:
+            yield part
+            part.chmod(READABLE)
+            _sync(part)
+            part.replace(path)
+            _sync(path.parent)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces ``path`` when the block ends well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-    part.chmod(0o755)
+    """Yield an empty temporary folder that replaces ``path`` when the block ends well.
+
+    What processes that were killed have left of the same folder is removed first.
+
+    Raises:
+        DiskError: if there is no room.
+    """
+    with _told(path), _begun(path, tempfile.mkdtemp) as part:
+        part.chmod(0o755)
+        try:
+            yield part
+            for file in part.rglob("*"):
+                if file.is_file():
+                    file.chmod(READABLE)
+                    _sync(file)
+            if path.exists():
+                shutil.rmtree(path)
+            part.rename(path)
+            _sync(path.parent)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def sweep(folder: Path, name: str = ".+") -> None:
+    """Remove temporary files and folders whose processes are gone, such as by SIGKILL.
+
+    Args:
+        folder: where they would be.
+        name: regular expression of the names that they were to take.
+    """
+    left = re.compile(rf"\.{name}\.[a-z0-9_]{{8}}\.part")
+    for part in folder.iterdir():
+        if left.fullmatch(part.name):
+            with suppress(OSError), _locked(part, wait=False):  # else somebody is at work on it
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+
+
+def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
+    """Return in words that there was no room to write a file; None if the error is another one."""
+    reason, name = None, path or getattr(error, "filename", None) or "a file"
+    number = error.errno if isinstance(error, OSError) else None
+    if found := re.search(r"\(os error (\d+)\)", str(error)):  # all that libraries in Rust tell
+        number = int(found[1])
+    if number in REFUSALS:
+        reason = os.strerror(number)
+    elif re.search(r"\d+ requested and \d+ written", str(error)):  # all that NumPy tells
+        reason = str(error)
+    if reason is None:
+        return None
+    return DiskError(
+        f"{name} could not be written ({reason}); make room, or make it writable, and type the "
+        f"same command again"
+    )
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
     try:
+        yield
+    except Exception as error:
+        told = disk_error(error, path)
+        if told is None:
+            raise
+        raise told from None
+
+
+@contextmanager
+def _begun(path: Path, make: Callable[..., str]) -> Iterator[Path]:
+    """Yield something new beside ``path``, locked for as long as this process is at work on it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sweep(path.parent, re.escape(path.name))
+    with ExitStack() as held:
+        while True:
+            part = Path(make(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
+            with suppress(OSError):  # a network's disk that knows no locks, or it is gone
+                held.enter_context(_locked(part))
+            if part.exists():  # or another's sweep was faster than our lock
+                break
         yield part
-        for file in part.rglob("*"):
-            if file.is_file():
-                file.chmod(READABLE)
-                _sync(file)
-        if path.exists():
-            shutil.rmtree(path)
-        part.rename(path)
-        _sync(path.parent)
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a file or a folder until the block ends, or we die.
+
+    Raises:
+        BlockingIOError: if somebody else has locked it, and we do not wait.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        os.close(handle)
+
+
+def _make_file(**where: Any) -> str:
+    handle, name = tempfile.mkstemp(**where)
+    os.close(handle)
+    return name
 
 
 def write_text(path: Path, text: str) -> None:

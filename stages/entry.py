@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.errors import NmtError, ServerError
+from nmt_core.files import disk_error
 from nmt_core.parallel.pool import end_with_parent
 
 
@@ -26,12 +27,14 @@ def run_stage(main: Callable[[], object]) -> None:
     end_with_parent()
     try:
         main()
-    except NmtError as error:
-        console = Console(stderr=True)
-        console.print(Text(str(error), style="red"), soft_wrap=True)
-        sys.exit(os.EX_TEMPFAIL if isinstance(error, ServerError) else 1)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
+    except Exception as error:
+        told = error if isinstance(error, NmtError) else disk_error(error)
+        if told is None:
+            raise
+        Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)
+        sys.exit(os.EX_TEMPFAIL if isinstance(told, ServerError) else 1)
 
 
 def _exit(number: int, _: FrameType | None) -> NoReturn:

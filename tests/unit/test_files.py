@@ -1,5 +1,10 @@
 """Files and folders appear whole or not at all."""
 
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +49,86 @@ def test_a_folder_replaces_the_old_one(tmp_path):
             (part / name).touch()
 
     assert [folder / "new"] == list(folder.iterdir())
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from nmt_core import files
+
+path = Path(sys.argv[1])
+with files.whole_file(path / "file") as file, files.whole_folder(path / "folder") as folder:
+    (folder / "inner").mkdir()
+    for half in (file, folder / "inner" / "half"):
+        half.write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def writing(folder):
+    """Another process that is at work in a folder, and is killed in the end."""
+    command = [sys.executable, "-c", WRITER, str(folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout.readline() == "writing\n"
+        yield
+        process.kill()
+
+
+def write(folder):
+    files.write_text(folder / "file", "new")
+    with files.whole_folder(folder / "folder") as part:
+        (part / "new").touch()
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_a_killed_process_has_left_goes_and_what_one_at_work_writes_stays(tmp_path):
+    kept = [".file.abc.part", ".file.abcdefgh.parts", ".other.abcdefgh.part", "file.abcdefgh.part"]
+    for name in kept:
+        (tmp_path / name).write_text("not ours to take")
+    with writing(tmp_path):
+        write(tmp_path)
+        parts = [name for name in names(tmp_path) if name not in {"file", "folder", *kept}]
+        assert len(parts) == 2
+    assert {*parts} < {*names(tmp_path)}
+    write(tmp_path)
+
+    assert sorted(["file", "folder", *kept]) == names(tmp_path)
+
+
+def test_a_whole_folder_may_be_swept(tmp_path):
+    with writing(tmp_path):
+        files.sweep(tmp_path)
+        assert len(names(tmp_path)) == 2
+    files.sweep(tmp_path)
+
+    assert names(tmp_path) == []
+
+
+def test_many_writers_of_one_name_do_not_take_each_others_parts(tmp_path):
+    """Each sweeps before it writes; all of them come through."""
+    failures = []
+
+    def work(number):
+        try:
+            for _ in range(50):
+                files.write_text(tmp_path / "file", str(number))
+        except OSError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert names(tmp_path) == ["file"]
 
 
 @given(lines)
