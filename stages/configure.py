@@ -25,6 +25,7 @@ from ruamel.yaml.comments import CommentedMap
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError
+from nmt_core.fetch.address import without_secrets
 from nmt_core.fetch.corpora import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from stages import paths
@@ -67,7 +68,7 @@ def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     try:
         overrides = OverridesParser.create().parse_overrides(settings)
     except HydraException as error:
-        reason = str(error).split("\n")[0]
+        reason = without_secrets(str(error)).split("\n")[0]
         raise ConfigError(f"{reason}; write settings as section.key=value") from None
     for override in overrides:
         *parents, last = override.key_or_group.split(".")
@@ -103,7 +104,7 @@ def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]
             for folder in sorted(conf.iterdir())
             if folder.is_dir()
         )
-        reason = " ".join(str(error).split("\n")[0].split()).rstrip(".")
+        reason = " ".join(without_secrets(str(error)).split("\n")[0].split()).rstrip(".")
         raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
     assert isinstance(values, dict)
     return {str(name): value for name, value in values.items()}

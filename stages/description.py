@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from nmt_core import files
+from nmt_core.fetch.address import shown
 from nmt_core.fetch.corpora import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
-from nmt_core.fetch.http import shown
 from stages import paths, provenance
 from stages.params import DownloadParams, TrainParams, load, read
 

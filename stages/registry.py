@@ -36,6 +36,7 @@ from rich.text import Text
 from nmt_core import bundle
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown
 from stages import paths
 from stages.entry import run_stage
 from stages.exported import Exported, model_name
@@ -349,7 +350,9 @@ class Registry:
             yield self._mlflow
         except (MlflowException, OSError) as error:
             reason = in_one_line(error)
-            raise RegistryAwayError(f"MLflow at {self._uri}: {reason}; {TRY_AGAIN}") from None
+            raise RegistryAwayError(
+                f"MLflow at {shown(self._uri)}: {reason}; {TRY_AGAIN}"
+            ) from None
 
     @cached_property
     def _mlflow(self) -> "MlflowClient":
@@ -368,13 +371,13 @@ def table(registry: Registry) -> Table:
     """Return all versions, newest first."""
     champion = registry.champion()
     serving = champion and champion.number
-    shown = Table(title=registry.name, header_style="bold")
+    overview = Table(title=registry.name, header_style="bold")
     for heading in ("version", "", "BLEU", "promoted", "by", "reason"):
-        shown.add_column(heading, justify="right" if heading in ("version", "BLEU") else "left")
+        overview.add_column(heading, justify="right" if heading in ("version", "BLEU") else "left")
     for version in registry.versions().values():
         tags = version.tags
         withdrawn = "withdrawn" if "rolled_back_at" in tags else ""
-        shown.add_row(
+        overview.add_row(
             str(version.number),
             Text(CHAMPION, style="bold green") if version.number == serving else withdrawn,
             tags.get("bleu", "–"),
@@ -382,7 +385,7 @@ def table(registry: Registry) -> Table:
             Text(tags.get("promoted_by", "")),
             Text(tags.get("rolled_back_reason") or tags.get("reason", "")),
         )
-    return shown
+    return overview
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)

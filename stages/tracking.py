@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown, without_secrets
 from stages import paths, provenance
 from stages.journal import COMPARISON, Journal
 
@@ -222,7 +223,7 @@ class _Follower(threading.Thread):
         if self._lost.locked():
             self._lost.release()
             LOGGER.warning(
-                "MLflow at %s is back, and knows all of %s", self._uri, self._journal.path
+                "MLflow at %s is back, and knows all of %s", shown(self._uri), self._journal.path
             )
         finished = False
         while not finished:
@@ -236,7 +237,7 @@ class _Follower(threading.Thread):
             LOGGER.warning(
                 "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or by: "
                 "python -m stages.tracking sync",
-                self._uri,
+                shown(self._uri),
                 reason,
                 self._journal.path,
             )
@@ -265,8 +266,8 @@ def tracking_uri() -> str:
 
 
 def in_one_line(error: Exception) -> str:
-    """Return what went wrong, as short as it can be told."""
-    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    """Return what went wrong, as short as it can be told, without passwords."""
+    return without_secrets(f"{type(error).__name__}: {error}").splitlines()[0][:200]
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -308,7 +309,7 @@ def send(journal: Journal) -> int:
     try:
         _, _, points = _bring_up_to_date(journal, uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        raise TrackingError(f"MLflow at {uri}: {in_one_line(error)}") from None
+        raise TrackingError(f"MLflow at {shown(uri)}: {in_one_line(error)}") from None
     return points
 
 

@@ -14,8 +14,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         site = self.server.site
-        path = urlsplit(self.path).path
+        path, query = urlsplit(self.path)[2:4]
         site.requests.append((path, dict(self.headers)))
+        site.queries.append(query)
         behaviours = site.behaviours[path]
         behave = behaviours.pop(0) if len(behaviours) > 1 else behaviours[0]
         self.close_connection = True
@@ -43,6 +44,7 @@ class Site:
         self.port = port
         self.behaviours = {}
         self.requests = []
+        self.queries = []
 
     def put(self, path, *behaviours):
         self.behaviours[path] = list(behaviours)

@@ -13,8 +13,8 @@ from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch import archive
+from nmt_core.fetch.address import Address
 from nmt_core.fetch.http import (
-    Address,
     Checksum,
     Fetched,
     HttpConfig,
@@ -92,7 +92,8 @@ class EuroparlCorpus(Config):
     """Version of the corpus, as in the names of the files in its archives."""
 
     url: Address = "https://www.statmt.org/europarl/v7/{pair}.tgz"
-    """Address of an archive; ``{pair}`` stands for de-en, fr-en and so on."""
+    """Address of an archive; ``{pair}`` stands for de-en, fr-en and so on. Name and password belong
+    in ~/.netrc; ``{secret}`` in the query stands for the variable NMT_DOWNLOAD_SECRET."""
 
     sha256: Checksum = ""
     """Checksum of the archive, the source language's of two: nothing else is ever taken. Empty

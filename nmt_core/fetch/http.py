@@ -9,8 +9,8 @@ Another file of the same address never costs the one at hand: that keeps its nam
 is whole, and is then ``NAME.before``, until the next.
 """
 
-import ipaddress
 import logging
+import netrc
 import os
 import re
 import time
@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import unquote
 
 import httpx
 import tenacity
@@ -29,21 +30,19 @@ from rich.progress import Progress, TaskID
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError, NmtError, ServerError
+from nmt_core.fetch.address import (
+    IN_NETRC,
+    SCHEMES,
+    UNREADABLE,
+    is_private,
+    shown,
+    with_secret,
+)
 from nmt_core.progress import bytes_bar
-
-SCHEMES = ("http", "https")
 
 logging.getLogger("httpx").setLevel(
     logging.WARNING
 )  # it logs addresses with what is secret in them
-
-
-def _web_address(url: str) -> str:
-    if not re.fullmatch(r"https?://\S+", url):
-        raise ValueError(
-            f"must begin with http:// or https:// and hold no space, got {shown(url)!r}"
-        )
-    return url
 
 
 def _checksum(digest: str) -> str:
@@ -51,9 +50,6 @@ def _checksum(digest: str) -> str:
         raise ValueError(f"must be 64 hexadecimal digits or empty, got {digest!r}")
     return digest.lower()
 
-
-Address = Annotated[str, AfterValidator(_web_address)]
-"""Where a file is on the web; may hold ``{placeholders}``."""
 
 Checksum = Annotated[str, AfterValidator(_checksum)]
 """A SHA-256 digest, or empty for any."""
@@ -101,7 +97,7 @@ class Source:
     """A file on the web, and what it should be."""
 
     url: str
-    """http or https; a user name and password in it are sent, but never shown."""
+    """http or https; what is secret is put in when it is sent, and never shown."""
     setting: str
     """The parameter that holds the address, for messages."""
     sha256: str = ""
@@ -117,7 +113,7 @@ class Source:
     def name(self) -> str:
         """What the file is called on disk: safe, short, readable, and of this address alone."""
         digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
-        last = shown(self.url).removesuffix("?...").rstrip("/").rsplit("/", maxsplit=1)[-1]
+        last = unquote(shown(self.url).removesuffix("?...")).rstrip("/").rsplit("/", maxsplit=1)[-1]
         name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
         return name if self.lines is None else f"{self.lines}-lines-{name}"
 
@@ -193,17 +189,6 @@ def quarantine(path: Path) -> Path:
     path.replace(rejected)
     _beside(path, ".json").unlink(missing_ok=True)
     return rejected
-
-
-def shown(url: str) -> str:
-    """Return ``url`` as it may be printed: without user, password and query."""
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL:
-        return "an address that cannot be read"
-    port = f":{parsed.port}" if parsed.port else ""
-    query = "?..." if parsed.query else ""
-    return f"{parsed.scheme}://{parsed.host}{port}{parsed.path}{query}"
 
 
 @dataclass(frozen=True)
@@ -335,17 +320,16 @@ class _Transfer:
 
     def _open(self, client: httpx.Client, headers: dict[str, str]) -> httpx.Response:
         """Follow redirects to the answer; raise what its status means."""
-        url = _parse(self._url, self._setting)
-        user = (url.username, url.password) if url.userinfo else None
-        request = client.build_request("GET", url.copy_with(userinfo=b""), headers=headers)
+        url, users = _parse(with_secret(self._url), self._setting), _users()
+        request = client.build_request("GET", url, headers=headers)
         for _ in range(self._config.max_redirects + 1):
-            response = client.send(request, stream=True, auth=user)
+            response = client.send(request, stream=True, auth=users)
             if response.next_request is None:
                 self._check_status(response)
                 return response
             response.close()
             _check_redirect(request.url, response.next_request.url)
-            request, user = response.next_request, None  # httpx keeps the header for its own host
+            request = response.next_request
         raise DownloadError(
             f"{shown(self._url)} redirects more than {self._config.max_redirects} times; "
             f"set {self._setting} to the final address"
@@ -367,9 +351,10 @@ class _Transfer:
                 f"the server answered {answer}",
                 wait_seconds=float(pause) if pause.isdecimal() else 0,
             )
-        raise DownloadError(
-            f"{shown(self._url)} answered {answer}; set {self._setting} to a mirror that has it"
-        )
+        remedy = f"set {self._setting} to a mirror that has it"
+        if code == httpx.codes.UNAUTHORIZED:
+            remedy = f"{IN_NETRC}, or {remedy}"
+        raise DownloadError(f"{shown(self._url)} answered {answer}; {remedy}")
 
     def _check_range(self, response: httpx.Response, offset: int) -> int | None:
         """Return the size of the whole file, if what comes is the rest that was asked for."""
@@ -462,13 +447,33 @@ def _error(state: tenacity.RetryCallState) -> _TransientError:
 def _parse(url: str, setting: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise DownloadError(f"{setting} holds no address: {error}") from None
+    except httpx.InvalidURL:
+        raise DownloadError(f"{setting} holds {UNREADABLE}; mend it") from None
     if parsed.scheme not in SCHEMES or not parsed.host:
         raise DownloadError(
             f"{shown(url)} cannot be fetched; {setting} must begin with http:// or https://"
         )
     return parsed
+
+
+def _users() -> httpx.Auth | None:
+    """Return who we are for each server: what stands in ~/.netrc, or in the file that NETRC names.
+
+    Raises:
+        DownloadError: if the file cannot be understood, or others may read it.
+    """
+    named = os.environ.get("NETRC")
+    try:
+        return httpx.NetRCAuth(named)
+    except FileNotFoundError:
+        return None
+    except (netrc.NetrcParseError, OSError) as error:
+        line = getattr(error, "lineno", None)
+        raise DownloadError(
+            f"{named or '~/.netrc'}{f' line {line}' if line else ''} cannot be read as lines "
+            f"'machine HOST login NAME password WORD'; mend it, and let nobody else read it "
+            f"(chmod 600)"
+        ) from None
 
 
 def _check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
@@ -477,20 +482,15 @@ def _check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
         reason = f"to {goal.scheme}:, which is not the web"
     elif origin.scheme == "https" and goal.scheme == "http":
         reason = "to an address without encryption"
-    elif _is_private(goal.host) and not _is_private(origin.host):
+    elif is_private(_name(goal)) and not is_private(_name(origin)):
         reason = f"into a private network ({goal.host})"
     else:
         return
     raise DownloadError(f"{shown(str(origin))} redirects {reason}; this was refused")
 
 
-def _is_private(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return not ipaddress.ip_address(host).is_global
-    except ValueError:
-        return False
+def _name(url: httpx.URL) -> str:
+    return url.raw_host.decode("ascii")
 
 
 def _version(response: httpx.Response) -> _Version:

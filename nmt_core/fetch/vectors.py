@@ -18,7 +18,8 @@ from pydantic import Field, PositiveInt
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.fetch.http import Address, Fetched, HttpConfig, Renewed, Source, fetch
+from nmt_core.fetch.address import Address
+from nmt_core.fetch.http import Fetched, HttpConfig, Renewed, Source, fetch
 from nmt_core.text.corpus import raw_lines, unreadable
 
 MAX_DIMENSIONS = 10_000

@@ -283,3 +283,12 @@ def test_missing_text_is_named(project, monkeypatch):
     with pytest.raises(CorpusError, match=r"text/test\.en cannot be read"):
         run(monkeypatch, "data=files")
     assert not (project / "params.yaml").exists()
+
+
+@pytest.mark.parametrize("group", [[], ["data=europarl"]])
+def test_what_cannot_be_understood_is_told_without_its_secrets(group):
+    broken = "download.corpus.url={http://anna:canary@h/{pair}.tgz?t=canary"
+    with pytest.raises(ConfigError) as told:
+        configure.configured([*group, broken])
+
+    assert "canary" not in str(told.value)

@@ -111,10 +111,8 @@ def test_the_digest_tells_text_from_other_text():
 
 
 def test_no_secret_of_an_address_is_told():
-    set_up(
-        "data=europarl",
-        f"download.corpus.url='https://user:{CANARY}@example.org/a.tgz?token={CANARY}'",
-    )
+    """Also where it has no name by which it is known."""
+    set_up("data=europarl", f"download.corpus.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
         description.settings(*description.SECTIONS),
         description.dataset("train"),

@@ -2,6 +2,7 @@ import hashlib
 import json
 import logging
 import re
+from base64 import b64encode
 
 import httpx
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from nmt_core import files
 from nmt_core.errors import CorpusError, DownloadError
 from nmt_core.fetch import http
-from nmt_core.fetch.http import HttpConfig, Source, fetch, quarantine, renew, shown
+from nmt_core.fetch.address import VARIABLE
+from nmt_core.fetch.http import HttpConfig, Source, fetch, quarantine, renew
 from tests.server import (
     claiming,
     dated,
@@ -38,6 +40,7 @@ def server():
 @pytest.fixture
 def site(server):
     server.requests.clear()
+    server.queries.clear()
     return server
 
 
@@ -350,22 +353,78 @@ def test_only_the_web_is_fetched(get, url):
 
 
 def test_no_address_is_said(get):
-    assert message(get, "http://a:b").startswith("download.corpus.url holds no address:")
+    expected = "download.corpus.url holds an address that cannot be read; mend it"
+    assert expected == message(get, "http://a:canary")
 
 
-def test_secrets_are_sent_but_never_shown(site, get, tmp_path, capsys, caplog):
+@pytest.fixture
+def netrc(tmp_path_factory, monkeypatch):
+    """Write the file that says who we are."""
+    path = tmp_path_factory.mktemp("home") / ".netrc"
+    monkeypatch.setenv("HOME", str(path.parent))
+
+    def netrc(text, *, mode=0o600):
+        path.write_text(text)
+        path.chmod(mode)
+
+    return netrc
+
+
+def test_secrets_are_sent_but_never_shown(site, get, netrc, monkeypatch, tmp_path, capsys, caplog):
     caplog.set_level(logging.INFO)
+    netrc("machine 127.0.0.1 login anna password canary")
+    monkeypatch.setenv(VARIABLE, "canary & co")
     site.put("/a", status(503), status(404))
-    url = f"http://anna:canary@127.0.0.1:{site.port}/a?token=canary"
+    url = f"http://127.0.0.1:{site.port}/a?token={{secret}}"
 
     told = message(get, url)
     assert f"http://127.0.0.1:{site.port}/a?... answered 404" in told
-    assert site.requests[0][1]["Authorization"].startswith("Basic ")
+    assert site.requests[0][1]["Authorization"] == "Basic " + b64encode(b"anna:canary").decode()
+    assert site.queries[0] == "token=canary%20%26%20co"
     site.put("/a", whole(CONTENT))
     fetched = get(url)
     shown_places = [told, caplog.text, *capsys.readouterr(), fetched.url, fetched.path.name]
     shown_places += [path.read_text("latin-1") for path in tmp_path.iterdir()]
     assert not [place for place in shown_places if "canary" in place]
+
+
+def test_a_password_goes_to_its_own_host_alone(site, get, netrc):
+    netrc("machine localhost login anna password canary")
+    site.put("/b", whole(CONTENT))
+    there = f"http://127.0.0.1:{site.port}/b"
+    url = site.put("/a", redirect(there)).replace("127.0.0.1", "localhost")
+
+    assert get(url).sha256 == DIGEST
+    assert ["Authorization" in sent for _, sent in site.requests] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("machine a login b password canary", 0o644), ("\ncanary", 0o600)],
+)
+def test_a_netrc_that_cannot_be_used_is_said_without_what_it_holds(site, get, netrc, text, mode):
+    netrc(text, mode=mode)
+    told = message(get, site.put("/a", whole(CONTENT)))
+
+    assert told.startswith("~/.netrc")
+    assert told.endswith("let nobody else read it (chmod 600)")
+    assert "canary" not in told
+    assert not site.requests
+
+
+def test_a_server_that_wants_a_password_is_told_with_the_way_to_give_one(site, get):
+    told = message(get, site.put("/a", status(401)))
+
+    assert "answered 401 Unauthorized; write a line 'machine HOST login NAME password" in told
+
+
+def test_a_secret_that_is_not_there_is_said(site, get, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    url = site.put("/a", whole(CONTENT))
+
+    expected = f"{url}?... asks for a secret; set the environment variable NMT_DOWNLOAD_SECRET"
+    assert expected == message(get, f"{url}?key={{secret}}")
+    assert not site.requests
 
 
 def test_only_the_first_lines_are_fetched(site, get):
@@ -399,10 +458,6 @@ def test_names_are_safe(url):
     name = Source(url, "a").name
     assert re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name)
     assert name != Source(url + "/", "a").name
-
-
-def test_an_unreadable_address_is_not_shown():
-    assert shown("http://a:b@c:d") == "an address that cannot be read"
 
 
 def test_a_full_disk_is_said(site, get, monkeypatch):

@@ -224,3 +224,19 @@ def test_the_tracker_imports_no_mlflow():
     )
 
     assert answer.stdout == "False\n"
+
+
+def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
+    """Neither by us nor by what MLflow says went wrong."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    Journal("f").append("run", experiment="e", tags={})
+
+    with pytest.raises(tracking.TrackingError) as told:
+        tracking.send(Journal("f"))
+    with open_tracker("g", experiment="e"):
+        pass
+
+    assert str(told.value).startswith("MLflow at http://127.0.0.1:9: MlflowException: ")
+    assert "MLflow at http://127.0.0.1:9 is lost (MlflowException: " in caplog.text
+    assert "canary" not in f"{told.value} {caplog.text}"

@@ -1,0 +1,102 @@
+"""Addresses on the web: what a setting may hold, what may be printed, and where they lead.
+
+A setting is committed with ``dvc.lock`` and pushed with DVC's run cache, so nothing secret may
+stand in one. Whoever must say who they are does it in ``~/.netrc``, or in the environment.
+"""
+
+import ipaddress
+import os
+import re
+import socket
+from typing import Annotated
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from pydantic import AfterValidator
+
+from nmt_core.errors import DownloadError
+
+SCHEMES = ("http", "https")
+
+PLACEHOLDER = "{secret}"
+"""In the query of an address: what the environment holds under :data:`VARIABLE`."""
+
+VARIABLE = "NMT_DOWNLOAD_SECRET"
+
+IN_NETRC = "write a line 'machine HOST login NAME password WORD' into ~/.netrc"
+
+UNREADABLE = "an address that cannot be read"
+
+_SECRET_NAME = re.compile(r"auth|credential|key|pass|pwd|secret|sig|token", re.IGNORECASE)
+_QUERY = re.compile(r"(?<=://)([^\s?#]*)\?[^\s'\")]*")
+_USER = re.compile(r"(?<=://)[^\s/?#]*@")
+
+
+def _checked(url: str) -> str:
+    if not re.fullmatch(r"https?://\S+", url) or shown(url) == UNREADABLE:
+        raise ValueError(
+            f"must begin with http:// or https:// and hold no space, got {shown(url)!r}"
+        )
+    if _USER.search(url):
+        raise ValueError(
+            f"must hold no user name or password, since settings are committed and pushed, got "
+            f"{shown(url)!r} with one; {IN_NETRC}"
+        )
+    for name, value in parse_qsl(urlsplit(url).query):
+        if _SECRET_NAME.search(name) and value != PLACEHOLDER:
+            raise ValueError(
+                f"must hold no secret, since settings are committed and pushed, got {name}=...; "
+                f"write {name}={PLACEHOLDER} and set the environment variable {VARIABLE}"
+            )
+    return url
+
+
+Address = Annotated[str, AfterValidator(_checked)]
+"""Where a file is on the web; may hold ``{placeholders}``."""
+
+
+def shown(url: str) -> str:
+    """Return ``url`` as it may be printed: without user, password and query."""
+    try:
+        parsed = urlsplit(url)
+        _ = parsed.port  # raises an error for what is no number
+    except ValueError:
+        return UNREADABLE
+    address, mark, _ = url.partition("#")[0].partition("?")
+    bare = _USER.sub("", address)
+    return UNREADABLE if "@" in bare and not parsed.netloc else f"{bare}{mark and '?...'}"
+
+
+def without_secrets(text: str) -> str:
+    """Return ``text`` without the users, passwords and queries of the addresses in it."""
+    return _QUERY.sub(r"\1?...", _USER.sub("", text))
+
+
+def with_secret(url: str) -> str:
+    """Return ``url`` with the secret of the environment where its query asks for it.
+
+    Raises:
+        DownloadError: if there is none.
+    """
+    place, mark, query = url.partition("?")
+    if PLACEHOLDER not in query:
+        return url
+    secret = os.environ.get(VARIABLE)
+    if not secret:
+        raise DownloadError(
+            f"{shown(url)} asks for a secret; set the environment variable {VARIABLE}"
+        )
+    return f"{place}{mark}{query.replace(PLACEHOLDER, quote(secret, safe=''))}"
+
+
+def is_private(host: str) -> bool:
+    """Tell whether a name or number, however it is spelt, leads to a machine of a private network.
+
+    A name that nobody knows leads nowhere.
+    """
+    if host.rstrip(".").endswith("localhost"):
+        return True
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    return any(not ipaddress.ip_address(address).is_global for *_, (address, *_) in found)
