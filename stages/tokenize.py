@@ -57,7 +57,7 @@ def build_tokenizers(
     if config.joint:
         joint = Subwords.train(
             chain.from_iterable(
-                training_lines(corpus / f"train.{side}", config.max_lines // 2)
+                training_lines(corpus / f"train.{side}", max(1, config.max_lines // 2))
                 for side in paths.SIDES
             ),
             config,

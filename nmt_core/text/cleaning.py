@@ -24,6 +24,7 @@ from nmt_core.config import Config
 from nmt_core.errors import CorpusError
 from nmt_core.parallel import WorkersConfig, append, in_order
 from nmt_core.text.corpus import Pair, Problem, Reading, Rows, Text, cut_rows, read_pairs
+from nmt_core.text.normalize import normalize
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
@@ -158,11 +159,11 @@ _COMPARABLE = _Comparable()
 def comparison_key(line: str) -> str:
     """Return what two lines have in common if they are one sentence for us.
 
-    That is the line composed (NFC) and case-folded, without punctuation, symbols and white space;
-    a line of nothing else stands for itself.
+    That is what a model sees of the line (:func:`normalize`), case-folded and composed (NFC),
+    without punctuation, symbols and white space; a line of nothing else stands for itself.
     """
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", line).casefold())
-    return folded.translate(_COMPARABLE) or folded.strip()
+    folded = unicodedata.normalize("NFC", normalize(line).casefold())
+    return folded.translate(_COMPARABLE) or folded
 
 
 def fault(pair: Pair, config: FilterConfig) -> str | None:

@@ -6,10 +6,14 @@ from typing import Protocol
 
 
 class Tokenizer(Protocol):
-    """Cuts lines into tokens and joins tokens to lines."""
+    """Cuts lines into tokens and joins tokens to lines.
+
+    Lines are normalised (``normalize.py``) before they come here, in training as in translation:
+    a tokenizer need not do it, and of a line that is not may make other tokens.
+    """
 
     def encode(self, line: str) -> list[str]:
-        """Return the tokens of one line; none holds a space."""
+        """Return the tokens of one normalised line; none holds a space."""
 
     def surfaces(self, line: str) -> list[str]:
         """Return for each token of :meth:`encode` what to write where it is copied untranslated.

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nmt_core.parallel import Job, loaded
 from nmt_core.text import load_tokenizer
+from nmt_core.text.normalize import normalize
 
 TOKENS = "tokens"
 """The file that :func:`tokenize` writes."""
@@ -20,13 +21,13 @@ class TokenizeJob(Job):
 
 
 def tokenize(job: TokenizeJob, part: Path) -> int:
-    """Write the tokens of every line, separated by spaces; return how many there are."""
+    """Write the tokens of every line, as models see it, with spaces between; return how many."""
     tokenizer = loaded(load_tokenizer, job.tokenizer)
     [span] = job.spans
     count = 0
     with (part / TOKENS).open("w", encoding="utf-8", newline="") as file:
         for line in span.read():
-            tokens = tokenizer.encode(line)
+            tokens = tokenizer.encode(normalize(line))
             count += len(tokens)
             file.write(" ".join(tokens) + "\n")
     return count

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_core.data.batch import Position, TrainingBatches, collate
@@ -34,6 +34,7 @@ def test_an_epoch_is_a_partition(lengths, config, seed, epoch):
 
 
 @given(lengths, token_configs, seeds)
+@example(np.array([[4, 4], [4, 4]], dtype=np.int32), TokenBatching(max_tokens=8), 0)
 def test_no_batch_of_several_exceeds_its_budget(lengths, config, seed):
     """Padding and ends included, neither side of a batch holds more than max_tokens."""
     for batch in batches_of_epoch(lengths, config, seed=seed, epoch=0):

@@ -17,6 +17,7 @@ from nmt_core.text.cleaning import (
     split_of,
 )
 from nmt_core.text.corpus import Pair, Text
+from nmt_core.text.normalize import normalize
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
 LOOSE = FilterConfig(max_length_ratio=1000.0)
@@ -159,6 +160,9 @@ def test_another_salt_draws_another_test_set():
         " „Guten  Tag“ ",
         "Guten\u00a0Tag…",
         "Guten\u200bTag.",
+        "Guten\x1fTag.",
+        "Gu\x01ten Tag.",
+        "Guten Tag €",
     ],
 )
 def test_variants_of_a_sentence_leak(clean, variant):
@@ -170,8 +174,26 @@ def test_variants_of_a_sentence_leak(clean, variant):
     assert outcome.removed["train"] == {"also_in_test": 1}
 
 
-def test_composition_is_no_difference():
-    assert comparison_key("Köln") == comparison_key("Ko\u0308ln") != comparison_key("Koln")
+@pytest.mark.parametrize("line", ["Ko\u0308ln", "Ko\u200b\u0308ln", "Ko\ufeff\x01\u0308ln"])
+def test_composition_is_no_difference(line):
+    """Nor is what a model never sees, also where it parts a letter from its accent."""
+    assert comparison_key("Köln") == comparison_key(line) != comparison_key("Koln")
+
+
+@given(
+    st.text(
+        st.sampled_from("aΑα=Iı \u0301\u0308\u0338\u0345\u200b\ufeff\x00\x1c\x1f\t.▁_"), max_size=8
+    )
+)
+def test_lines_that_a_model_cannot_tell_apart_are_one_sentence(line):
+    assert comparison_key(line) == comparison_key(normalize(line))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Straße", "STRASSE"), ("λόγος", "ΛΌΓΟΣ"), ("5 €", "5")]
+)
+def test_neither_case_nor_symbols_are_a_difference(one, other):
+    assert comparison_key(one) == comparison_key(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("17 Uhr", "18 Uhr"), ("...", "?"), ("का", "की")])
@@ -190,6 +212,19 @@ def test_leaks_are_counted_by_where_they_leak_from(clean):
     assert outcome.removed["train"] == {"also_in_test": 3, "also_in_validation": 1}
     assert outcome.removed["validation"] == {"also_in_test": 1}
     assert kept == {"train": [("q", "r")], "validation": [("c", "d")], "test": [("a", "b")]}
+
+
+def test_of_equal_pairs_that_are_split_off_the_first_stays(clean):
+    """Whatever the filters say: a test set that holds a sentence twice would count it twice."""
+    pairs = [Pair(f"Satz {n}", f"Sentence {n}") for n in range(40)]
+    again = [Pair(f"Satz {n}!", f"SENTENCE {n}") for n in range(40)]
+    outcome, kept = clean({"train": pairs + again}, filters=FilterConfig(remove_duplicates=False))
+
+    for name in ("validation", "test"):
+        assert kept[name]
+        assert set(kept[name]) <= set(pairs)
+        assert outcome.removed[name] == {"duplicate": len(kept[name])}
+    assert len(kept["train"]) == 2 * len(set(kept["train"]) & set(pairs))
 
 
 def test_the_first_of_equal_pairs_stays(clean):
