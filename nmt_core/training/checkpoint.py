@@ -1,12 +1,17 @@
 """All that training needs to continue as if it had never stopped, on disk.
 
 A checkpoint is one safetensors file (weights, optimizer, averages, as tensors) and one JSON file
-written after it, which holds the rest and the digest of the tensors. A checkpoint without its JSON
-file was interrupted while it was written and does not count; one whose digest differs was damaged,
-and the one before it is taken.
+written after it, which holds the rest, the digest of the tensors, and its own. A checkpoint without
+its JSON file was interrupted while it was written and does not count; one whose digests differ, or
+whose best model's do, was damaged, and the one before it is taken.
+
+A checkpoint names the best model up to it. So what a training leaves behind that lost its future,
+as by a power cut between a best model and its checkpoint, is never taken for its own.
 """
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +22,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from nmt_core import files
-from nmt_core.errors import CheckpointError
+from nmt_core.errors import CheckpointError, DiskError
 from nmt_core.models.weights import own_tensors
 
-FORMAT = 1
+FORMAT = 2
+"""Counts up when a program that knows the old number could not read the new one."""
+
+_NAME = re.compile(r"(?:step|best)-(\d{8,})")
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Checkpoint:
 
 
 class CheckpointStore:
-    """Keeps the newest checkpoints of one training, and its best.
+    """Keeps the newest checkpoints of one training, and the best model of each.
 
     Args:
         folder: belongs to one training; its name is the training's fingerprint.
@@ -45,48 +53,44 @@ class CheckpointStore:
         self.keep = keep
         self.rejected: list[str] = []
         """What :meth:`newest` could not use, as sentences."""
+        self._best: int | None = None
 
     def save(self, checkpoint: Checkpoint, *, step: int) -> None:
-        """Write a checkpoint whole, then remove those that are no longer needed.
+        """Write a checkpoint whole, then remove what is no longer needed.
 
         Raises:
             CheckpointError: if the disk refuses; what was there before is still there.
         """
         self._write(f"step-{step:08d}", checkpoint)
-        for name in self._names()[self.keep :]:
-            self._remove(name)
+        self._tidy(step)
 
     def save_best(self, checkpoint: Checkpoint, *, step: int) -> None:
-        """Write the best model so far beside the newest checkpoints.
+        """Write the best model so far; the next checkpoint names it, and outdates the one before.
 
-        Its name holds the step, so that a crash leaves the best before it untouched.
+        Raises:
+            CheckpointError: if the disk refuses; what was there before is still there.
         """
         self._write(f"best-{step:08d}", checkpoint)
-        for name in self._names("best")[1:]:
-            self._remove(name)
+        self._best = step
 
     def newest(self) -> Checkpoint | None:
         """Return the newest checkpoint that is intact, or None if there never was one.
 
         Raises:
-            CheckpointError: if there are checkpoints and all are damaged: training never starts
+            CheckpointError: if there are checkpoints and none can be used: training never starts
                 from scratch silently.
         """
-        return self._intact("step")
-
-    def best(self, *, at_most: int | None = None) -> Checkpoint | None:
-        """Return the best model saved up to a step, or None if there never was one."""
-        return self._intact("best", at_most=at_most)
-
-    def _intact(self, kind: str, *, at_most: int | None = None) -> Checkpoint | None:
-        names = self._names(kind)
-        if at_most is not None:
-            names = [name for name in names if int(name.split("-")[1]) <= at_most]
+        names = self._names()
         for name in names:
-            problem = self._problem(name)
-            if problem is None:
-                return self._read(name)
-            self.rejected.append(problem)
+            try:
+                best = self._intact(name)["best"]
+                if best is not None:
+                    self._intact(f"best-{best:08d}")
+            except CheckpointError as error:
+                self.rejected.append(str(error))
+                continue
+            self._best = best
+            return self._read(name)
         if names:
             raise CheckpointError(
                 f"all checkpoints in {self.folder} are damaged ({'; '.join(self.rejected)}); "
@@ -94,25 +98,55 @@ class CheckpointStore:
             )
         return None
 
-    def _names(self, kind: str = "step") -> list[str]:
-        """Names of complete checkpoints, newest first."""
-        return sorted((path.stem for path in self.folder.glob(f"{kind}-*.json")), reverse=True)
+    def best(self) -> Checkpoint:
+        """Return the best model up to the checkpoint that was read or written last.
 
-    def _problem(self, name: str) -> str | None:
-        tensors = self.folder / f"{name}.safetensors"
+        Raises:
+            CheckpointError: if there is none, or it was damaged.
+        """
+        if self._best is None:
+            raise CheckpointError(f"{self.folder} holds no best model; train again")
+        return self._read(f"best-{self._best:08d}")
+
+    def _names(self) -> list[str]:
+        """Names of complete checkpoints, newest first."""
+        return sorted((path.stem for path in self.folder.glob("step-*.json")), reverse=True)
+
+    def _record(self, name: str) -> Any:
+        """Return what a JSON file holds beside its own digest.
+
+        Raises:
+            CheckpointError: if it is not as it was written.
+        """
         try:
-            entry = files.read_json(self.folder / f"{name}.json")
-            if entry["format"] != FORMAT:
-                return f"{name} is of format {entry['format']}, this program reads {FORMAT}"
-            if files.sha256(tensors) != entry["sha256"]:
-                return f"{tensors.name} was altered since it was written"
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            return f"{name} cannot be read ({error})"
-        return None
+            sealed = files.read_json(self.folder / f"{name}.json")
+            version, digest, record = sealed["format"], sealed.get("sha256"), sealed.get("record")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise CheckpointError(f"{name} cannot be read ({error})") from None
+        if version != FORMAT:
+            raise CheckpointError(f"{name} is of format {version}, this program reads {FORMAT}")
+        if digest != _digest(record):
+            raise CheckpointError(f"{name}.json was altered since it was written")
+        return record
+
+    def _intact(self, name: str) -> Any:
+        """Return what the JSON file holds, once the tensors, too, are known to be as written.
+
+        Raises:
+            CheckpointError: if they are not.
+        """
+        record, tensors = self._record(name), self.folder / f"{name}.safetensors"
+        try:
+            digest = files.sha256(tensors)
+        except OSError as error:
+            raise CheckpointError(f"{tensors.name} cannot be read ({error.strerror})") from None
+        if digest != record["sha256"]:
+            raise CheckpointError(f"{tensors.name} was altered since it was written")
+        return record
 
     def _read(self, name: str) -> Checkpoint:
-        entry = files.read_json(self.folder / f"{name}.json")
-        return Checkpoint(load_file(self.folder / f"{name}.safetensors"), entry["progress"])
+        progress = self._intact(name)["progress"]
+        return Checkpoint(load_file(self.folder / f"{name}.safetensors"), progress)
 
     def _write(self, name: str, checkpoint: Checkpoint) -> None:
         tensors = self.folder / f"{name}.safetensors"
@@ -120,19 +154,50 @@ class CheckpointStore:
             with files.whole_file(tensors) as part:
                 save_file(dict(checkpoint.tensors), part)
                 digest = files.sha256(part)
-            entry = {"format": FORMAT, "sha256": digest, "progress": dict(checkpoint.progress)}
+            record = {"sha256": digest, "best": self._best, "progress": dict(checkpoint.progress)}
+            sealed = {"format": FORMAT, "sha256": _digest(record), "record": record}
             # floats survive JSON exactly; infinities do not, and progress holds none
-            files.write_text(self.folder / f"{name}.json", json.dumps(entry, allow_nan=False))
-        except OSError as error:
+            files.write_text(self.folder / f"{name}.json", json.dumps(sealed, allow_nan=False))
+        except DiskError as error:
             raise CheckpointError(
-                f"{tensors} could not be written ({error.strerror}); free space and type the same "
-                f"command again: training continues from the checkpoint before"
+                f"{error}: training continues from the checkpoint before"
             ) from None
+
+    def _tidy(self, step: int) -> None:
+        """Remove what the newest checkpoints up to a step do without, and parts of dead processes.
+
+        What lies beyond the step stays: another process may train the same, and be ahead.
+        """
+        kept = [name for name in self._names() if 0 <= _step_of(name) <= step][: self.keep]
+        bests = {f"best-{best:08d}" for name in kept if (best := self._best_of(name)) is not None}
+        present = {path.stem for path in self.folder.iterdir() if path.suffix != ".part"}
+        outdated = {name for name in present if 0 <= _step_of(name) <= step} - {*kept, *bests}
+        for name in sorted(outdated, reverse=True):  # a checkpoint before the best that it names
+            self._remove(name)
+        files.sweep(self.folder)
+
+    def _best_of(self, name: str) -> int | None:
+        """Return the step of the best model that a checkpoint names, if it can be read."""
+        try:
+            return self._record(name)["best"]
+        except CheckpointError:
+            return None
 
     def _remove(self, name: str) -> None:
         # the JSON file goes first: without it the tensors do not count
         for suffix in (".json", ".safetensors"):
             (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
+
+
+def _step_of(name: str) -> int:
+    """Return the step in a name, or -1 if it is none of ours."""
+    found = _NAME.fullmatch(name)
+    return int(found[1]) if found else -1
+
+
+def _digest(record: Any) -> str:
+    """Return the SHA-256 digest of what JSON holds, however it is spaced."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:

@@ -184,8 +184,7 @@ class Learning:
         self._total = sum(self.reading.steps(epoch) for epoch in range(self.config.epochs))
         while not self.progress.finished:
             self._validate(self._read_epoch())
-        best = self.checkpoints.best(at_most=self.progress.step)
-        assert best is not None
+        best = self.checkpoints.best()
         self.model.load_state_dict(dict(best.tensors), strict=False)
         return self.progress
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from nmt_core.config import Config
 from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
-from nmt_core.errors import CheckpointError, TrainingError
+from nmt_core.errors import TrainingError
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_of
@@ -214,9 +214,7 @@ class Trainer:
                     raise Interrupted(number)
                 self._clock.start()
         if self.world.leads:
-            best = self.checkpoints.best(at_most=self.progress.step)
-            if best is None:
-                raise CheckpointError(f"{self.checkpoints.folder} holds no best model; train again")
+            best = self.checkpoints.best()
             self.model.load_state_dict(dict(best.tensors), strict=False)
         return self.progress
 

@@ -176,6 +176,40 @@ def test_the_best_model_is_returned(dataset, tmp_path):
     assert seen["weights"] == weights(best.model)
 
 
+@pytest.mark.parametrize(
+    ("steps", "scores", "best"),
+    [(12, {10: 0.5, 12: 0.7}, 5), (8, {8: 3.0}, 8), (8, {8: 0.5}, 5)],
+)
+def test_a_best_of_a_lost_future_is_never_taken(dataset, tmp_path, steps, scores, best):
+    """Cut off between a best model and its checkpoint; then scores differ, or time is short."""
+    seen = {}
+
+    def scored(training, values):
+        def score_and_remember(model):
+            seen[training.progress.step] = weights(model)
+            return values[training.progress.step]
+
+        training.translate_and_score = score_and_remember
+        return training
+
+    def save(checkpoint, *, step):
+        if step == 10:
+            raise PowerCut
+        CheckpointStore.save(cut.checkpoints, checkpoint, step=step)
+
+    cut = scored(trainer(dataset, tmp_path, Log()), {5: 1.0, 10: 2.0})
+    cut.checkpoints.save = save
+    with pytest.raises(PowerCut):
+        cut.fit()
+    again = scored(trainer(dataset, tmp_path, log := Log(), budget=Budget(steps=steps)), scores)
+    progress = again.fit()
+
+    assert (tmp_path / "best-00000010.json").exists() == (steps < 10)
+    assert log.notes == ["continuing from step 5"]
+    assert progress.best_step == best
+    assert weights(again.model) == seen[best]
+
+
 def test_patience_ends_training(dataset, tmp_path):
     training = trainer(
         dataset, tmp_path, Log(), budget=Budget(steps=500), validate_every=1, patience=3

@@ -1,8 +1,14 @@
 """Checkpoints are whole or not there, and damage is noticed."""
 
+from contextlib import contextmanager, suppress
+from unittest import mock
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from nmt_core import files
 from nmt_core.errors import CheckpointError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 
@@ -85,16 +91,171 @@ def test_a_full_disk_leaves_the_old_one(store, monkeypatch):
 
 
 def test_the_best_is_kept_apart(store):
-    store.save_best(checkpoint(2), step=2)
-    store.save_best(checkpoint(10), step=10)
+    store.save_best(checkpoint(11), step=11)
+    store.save(checkpoint(11), step=11)
+    store.save(checkpoint(12), step=12)
 
-    assert store.best().progress["step"] == 10
-    assert store.best(at_most=9) is None
+    assert store.best().progress["step"] == 11
+    again = CheckpointStore(store.folder)
+    again.newest()
+    assert [11.0] == again.best().tensors["model.w"].tolist()
+
+
+def test_what_is_not_needed_goes_and_what_is_not_ours_stays(store):
+    """Old checkpoints and bests, tensors without a record, parts of a process that was killed."""
+    for step in (11, 12, 13):
+        store.save_best(checkpoint(step), step=step)
+        store.save(checkpoint(step), step=step)
+    for name in ("step-00000003.safetensors", ".best-00000004.json.abcdefgh.part", "notes.txt"):
+        (store.folder / name).touch()
+    store.save(checkpoint(14), step=14)
+
+    kept = [
+        f"{name}.{kind}"
+        for name in ("best-00000013", "step-00000013", "step-00000014")
+        for kind in ("json", "safetensors")
+    ]
+    assert sorted([*kept, "notes.txt"]) == sorted(path.name for path in store.folder.iterdir())
+
+
+def test_there_may_be_no_best(store):
+    with pytest.raises(CheckpointError, match="holds no best model; train again"):
+        store.best()
 
 
 def test_another_format_is_told(store):
     for path in store.folder.glob("*.json"):
-        path.write_text(path.read_text().replace('"format": 1', '"format": 0'))
+        path.write_text(path.read_text().replace('"format": 2', '"format": 1'))
 
-    with pytest.raises(CheckpointError, match="is of format 0, this program reads 1"):
+    with pytest.raises(CheckpointError, match="is of format 1, this program reads 2"):
         store.newest()
+
+
+def test_a_best_of_a_lost_future_does_not_count(tmp_path):
+    """A power cut between a best model and its checkpoint, and a budget of seconds after it."""
+    store = CheckpointStore(tmp_path)
+    store.save_best(checkpoint(1000), step=1000)
+    store.save(checkpoint(1000), step=1000)
+    store.save_best(checkpoint(2000), step=2000)
+    store = CheckpointStore(tmp_path)
+    assert store.newest().progress["step"] == 1000
+    assert store.best().progress["step"] == 1000
+    store.save_best(checkpoint(1900), step=1900)
+    store.save(checkpoint(1900), step=1900)
+
+    assert store.best().progress["step"] == 1900
+
+
+class PowerCut(Exception):  # noqa: N818
+    pass
+
+
+@contextmanager
+def power_for(changes):
+    """Let a store come to so many changes of its folder, and no further."""
+    left = iter(range(changes))
+
+    def cut(change):
+        def change_or_cut(*arguments):
+            if next(left, None) is None:
+                raise PowerCut
+            return change(*arguments)
+
+        return change_or_cut
+
+    with (
+        mock.patch.object(files, "whole_file", cut(files.whole_file)),
+        mock.patch.object(CheckpointStore, "_remove", cut(CheckpointStore._remove)),
+        suppress(PowerCut),
+    ):
+        yield
+
+
+def train(store, scores, *, until):
+    """Go on where the store says, with so many validations; return what was best."""
+    found = store.newest()
+    step, best, value = (0, None, -1) if found is None else found.progress["at"]
+    for number in range(step + 1, until + 1):
+        if scores[number - 1] > value:
+            best, value = number, scores[number - 1]
+            store.save_best(checkpoint(number), step=number)
+        at = Checkpoint({"model.w": torch.zeros(1)}, {"at": [number, best, value]})
+        store.save(at, step=number)
+    return best
+
+
+scores = st.lists(st.integers(0, 9), min_size=8, max_size=8)
+
+
+@given(scores, scores, st.integers(0, 40), st.integers(4, 8), st.booleans())
+def test_wherever_it_is_cut_off_the_best_is_that_of_its_own_past(
+    tmp_path_factory, first, second, changes, until, newest_is_damaged
+):
+    """What came after the cut scores otherwise than what came before, as on another machine."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    with power_for(changes):
+        train(CheckpointStore(folder), first, until=8)
+    complete = sorted(folder.glob("step-*.json"))
+    if newest_is_damaged and len(complete) > 1:
+        complete[-1].write_text("{")
+    store = CheckpointStore(folder)
+    best = train(store, second, until=until)
+
+    assert best is None or store.best().progress["step"] == best
+    again = CheckpointStore(folder)
+    again.newest()
+    assert best is None or again.best().progress["step"] == best
+
+
+def test_no_character_of_a_record_can_change_unnoticed(store):
+    """Digits above all: one of the position of the data would train other weights."""
+    path = store.folder / "step-00000010.json"
+    text = path.read_text()
+    whole = store.newest().progress
+    for place, character in enumerate(text):
+        path.write_text(text[:place] + ("7" if character != "7" else "3") + text[place + 1 :])
+        again = CheckpointStore(store.folder)
+        newest = again.newest().progress
+        assert newest == whole or (newest["step"] == 2 and len(again.rejected) == 1)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "{}",
+        "[]",
+        "3",
+        '{"format": 2}',
+        "[" * 10**5,
+        '{"format": 2, "sha256": "", "record": {}}',
+        "\ud800",
+    ],
+)
+def test_a_strange_record_is_told(store, record):
+    (store.folder / "step-00000010.json").write_text(record, errors="surrogatepass")
+
+    assert store.newest().progress["step"] == 2
+    assert "step-00000010" in store.rejected[0]
+
+
+def test_strange_names_do_no_harm(store):
+    for name in ("best-abc.json", "step-abc.json", "best-1.json", "notes.txt"):
+        (store.folder / name).write_text("{}")
+
+    assert store.newest().progress["step"] == 10
+    assert "step-abc cannot be read" in store.rejected[0]
+    store.save_best(checkpoint(11), step=11)
+    store.save(checkpoint(11), step=11)
+    assert store.best().progress["step"] == 11
+    assert (store.folder / "best-abc.json").exists()
+
+
+def test_a_damaged_best_is_found_before_training_goes_on(store):
+    """The checkpoint before it, which names another, makes it anew."""
+    store.save_best(checkpoint(11), step=11)
+    store.save(checkpoint(11), step=11)
+    damage(store.folder / "best-00000011.safetensors")
+    again = CheckpointStore(store.folder)
+
+    assert again.newest().progress["step"] == 10
+    assert again.rejected == ["best-00000011.safetensors was altered since it was written"]

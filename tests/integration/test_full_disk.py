@@ -1,0 +1,154 @@
+"""What a disk without room costs: one sentence, and nothing that was there before."""
+
+import re
+import resource
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+from pathlib import Path
+
+import torch
+
+from nmt_core import files
+from nmt_core.data.shards import Block, IdPair, write_shards
+from nmt_core.errors import NmtError
+from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
+from stages.train import write_model
+from nmt_core.training.trainer import Progress
+from tests.unit.tiny import export
+
+disk = Path(sys.argv[1])
+large = {"model.w": torch.zeros(200_000)}
+store = CheckpointStore(disk / "checkpoints")
+store.save(Checkpoint({"model.w": torch.zeros(10)}, {"step": 1}), step=1)
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(large["model.w"])
+
+
+def shards():
+    pairs = [IdPair([5] * 50_000, [6] * 50_000)] * 10
+    write_shards([Block.of(pairs)], disk / "shards", pairs_per_shard=1000)
+
+
+def lines():
+    files.write_lines(disk / "lines.txt", (str(number) for number in range(10**6)))
+
+
+def trained():
+    write_model(disk / "trained", Model(), None, Progress(), "key")
+
+
+for work in (
+    lambda: store.save(Checkpoint(large, {"step": 2}), step=2),
+    lambda: store.save_best(Checkpoint(large, {}), step=2),
+    trained,
+    lambda: export(disk / "export"),
+    shards,
+    lines,
+):
+    try:
+        work()
+        print("written")
+    except NmtError as error:
+        print(f"{type(error).__name__}: {error}")
+print(store.newest().progress)
+print(sorted(path.name for path in disk.rglob("*")))
+"""
+
+STAGE = """
+import sys
+from pathlib import Path
+from stages.entry import run_stage
+
+def main():
+    with (Path(sys.argv[1]) / "file").open("wb") as file:
+        file.write(bytes(10**6))
+
+run_stage(main)
+"""
+
+KILOBYTES = 20
+
+
+def on_small_tmpfs(disk, program):
+    """Run a program that sees a disk of its own, with little room."""
+    script = f"mount -t tmpfs -o size={KILOBYTES}k none {disk} && exec {shlex.join(program)}"
+    return ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
+
+
+def small_tmpfs_is_allowed(tmp_path):
+    if shutil.which("unshare") is None:
+        return False
+    tried = subprocess.run(on_small_tmpfs(tmp_path, ["true"]), capture_output=True, check=False)
+    return tried.returncode == 0
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (KILOBYTES * 1024, KILOBYTES * 1024))
+
+
+@pytest.fixture(params=["no room", "small files"])
+def run(request, tmp_path):
+    """Run Python where a small disk is full, or no file may be large; and say in what words."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if request.param == "no room" and not small_tmpfs_is_allowed(disk):
+        pytest.skip("this system lets no user mount a disk of his own")
+
+    def run(program):
+        command = [sys.executable, "-c", program, str(disk)]
+        if request.param == "no room":
+            command = on_small_tmpfs(disk, command)
+        limited = limit_files if request.param == "small files" else None
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, preexec_fn=limited
+        )
+
+    words = {"no room": "No space left on device", "small files": "File too large"}
+    return run, disk, words[request.param]
+
+
+def told(name, words):
+    return (
+        f"{name} could not be written ({words}); make room, or make it writable, and type the same "
+        f"command again"
+    )
+
+
+@pytest.mark.slow
+def test_whatever_is_written_says_so_in_one_sentence(run):
+    start, disk, words = run
+    ended = start(PROGRAM)
+    *lines, newest, left = ended.stdout.splitlines()
+    tensors, best, trained, export, shards, text = lines
+
+    for line, name in ((tensors, "step"), (best, "best")):
+        file = told(f"{disk}/checkpoints/{name}-00000002.safetensors", words)
+        assert line == f"CheckpointError: {file}: training continues from the checkpoint before"
+    assert trained == f"DiskError: {told(disk / 'trained', words)}"
+    assert export.startswith(f"DiskError: {disk}/")
+    assert export.endswith(told("", words))
+    assert re.sub(r"\d+", "N", shards) == re.sub(
+        r"\d+", "N", f"DiskError: {told(disk / 'shards', '1 requested and 1 written')}"
+    )
+    assert text == f"DiskError: {told(disk / 'lines.txt', words)}"
+    assert newest == "{'step': 1}"
+    assert left == "['checkpoints', 'step-00000001.json', 'step-00000001.safetensors']"
+    assert ended.stderr == ""
+
+
+def test_a_stage_says_so_whoever_writes(run):
+    start, _, words = run
+    ended = start(STAGE)
+
+    assert (ended.returncode, ended.stderr) == (1, told("a file", words) + "\n")
