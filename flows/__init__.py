@@ -3,7 +3,10 @@
 Prefect reads its settings when it is imported, so what all flows want is set here, before.
 """
 
+import logging
 import os
+
+from nmt_core.errors import NmtError
 
 for _name, _value in {
     "DO_NOT_TRACK": "1",
@@ -15,3 +18,14 @@ for _name, _value in {
     "PREFECT_LOGGING_LOGGERS_PREFECT_TASK_RUNS_LEVEL": "INFO",
 }.items():
     os.environ.setdefault(_name, _value)
+
+
+def one_sentence(record: logging.LogRecord) -> bool:
+    """Take the traceback from errors that explain themselves."""
+    if record.exc_info and isinstance(record.exc_info[1], NmtError):
+        record.exc_info = None
+    return True
+
+
+for _name in ("prefect.flow_runs", "prefect.task_runs"):
+    logging.getLogger(_name).addFilter(one_sentence)

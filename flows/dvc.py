@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import yaml
@@ -35,6 +35,18 @@ LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by")
 
 REPRODUCING = "failed to reproduce"
 """What dvc says when a stage fails, rather than what it does before."""
+
+ADVICE = (
+    "To track the changes with git, run:",
+    "\tgit add ",
+    "To enable auto staging, run:",
+    "\tdvc config core.autostage",
+    "Use `dvc push` to send",
+)
+"""How the lines begin in which dvc says what to type now; a flow has nobody to type it."""
+
+EDGES = tuple("┏┃┡│├└╭╰┌")
+"""What the rows of a table begin with."""
 
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
@@ -257,13 +269,9 @@ def _dvc(
 ) -> None:
     """Run dvc, and tell in one sentence how it ended badly."""
     lines: list[str] = []
-
-    def keep(line: str) -> None:
-        lines.append(line)
-        if line:
-            log(line)
-
-    code = _run([sys.executable, "-m", "dvc", *arguments], keep, environment or {})
+    with in_entries(log) as entry:
+        take = _both(lines.append, entry)
+        code = _run([sys.executable, "-m", "dvc", *arguments], take, environment or {})
     if not code:
         return
     output = "\n".join(lines)
@@ -272,6 +280,28 @@ def _dvc(
     by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
     last = int([code, *by_the_stage][-1])
     raise StageFailed(f"{what} exited with {last}; {again}", code=last)
+
+
+@contextmanager
+def in_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Yield what takes lines and logs them, those of a table together, without dvc's advice."""
+    rows: list[str] = []
+
+    def end_table() -> None:
+        if rows:
+            log("\n".join(["", *rows]))  # its first row below the time, as the others
+            rows.clear()
+
+    def take(line: str) -> None:
+        if line.startswith(EDGES):
+            rows.append(line)
+            return
+        end_table()
+        if line and not line.startswith(ADVICE):
+            log(line)
+
+    yield take
+    end_table()
 
 
 _running: set[int] = set()

@@ -1,7 +1,6 @@
 """How every flow starts and ends as a program."""
 
 import ctypes
-import logging
 import os
 import signal
 import sys
@@ -23,8 +22,6 @@ ANSWER_SECONDS = 5.0
 @contextmanager
 def as_program() -> Iterator[None]:
     """Tell an error of ours in one sentence, with exit code 1."""
-    for name in ("prefect.flow_runs", "prefect.task_runs"):
-        logging.getLogger(name).addFilter(one_sentence)
     try:
         yield
     except NmtError as error:
@@ -47,13 +44,6 @@ def check_server() -> str:
             f"with make server, or set PREFECT_API_URL to yours"
         ) from None
     return address
-
-
-def one_sentence(record: logging.LogRecord) -> bool:
-    """Take the traceback from errors that explain themselves."""
-    if record.exc_info and isinstance(record.exc_info[1], NmtError):
-        record.exc_info = None
-    return True
 
 
 def leave_nothing_behind() -> None:

@@ -1,3 +1,4 @@
+import logging
 import os
 import subprocess
 import sys
@@ -7,9 +8,11 @@ from textwrap import dedent
 import psutil
 import pytest
 import yaml
+from prefect.logging.configuration import setup_logging
 
 from flows import dvc
 from flows.dvc import StageFailed
+from nmt_core.errors import NmtError
 from stages import paths
 
 PROJECT = Path(__file__).parents[2]
@@ -70,6 +73,44 @@ def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
     """)
 
     assert logged("train") == ["repro --single-item train", "1 1"]
+
+
+def test_a_table_is_one_entry_and_advice_to_nobody_is_none(fake_dvc):
+    """The advice is that of the real dvc, for whom nobody is there to type it."""
+    table = ["┏━━━┓", "┃ n ┃", "┡━━━┩", "│ 1 │", "└───┘"]
+    advice = "To track the changes with git, run:\n\n\tgit add dvc.lock\n"
+    advice += "\nTo enable auto staging, run:\n\n\tdvc config core.autostage true\n"
+    advice += "Use `dvc push` to send your updates to remote storage."
+    lines = ["Running stage 'train':", *table, "between", *table]
+    fake_dvc(f"print({chr(10).join([*lines, advice])!r})")
+
+    whole = "\n".join(["", *table])
+    assert logged("train") == ["Running stage 'train':", whole, "between", whole]
+
+
+@pytest.mark.parametrize("name", ["prefect.flow_runs", "prefect.task_runs"])
+def test_the_log_of_a_run_tells_errors_of_ours_in_a_sentence(name):
+    """On a worker too, where Prefect starts the flow, and others with all that is known."""
+    setup_logging()
+    logger = logging.getLogger(name)
+    kept = []
+    for error in (NmtError("no text"), ValueError("a bug")):
+        told = (type(error), error, None)
+        record = logger.makeRecord(name, logging.ERROR, "", 0, "%r", (error,), told)
+        assert logger.filter(record)
+        kept.append(record.exc_info)
+
+    assert kept == [None, told]
+
+
+def test_dvc_still_gives_the_advice_that_is_left_out():
+    """Under another wording it would come back."""
+    from dvc.commands import repro  # noqa: PLC0415
+    from dvc.repo import scm_context  # noqa: PLC0415
+
+    code = "".join(Path(module.__file__).read_text() for module in (repro, scm_context))
+    for beginning in dvc.ADVICE:
+        assert beginning.replace("\t", "\\t") in code
 
 
 def test_a_failure_names_the_stage_its_own_code_and_the_cure(fake_dvc):
