@@ -32,7 +32,7 @@ def check_out() -> None:
     git("config", "remote.origin.url", os.environ["NMT_REPOSITORY"])
     git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
     git("fetch", "--quiet", "--force", "--tags", "origin")
-    git("remote", "set-head", "origin", "--auto")
+    follow_head()
     git("checkout", "--quiet", "--force", "--detach", os.environ.get("NMT_REVISION", "origin/HEAD"))
     if remote := os.environ.get("NMT_DVC_REMOTE"):
         dvc = [sys.executable, "-m", "dvc"]
@@ -40,6 +40,14 @@ def check_out() -> None:
             [*dvc, "remote", "add", "--quiet", "--local", "--force", "--default", "store", remote],
             check=True,
         )
+
+
+def follow_head() -> None:
+    """Let origin/HEAD be the branch that the repository is on, or the commit if it is on none."""
+    branch = ["git", "remote", "set-head", "origin", "--auto"]
+    if subprocess.run(branch, check=False, capture_output=True).returncode:
+        git("fetch", "--quiet", "origin", "HEAD")
+        git("update-ref", "--no-deref", "refs/remotes/origin/HEAD", "FETCH_HEAD")
 
 
 def git(*arguments: str) -> None:

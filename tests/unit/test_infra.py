@@ -104,6 +104,28 @@ def test_a_service_that_stays_can_be_asked_whether_it_is_well(name):
     assert SERVICES[name]["healthcheck"]["test"]
 
 
+def test_prefect_unpacks_its_pages_where_it_may_write():
+    """Its image is read-only and its user without rights; without its pages it would start, too."""
+    prefect = SERVICES["prefect"]
+    folder = Path(prefect["environment"]["PREFECT_UI_STATIC_DIRECTORY"])
+    writable = {Path(mount.partition(":")[0]) for mount in prefect["tmpfs"]}
+
+    assert writable & {*folder.parents}
+    assert ["", "api/ready"] == asked(prefect["healthcheck"]["test"][-1])
+
+
+def asked(program):
+    """What a health check asks for."""
+    paths = []
+    opener = "from urllib.request import urlopen as u; "
+    assert program.startswith(opener)
+    exec(  # noqa: S102 - our own file
+        program.removeprefix(opener),
+        {"u": lambda url, **_: paths.append(url.removeprefix("http://127.0.0.1:4200/"))},
+    )
+    return paths
+
+
 def test_ports_are_open_to_this_machine_only():
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
 
@@ -230,6 +252,18 @@ def test_a_container_works_on_the_wanted_revision_and_keeps_what_git_does_not_kn
 
     assert ["two", "one"] == seen
     assert (place / "checkpoint").exists()
+
+
+def test_a_container_works_on_a_repository_whose_head_is_at_no_branch(repository, tmp_path):
+    """Such as that of a checkout in which a flow was told to work on a commit."""
+    place = tmp_path / "project"
+    seen = []
+    for revision in ("vone", "vtwo", "main", "vone"):
+        subprocess.run(["git", "checkout", "--quiet", revision], cwd=repository, check=True)
+        with container(repository, place, "cat", "word") as process:
+            seen.append(process.communicate()[0])
+
+    assert ["one", "two", "two", "one"] == seen
 
 
 def test_a_container_says_in_a_sentence_what_it_lacks(tmp_path):
