@@ -1,9 +1,10 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server worker mlflow champion rollback serve bench clean
+.PHONY: help setup repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
 
 PYTHON ?= python3
 POOL ?= cpu
+FLOW ?= train/here
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -50,6 +51,9 @@ retrain: $(READY) ## Train on what text there is now; the champion gives way onl
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
 	python -m flows.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
 
+run: $(READY) ## Ask for a run of what was deployed [FLOW=train/here SET=]
+	python -m flows.run $(FLOW) $(SET)
+
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
@@ -79,8 +83,8 @@ fix: $(READY) ## Format, and mend what the linter can mend
 	ruff format
 	ruff check --fix
 
-mlflow: $(READY) ## Look at all runs in a browser, http://127.0.0.1:5000
-	MLFLOW_DISABLE_TELEMETRY=true mlflow ui --host 127.0.0.1 --port 5000 --backend-store-uri sqlite:///mlflow.db
+mlflow: $(READY) ## Look at all runs in a browser, http://127.0.0.1:5000 [PORT=]
+	python -m stages.tracking ui $(if $(PORT),--port $(PORT))
 
 champion: $(READY) ## Show every model that was exported, and which one is to be served
 	python -m stages.registry show

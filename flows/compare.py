@@ -30,7 +30,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
 from flows import dvc
-from flows.entry import as_program, leave_nothing_behind
+from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
@@ -327,6 +327,7 @@ def main(
         chosen = seeds_of(seeds)
         budget = list(budget_settings(seconds, steps, tokens))
         planned(models or MODELS, [*settings, *budget], seeds=chosen, jobs=jobs)  # before a server
+        check_server()
         leave_nothing_behind()
         result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
         if record:

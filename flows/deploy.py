@@ -31,7 +31,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from rich.console import Console
 from rich.table import Table
 
-from flows.entry import as_program, check_server
+from flows.entry import as_program, needed_server
 from nmt_core.errors import ConfigError, NmtError
 
 POOLS = {"cpu": "process", "gpu": "process"}
@@ -177,7 +177,7 @@ def main(
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
     with as_program():
-        address = check_server()
+        address = needed_server()
         chosen = POOLS | dict(given.split("=", 1) for given in pool or [])
         with temporary_settings({PREFECT_API_URL: address}):
             prepare(chosen)

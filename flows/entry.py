@@ -9,12 +9,11 @@ from contextlib import contextmanager, suppress
 
 import httpx
 import typer
-from prefect.settings import PREFECT_API_URL
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from nmt_core.errors import NmtError
-
-LOCAL_SERVER = "http://127.0.0.1:4200/api"
-"""Where ``make server`` has Prefect."""
+from stages import paths
+from stages.servers import find_servers
 
 ANSWER_SECONDS = 5.0
 
@@ -29,20 +28,49 @@ def as_program() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def check_server() -> str:
-    """Return the address of the Prefect server, which is a local one unless PREFECT_API_URL is set.
+def needed_server() -> str:
+    """Return the address of the Prefect server, which works for us.
 
     Raises:
-        NmtError: if it does not answer.
+        NmtError: if none is known, or as by :func:`check_server`.
     """
-    address = PREFECT_API_URL.value() or LOCAL_SERVER
+    if address := check_server():
+        return address
+    raise NmtError(
+        "no Prefect server is known here; start one with make server, or set PREFECT_API_URL to "
+        "yours"
+    )
+
+
+def check_server() -> str | None:
+    """Return the address of the Prefect server, if one is known: flows would start their own.
+
+    It is known by PREFECT_API_URL or by ``.env``, which Prefect reads by itself.
+
+    Raises:
+        NmtError: if it does not answer, or not to us.
+    """
+    find_servers()  # for the programs that we start
+    address = PREFECT_API_URL.value()
+    if not address:
+        return None
+    user, _, password = (PREFECT_API_AUTH_STRING.value() or "").partition(":")
     try:
         httpx.get(f"{address}/ready", timeout=ANSWER_SECONDS).raise_for_status()
+        answer = httpx.get(
+            f"{address}/admin/version", auth=(user, password), timeout=ANSWER_SECONDS
+        )
     except httpx.HTTPError as error:
+        without = f"remove {paths.DOTENV}" if paths.DOTENV.exists() else "unset PREFECT_API_URL"
         raise NmtError(
-            f"no Prefect server is ready at {address} ({error or type(error).__name__}); start one "
-            f"with make server, or set PREFECT_API_URL to yours"
+            f"no Prefect server is ready at {address} ({error or type(error).__name__}); start it "
+            f"with make server, set PREFECT_API_URL to yours, or {without} to do without one"
         ) from None
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        raise NmtError(
+            f"the Prefect server at {address} wants another password; copy servers/environment of "
+            f"its machine to {paths.DOTENV}, or set PREFECT_API_AUTH_STRING"
+        )
     return address
 
 

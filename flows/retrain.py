@@ -23,7 +23,7 @@ from rich.console import Console
 
 from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
-from flows.entry import as_program, leave_nothing_behind
+from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, plan, up_to_date
 from nmt_core.evaluation.gate import GateConfig
 from stages.exported import read_exported
@@ -129,6 +129,7 @@ def main(
     """Train on what text there is now; the champion gives way only to evidence."""
     with as_program():
         plan("export")  # before a server is started
+        check_server()
         leave_nothing_behind()
         result = retrain(test_set=test_set)
     Console().print(f"{result.outcome}: {result.reason}", markup=False, soft_wrap=True)

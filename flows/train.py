@@ -2,7 +2,8 @@
 
 Usage: python -m flows.train [--until STAGE]
 
-Works without a server, and reports to the one at PREFECT_API_URL if that is set.
+Works without a server, and reports to the one that ``make server`` runs, or that
+PREFECT_API_URL names, if there is one.
 """
 
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 from prefect import flow
 
 from flows.artifacts import publish
-from flows.entry import as_program, leave_nothing_behind
+from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import plan, up_to_date
 
 
@@ -45,6 +46,7 @@ def main(
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
     with as_program():
         plan(until)  # before a server is started
+        check_server()
         leave_nothing_behind()
         train(until)
 

@@ -33,8 +33,9 @@ from prefect.states import Cancelled, Crashed
 
 from flows import processes
 from flows.deploy import ensure_pool
-from flows.entry import as_program, check_server
+from flows.entry import as_program, needed_server
 from nmt_core.errors import ConfigError, NmtError
+from stages.tracking import tracking_uri
 
 KIND = "process"
 
@@ -73,10 +74,11 @@ def main(
         processes.end_with_parent()
     with as_program():
         worker = full_name(name or f"{pool}-{os.getpid()}")
-        url = check_server()
+        url = needed_server()
         with temporary_settings({PREFECT_API_URL: url}):
             check_pool(pool)
             crash_what_is_dead(pool)
+            typer.echo(f"Prefect is at {url}, MLflow at {tracking_uri()}")
             code = processes.run_to_the_end(
                 command(pool, worker, limit), environment(url, worker), say=typer.echo
             )

@@ -7,6 +7,9 @@ HOME = Path(os.path.relpath(os.environ.get("DVC_ROOT", ".")))
 """The project itself, also from the temporary folder that DVC runs an experiment in: what outlives
 a run, and is no output of DVC, belongs there."""
 
+DOTENV = HOME / ".env"
+"""Where the servers are, if there are any."""
+
 PARAMS = Path("params.yaml")
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")

@@ -25,6 +25,7 @@ This file imports no mlflow, which takes more than a second: the thread does, in
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ from nmt_core.errors import NmtError
 from nmt_core.fetch.address import shown, without_secrets
 from stages import paths, provenance
 from stages.journal import COMPARISON, Journal
+from stages.servers import check_port, find_servers
 
 if TYPE_CHECKING:
     from stages.description import Dataset
@@ -261,7 +263,11 @@ def set_defaults() -> None:
 
 
 def tracking_uri() -> str:
-    """Return where MLflow is: at MLFLOW_TRACKING_URI, or in a database file of the project."""
+    """Return where MLflow is: at MLFLOW_TRACKING_URI, or in a database file of the project.
+
+    What ``.env`` knows of servers is in the environment after that, passwords included.
+    """
+    find_servers()
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
 
 
@@ -276,6 +282,26 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 @app.callback()
 def _journals() -> None:
     """What runs have told MLflow, and what they could not."""
+
+
+@app.command()
+def ui(
+    port: Annotated[int, typer.Option(help="On this machine alone.")] = 5000,
+) -> None:
+    """Show all runs in a browser, unless the server that they go to does."""
+    uri = tracking_uri()
+    if not uri.startswith("sqlite:"):
+        typer.echo(f"runs go to {uri}, which shows them itself")
+        return
+    try:
+        check_port(port)
+    except NmtError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at http://127.0.0.1:{port}")
+    set_defaults()
+    command = [sys.executable, "-m", "mlflow", "ui", "--host=127.0.0.1", f"--port={port}"]
+    os.execv(sys.executable, [*command, f"--backend-store-uri={uri}"])  # noqa: S606 - our own
 
 
 @app.command()

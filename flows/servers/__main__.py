@@ -7,6 +7,8 @@ What is kept lies in one folder: databases, files, logs, and passwords that only
 """
 
 import fcntl
+import os
+import re
 import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +29,10 @@ from flows.servers.server import LOOPBACK, Server
 from flows.servers.topology import Database, Files, Topology
 from flows.servers.watch import watch
 from nmt_core.errors import ConfigError, NmtError
+from stages import paths
 
 FOLDER = Path("servers")
+SECRET = re.compile("KEY|PASSWORD|AUTH")
 HIGHEST_PORT = 65535
 
 PORTS = {"prefect": 4200, "mlflow": 5000, "postgres": 54320, "store": 9000}
@@ -72,8 +76,11 @@ def main(
         with stopped_by_signals():
             try:
                 start(topology, console)
-                tell(topology, folder, console)
-                watch(topology, lambda line: console.print(line, style="yellow", soft_wrap=True))
+                with known_here(write_environment(topology, folder)) as known:
+                    tell(topology, folder, console, known=known)
+                    watch(
+                        topology, lambda line: console.print(line, style="yellow", soft_wrap=True)
+                    )
             finally:
                 console.print("stopping")
                 topology.stop()
@@ -90,19 +97,55 @@ def start(topology: Topology, console: Console) -> None:
         topology.start(waiting)
 
 
-def tell(topology: Topology, folder: Path, console: Console) -> None:
-    """Show where the servers are, and leave a file of variables for those who use them."""
+def write_environment(topology: Topology, folder: Path) -> Path:
+    """Leave a file of variables for those who use the servers, for shells and for ``.env``."""
+    path = folder / "environment"
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in variables(topology)]
+    write_private(path, "\n".join(exports) + "\n")
+    return path
+
+
+@contextmanager
+def known_here(environment: Path) -> Iterator[bool]:
+    """Let all programs of this folder find the servers in ``.env``, and no longer than they run.
+
+    Yields:
+        whether they do; a file of somebody else's is left alone.
+    """
+    if os.path.lexists(paths.DOTENV) and paths.DOTENV.resolve() != environment.resolve():
+        yield False
+        return
+    paths.DOTENV.unlink(missing_ok=True)  # of a program that was killed
+    paths.DOTENV.symlink_to(shown(environment))
+    try:
+        yield True
+    finally:
+        paths.DOTENV.unlink(missing_ok=True)
+
+
+def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> None:
+    """Show where the servers are, and how others find them."""
     table = Table("server", "address", "state", "log", box=None, pad_edge=False)
     for server in topology:
         table.add_row(server.name, server.address, "answers", shown(server.log))
     console.print(table)
-    path = folder / "environment"
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in variables(topology)]
-    write_private(path, "\n".join(exports) + "\n")
-    console.print(f"\nFor workers, flows and stages in other terminals: . {shown(path)}")
+    path = shown(folder / "environment")
+    here = (
+        f"by {paths.DOTENV}"
+        if known
+        else f"after: . {path}    ({paths.DOTENV}, which they would read, is not of this program)"
+    )
+    console.print(
+        f"\nWorkers, flows and stages of this folder know all this {here}", soft_wrap=True
+    )
     for name, value in variables(topology):
-        known = "..." if "KEY" in name else shlex.quote(value)
-        console.print(f"  export {name}={known}", soft_wrap=True)
+        told = "..." if SECRET.search(name) else shlex.quote(value)
+        console.print(f"  export {name}={told}", soft_wrap=True)
+    console.print(
+        f"Those elsewhere need a copy of {path} as their {paths.DOTENV}. Prefect's pages ask for "
+        f"what it calls PREFECT_API_AUTH_STRING.",
+        soft_wrap=True,
+    )
     if topology.store:
         console.print(
             "For DVC, in each clone: dvc remote add --local --force --default shared "
@@ -111,8 +154,8 @@ def tell(topology: Topology, folder: Path, console: Console) -> None:
         )
     if topology.prefect.host != LOOPBACK:
         console.print(
-            f"Nobody is asked for a password: whoever reaches {topology.prefect.host} can run and "
-            "change everything",
+            f"Passwords and data go to {topology.prefect.host} as plain text: listen in a private "
+            "network only",
             style="yellow",
             soft_wrap=True,
         )

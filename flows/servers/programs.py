@@ -12,6 +12,7 @@ from flows.servers.secrets import Secrets
 from flows.servers.server import ANSWER_SECONDS, LOOPBACK, Server, ServerFailed, answers_http
 
 BUCKET = "nmt"
+USER = "admin"
 
 QUIET = {
     "DO_NOT_TRACK": "1",
@@ -75,14 +76,26 @@ class Store(Server):
 
 
 class Prefect(Server):
-    """Prefect's server, on the database at ``database`` or on a file of its own."""
+    """Prefect's server, on the database at ``database`` or on a file of its own.
+
+    Workers run what a deployment tells them, so that whoever may write here runs programs there.
+    Prefect checks neither who asks nor for which host; any page in a browser of this machine could
+    ask. Hence a password, which no such page knows, whatever name it gives this address.
+    """
 
     name = "prefect"
 
     def __init__(
-        self, folder: Path, *, database: str | None = None, host: str = LOOPBACK, port: int = 0
+        self,
+        folder: Path,
+        secrets: Secrets,
+        *,
+        database: str | None = None,
+        host: str = LOOPBACK,
+        port: int = 0,
     ) -> None:
         super().__init__(folder, host=host, port=port)
+        self._login = f"{USER}:{secrets.password}"
         self._database = database or f"sqlite+aiosqlite:///{self.folder / 'prefect.db'}"
 
     @property
@@ -93,7 +106,7 @@ class Prefect(Server):
     @property
     def environment(self) -> dict[str, str]:
         """What flows and workers know it by."""
-        return {"PREFECT_API_URL": f"{self.address}/api"}
+        return {"PREFECT_API_URL": f"{self.address}/api", "PREFECT_API_AUTH_STRING": self._login}
 
     def command(self) -> list[str]:
         """Return the program and its arguments."""
@@ -107,8 +120,17 @@ class Prefect(Server):
             **self.environment,
             "PREFECT_HOME": str(self.folder),
             "PREFECT_API_DATABASE_CONNECTION_URL": self._database,
+            "PREFECT_SERVER_API_AUTH_STRING": self._login,
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(self._pages),
             "PREFECT_UI_API_URL": f"{self.address}/api",
+            "PREFECT_UI_STATIC_DIRECTORY": str(self.folder / "pages"),
         }
+
+    @property
+    def _pages(self) -> list[str]:
+        """Where people may have its pages from, which then ask at its address."""
+        local = [f"http://localhost:{self.port}"] if self.host == LOOPBACK else []
+        return [self.address, *local]
 
     def answers(self) -> bool:
         """Tell whether it reaches its database; /api/health says 200 without one."""
@@ -116,13 +138,18 @@ class Prefect(Server):
 
 
 class MLflow(Server):
-    """MLflow's server, on the database at ``database`` or on a file of its own."""
+    """MLflow's server, on the database at ``database`` or on a file of its own.
+
+    It refuses pages and names of others by itself; other machines, which could write to it, need
+    the password.
+    """
 
     name = "mlflow"
 
     def __init__(
         self,
         folder: Path,
+        secrets: Secrets,
         *,
         database: str | None = None,
         store: Store | None = None,
@@ -132,6 +159,8 @@ class MLflow(Server):
         super().__init__(folder, host=host, port=port)
         self._database = database or f"sqlite:///{self.folder / 'mlflow.db'}"
         self._store = store
+        self._password = secrets.password if host != LOOPBACK else None
+        self._logins = self.folder / "logins.ini"
 
     @property
     def address(self) -> str:
@@ -141,12 +170,30 @@ class MLflow(Server):
     @property
     def environment(self) -> dict[str, str]:
         """What trackers know it by."""
-        return {"MLFLOW_TRACKING_URI": self.address}
+        known = {"MLFLOW_TRACKING_URI": self.address}
+        if self._password:
+            known |= {
+                "MLFLOW_TRACKING_USERNAME": USER,
+                "MLFLOW_TRACKING_PASSWORD": self._password,
+            }
+        return known
 
     def command(self) -> list[str]:
         """Return the program and its arguments."""
         place = [f"--host={self.host}", f"--port={self.port}", "--workers=1"]
-        return [sys.executable, "-m", "mlflow", "server", *place]
+        login = ["--app-name=basic-auth"] if self._password else []
+        return [sys.executable, "-m", "mlflow", "server", *place, *login]
+
+    def prepare(self) -> None:
+        """Have a password checked once a minute, not at each request; each takes 0.1 s."""
+        super().prepare()
+        settings = [
+            "[mlflow]",
+            "default_permission = NO_PERMISSIONS",
+            "auth_cache_ttl_seconds = 60",
+        ]
+        settings += [f"database_uri = sqlite:///{self.folder / 'logins.db'}"]
+        self._logins.write_text("\n".join(settings) + "\n", encoding="utf-8")
 
     def variables(self) -> Mapping[str, str]:
         """Return where its data is; clients reach the store through it, and need no keys."""
@@ -155,7 +202,13 @@ class MLflow(Server):
             "MLFLOW_ARTIFACTS_DESTINATION": str(self.folder / "artifacts"),
             "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # processes that nothing here uses
         }
-        if self.host != LOOPBACK:
+        if self._password:
+            own |= {
+                "MLFLOW_AUTH_ADMIN_USERNAME": USER,
+                "MLFLOW_AUTH_ADMIN_PASSWORD": self._password,
+                "MLFLOW_AUTH_CONFIG_PATH": str(self._logins),
+                "MLFLOW_FLASK_SERVER_SECRET_KEY": self._password,
+            }
             named = [self.host, f"{self.host}:*", "localhost:*", f"{LOOPBACK}:*"]
             own["MLFLOW_SERVER_ALLOWED_HOSTS"] = ",".join(named)
         if self._store:

@@ -27,13 +27,17 @@ class Secrets(Config):
     """Of the store."""
     key: str = Field(default_factory=_new)
     """Of the store, the secret half."""
+    password: str = Field(default_factory=_new)
+    """Of the user admin: whom Prefect lets in, and MLflow where other machines reach it."""
 
 
 def kept_secrets(path: Path) -> Secrets:
-    """Return the secrets in a file, made up if there is none."""
-    if not path.exists():
-        write_private(path, Secrets().model_dump_json(indent=2) + "\n")
-    return build(Secrets, files.read_json(path), at=path.name)
+    """Return the secrets in a file; what it lacks is made up and put into it."""
+    kept = files.read_json(path) if path.exists() else {}
+    secrets = build(Secrets, kept, at=path.name)
+    if secrets.model_dump() != kept:
+        write_private(path, secrets.model_dump_json(indent=2) + "\n")
+    return secrets
 
 
 def write_private(path: Path, text: str) -> None:

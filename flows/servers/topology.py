@@ -59,12 +59,14 @@ class Topology:
             self.store = Store(folder, secrets, host=host, port=chosen.get("store", 0))
         self.prefect = Prefect(
             folder,
+            secrets,
             database=self._database("prefect", driver="asyncpg"),
             host=host,
             port=chosen.get("prefect", 0),
         )
         self.mlflow = MLflow(
             folder,
+            secrets,
             database=self._database("mlflow", driver="psycopg2"),
             store=self.store,
             host=host,

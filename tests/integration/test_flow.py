@@ -229,6 +229,19 @@ def test_a_wrong_stage_costs_no_server(tmp_path):
     assert not (toy.prefect_home / "prefect.db").exists()
 
 
+def test_a_server_that_is_away_is_told_in_a_sentence(tmp_path):
+    """By what a killed program left; its runs are there, so that no other takes its place."""
+    toy = Toy(tmp_path / "project", tmp_path / "prefect")
+    toy.write(".env", "export PREFECT_API_URL=http://127.0.0.1:9/api\n")
+    flow = toy.run("flow")
+
+    assert flow.returncode == 1
+    assert flow.stderr.startswith("error: no Prefect server is ready at http://127.0.0.1:9/api (")
+    assert flow.stderr.endswith("or remove .env to do without one\n")
+    assert 1 == len(flow.stderr.splitlines())
+    assert not (toy.prefect_home / "prefect.db").exists()
+
+
 ENDINGS = {
     "killed": (signal.SIGKILL, lambda flow: flow, "CRASHED"),
     "killed at work": (signal.SIGKILL, lambda flow: flow.children()[0], "RUNNING"),

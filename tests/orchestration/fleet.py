@@ -17,6 +17,11 @@ from tests.projects import Copy, begin
 WORKER_SECONDS = 60
 
 
+def login(topology):
+    """What Prefect lets in."""
+    return tuple(topology.environment["PREFECT_API_AUTH_STRING"].split(":"))
+
+
 @dataclass
 class Clone(Copy):
     """A project whose programs talk to the servers, and can be found by a mark."""
@@ -182,6 +187,7 @@ class Fleet:
                 answer = httpx.request(
                     method,
                     self.topology.environment["PREFECT_API_URL"] + route,
+                    auth=login(self.topology),
                     json=body or None,
                     timeout=30,
                     trust_env=False,

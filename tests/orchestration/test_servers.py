@@ -6,6 +6,7 @@ import subprocess
 import sys
 import uuid
 from contextlib import closing
+from pathlib import Path
 
 import boto3
 import httpx
@@ -13,8 +14,11 @@ import psutil
 import psycopg2
 import pytest
 from botocore.exceptions import ClientError
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
+from websockets.sync.client import connect
 
 from nmt_core import files
+from tests.orchestration.fleet import login
 from tests.orchestration.leftovers import at_work_in, marked, wait_for
 from tests.projects import a_users_environment
 
@@ -24,7 +28,9 @@ from tests.projects import a_users_environment
 def test_prefect_keeps_its_records_in_postgresql(topology, secrets):
     name = uuid.uuid4().hex
     api = topology.environment["PREFECT_API_URL"]
-    httpx.post(f"{api}/variables/", json={"name": name, "value": 7}).raise_for_status()
+    httpx.post(
+        f"{api}/variables/", json={"name": name, "value": 7}, auth=login(topology)
+    ).raise_for_status()
 
     found = query(topology, "prefect", secrets, "select value from variable where name = %s", name)
     assert [(7,)] == found
@@ -131,7 +137,85 @@ def test_a_killed_database_comes_back_with_what_it_had(topology, secrets):
 
     assert wait_for(topology.prefect.answers, seconds=30)
     assert before == query(topology, "prefect", secrets, "select count(*) from variable")
-    httpx.post(f"{api}/variables/filter", json={}).raise_for_status()
+    httpx.post(f"{api}/variables/filter", json={}, auth=login(topology)).raise_for_status()
+
+
+PAGES = {
+    "a page that asks across origins": {"Origin": "http://evil.example"},
+    "a page whose name leads here": {
+        "Origin": "http://evil.example",
+        "Host": "evil.example",
+    },
+    "a page that guesses": {
+        "Origin": "http://evil.example",
+        "Authorization": httpx.BasicAuth("admin", "admin")._auth_header,
+    },
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_in_a_browser_can_have_a_worker_run_anything(topology, fleet, page):
+    """A flow, a deployment that runs a command of its own, and a run of it."""
+    name = uuid.uuid4().hex
+    script = {"prefect.deployments.steps.run_shell_script": {"script": f"touch {name}"}}
+    before = fleet.api("POST", "/deployments/count")
+    flow = fleet.api("POST", "/flows/", name="known")["id"]
+    known = fleet.api("POST", "/deployments/filter", limit=1)[0]["id"]
+    wanted = {
+        "/flows/": {"name": name},
+        "/deployments/": {
+            "name": name,
+            "flow_id": flow,
+            "work_pool_name": "cpu",
+            "entrypoint": "flow.py:flow",
+            "pull_steps": [script],
+        },
+        f"/deployments/{known}/create_flow_run": {"state": {"type": "SCHEDULED"}},
+    }
+    for route, body in wanted.items():
+        refused = httpx.post(f"{api(topology)}{route}", json=body, headers=PAGES[page])
+        assert 401 == refused.status_code
+        assert "access-control-allow-origin" not in refused.headers
+
+    assert before == fleet.api("POST", "/deployments/count")
+
+
+def api(topology):
+    return topology.environment["PREFECT_API_URL"]
+
+
+def test_a_browser_is_told_whose_pages_may_ask(topology):
+    """Before a page of others may send a request with a body, the browser asks so."""
+    asking = {"Access-Control-Request-Method": "POST"}
+    allowed = {
+        origin: httpx.options(f"{api(topology)}/flows/", headers=asking | {"Origin": origin})
+        for origin in ("http://evil.example", "null", topology.prefect.address)
+    }
+
+    assert [400, 400, 200] == [answer.status_code for answer in allowed.values()]
+
+
+@pytest.mark.parametrize("route", ["/events/in", "/events/out", "/logs/out"])
+def test_a_socket_of_a_page_is_closed(topology, route):
+    """Browsers let any page open one, and an event is enough to have a run taken for dead."""
+    address = api(topology).replace("http:", "ws:") + route
+
+    with pytest.raises(InvalidStatus, match="HTTP 403"), connect(address):
+        pass
+    with connect(address, subprotocols=["prefect"]) as socket:
+        socket.send(json.dumps({"type": "auth", "token": "admin:admin"}))
+        with pytest.raises(ConnectionClosedError, match="Invalid token"):
+            socket.recv(timeout=20)
+
+
+def test_prefect_shows_its_pages(topology):
+    """They are what asks for the password; they lie with what it keeps, not with its packages."""
+    page = httpx.get(topology.prefect.address, follow_redirects=True)
+
+    assert 200 == page.status_code
+    assert "<title>Prefect" in page.text
+    assert list(topology.prefect.folder.glob("pages/*/index.html"))
+    assert "BASIC" == httpx.get(f"{topology.prefect.address}/ui-settings").json()["auth"]
 
 
 # make server
@@ -151,6 +235,7 @@ class Program:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, *(options or free)],
+                cwd=self.folder.parent,
                 env=a_users_environment() | {"SERVERS": self.mark},
                 stdout=log,
                 stderr=log,
@@ -162,6 +247,11 @@ class Program:
 
     def answers(self):
         return wait_for(lambda: self.said("export PREFECT_API_URL"), seconds=180)
+
+    def exports(self):
+        """What it leaves for others."""
+        lines = (self.folder / "environment").read_text().splitlines()
+        return dict(line.removeprefix("export ").split("=", 1) for line in lines)
 
     def nothing_left(self):
         """Whether all has ended, in as many seconds as a person would wait."""
@@ -183,11 +273,31 @@ def program(tmp_path_factory):
 def test_a_program_tells_where_its_servers_are(program):
     assert program.answers()
 
-    lines = (program.folder / "environment").read_text().splitlines()
-    exports = dict(line.removeprefix("export ").split("=", 1) for line in lines)
-    assert {"MLFLOW_TRACKING_URI", "PREFECT_API_URL"} == set(exports)
+    exports = program.exports()
+    assert {"MLFLOW_TRACKING_URI", "PREFECT_API_AUTH_STRING", "PREFECT_API_URL"} == set(exports)
     httpx.get(f"{exports['PREFECT_API_URL']}/ready").raise_for_status()
     httpx.get(f"{exports['MLFLOW_TRACKING_URI']}/health").raise_for_status()
+
+
+def test_prefects_own_command_finds_the_server_in_that_folder(program):
+    """Nothing is activated and nothing sourced."""
+    assert program.answers()
+    answer = subprocess.run(
+        [Path(sys.executable).parent / "prefect", "variable", "set", "found", "7"],
+        cwd=program.folder.parent,
+        env=a_users_environment() | {"PREFECT_HOME": str(program.folder.parent / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 0 == answer.returncode, answer.stderr
+    exports = program.exports()
+    known = httpx.get(
+        f"{exports['PREFECT_API_URL']}/variables/name/found",
+        auth=tuple(exports["PREFECT_API_AUTH_STRING"].split(":")),
+    )
+    assert 7 == known.json()["value"]
 
 
 def test_servers_listen_to_this_machine_only(program):
@@ -247,6 +357,7 @@ def test_a_stopped_program_leaves_nothing(program):
 
     assert program.nothing_left()
     assert 0 == program.process.returncode
+    assert not (program.folder.parent / ".env").is_symlink()
 
 
 def test_a_program_that_is_interrupted_while_it_starts_leaves_nothing(program):

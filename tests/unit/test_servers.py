@@ -1,6 +1,7 @@
 """Servers without the programs themselves: toys in their place, and what those would be told."""
 
 import io
+import json
 import signal
 import socket
 import sys
@@ -15,7 +16,14 @@ import pytest
 from rich.console import Console
 
 from flows.servers import postgres, server
-from flows.servers.__main__ import PORTS, check_host, given_ports, tell
+from flows.servers.__main__ import (
+    PORTS,
+    check_host,
+    given_ports,
+    known_here,
+    tell,
+    write_environment,
+)
 from flows.servers.secrets import kept_secrets
 from flows.servers.server import Server, ServerFailed
 from flows.servers.topology import Database, Files, Topology
@@ -175,7 +183,7 @@ def test_no_secret_stands_in_a_command(full, tmp_path):
     secrets = kept_secrets(tmp_path / "secrets.json").model_dump().values()
     words = [word for one in full for word in one.command()]
 
-    assert len(set(secrets)) == 5
+    assert len(set(secrets)) == 6
     assert [] == [word for word in words for secret in secrets if secret in word]
 
 
@@ -184,6 +192,7 @@ def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
     told = {one.name: " ".join(one.variables().values()) for one in full}
 
     assert secrets.prefect in told["prefect"]
+    assert secrets.password in told["prefect"]
     assert secrets.mlflow in told["mlflow"]
     assert secrets.key in told["mlflow"]
     assert secrets.key in told["store"]
@@ -192,12 +201,12 @@ def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
 
 def test_what_is_shown_holds_no_secret_and_the_file_beside_it_does(full, tmp_path):
     shown = io.StringIO()
-    tell(full, tmp_path, Console(file=shown, width=200))
+    file = write_environment(full, tmp_path)
+    tell(full, tmp_path, Console(file=shown, width=200), known=True)
 
-    file = tmp_path / "environment"
     assert full.prefect.environment["PREFECT_API_URL"] in shown.getvalue()
     assert "dvc remote add --local" in shown.getvalue()
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PREFECT_API_AUTH_STRING"):
         assert full.environment[name] not in shown.getvalue()
         assert f"export {name}={full.environment[name]}\n" in file.read_text()
     assert 0o600 == file.stat().st_mode & 0o777
@@ -210,8 +219,36 @@ def test_workers_need_the_three_that_answer_them(full):
         "AWS_ENDPOINT_URL_S3",
         "AWS_SECRET_ACCESS_KEY",
         "MLFLOW_TRACKING_URI",
+        "PREFECT_API_AUTH_STRING",
         "PREFECT_API_URL",
     } == set(full.environment)
+
+
+def test_nobody_is_let_in_without_a_password(tmp_path):
+    """To Prefect, whose workers run what they are told; to MLflow, from other machines."""
+    here, there = Topology(tmp_path), Topology(tmp_path, host="127.0.0.2")
+    password = kept_secrets(tmp_path / "secrets.json").password
+
+    assert f"admin:{password}" == here.prefect.variables()["PREFECT_SERVER_API_AUTH_STRING"]
+    assert f"admin:{password}" == here.prefect.environment["PREFECT_API_AUTH_STRING"]
+    assert "--app-name=basic-auth" not in here.mlflow.command()
+    assert "--app-name=basic-auth" in there.mlflow.command()
+    assert password == there.mlflow.variables()["MLFLOW_AUTH_ADMIN_PASSWORD"]
+    assert password == there.mlflow.environment["MLFLOW_TRACKING_PASSWORD"]
+
+
+def test_prefect_answers_no_page_but_its_own(tmp_path):
+    allowed = {
+        host: Topology(tmp_path, host=host, ports={"prefect": 4200}).prefect.variables()[
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS"
+        ]
+        for host in ("127.0.0.1", "127.0.0.2")
+    }
+
+    assert {
+        "127.0.0.1": "http://127.0.0.1:4200,http://localhost:4200",
+        "127.0.0.2": "http://127.0.0.2:4200",
+    } == allowed
 
 
 def test_servers_tell_nobody_of_themselves(full):
@@ -240,8 +277,48 @@ def test_secrets_are_made_once_and_for_their_owner(tmp_path):
     first = kept_secrets(path)
 
     assert first == kept_secrets(path)
+    assert {48} == {len(secret) for secret in first.model_dump().values()}
     assert first != kept_secrets(tmp_path / "other.json")
     assert 0o600 == path.stat().st_mode & 0o777
+
+
+def test_what_an_older_file_lacks_is_made_up_once(tmp_path):
+    path = tmp_path / "secrets.json"
+    older = kept_secrets(path).model_dump(exclude={"password"})
+    path.write_text(json.dumps(older))
+
+    completed = kept_secrets(path)
+
+    assert older == completed.model_dump(exclude={"password"})
+    assert completed == kept_secrets(path)
+
+
+def test_programs_of_the_folder_find_the_servers_while_they_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environment = tmp_path / "servers" / "environment"
+    environment.parent.mkdir()
+    environment.write_text("export PREFECT_API_URL=http://127.0.0.1:1/api\n")
+
+    for _ in range(2):
+        with known_here(environment) as known:
+            assert known
+            assert "servers/environment" == str(Path(".env").readlink())
+        assert not Path(".env").is_symlink()
+        Path(".env").symlink_to("servers/environment")  # as a program leaves it that is killed
+
+
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_file_of_somebody_else_is_left_alone(tmp_path, monkeypatch, dangling):
+    monkeypatch.chdir(tmp_path)
+    if dangling:
+        Path(".env").symlink_to("not/yet/mounted")
+    else:
+        Path(".env").write_text("MINE=1\n")
+
+    with known_here(tmp_path / "environment") as known:
+        assert not known
+    assert Path(".env").is_symlink() == dangling
+    assert dangling or "MINE=1\n" == Path(".env").read_text()
 
 
 def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """What a worker is told, what it leaves, and which runs are taken for dead."""
 
+import base64
 import os
 import socket
 import subprocess
@@ -10,11 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 from prefect.client.schemas.objects import StateType
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows import worker
-from flows.entry import check_server
+from flows.entry import check_server, needed_server
 from nmt_core.errors import ConfigError, NmtError
+from tests.server import serving, status
 
 HERE = f"{os.getuid()}@{socket.gethostname()}"
 
@@ -51,6 +53,39 @@ def test_a_missing_server_is_told_in_a_sentence():
         pytest.raises(NmtError, match=f"no Prefect server is ready at {url}"),
     ):
         check_server()
+
+
+def test_a_flow_needs_no_server_but_a_worker_does():
+    with temporary_settings({PREFECT_API_URL: None}):
+        assert check_server() is None
+        with pytest.raises(NmtError, match="no Prefect server is known here; start one with make"):
+            needed_server()
+
+
+@pytest.mark.parametrize("login", ["admin:right", "admin:wrong"])
+def test_a_server_that_wants_another_password_is_told_in_a_sentence(login):
+    with serving() as site:
+        site.put("/api/ready", status(200))
+        url = site.put("/api/admin/version", asking_for("admin:right")).removesuffix(
+            "/admin/version"
+        )
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: login}):
+            if login == "admin:right":
+                assert url == check_server()
+            else:
+                with pytest.raises(NmtError, match=f"server at {url} wants another password; copy"):
+                    check_server()
+
+
+def asking_for(login):
+    """Answer who knows the login."""
+    expected = f"Basic {base64.b64encode(login.encode()).decode()}"
+
+    def behave(handler):
+        known = handler.headers.get("Authorization") == expected
+        handler.answer(200 if known else 401, Content_Length=0)
+
+    return behave
 
 
 class Api:

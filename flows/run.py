@@ -1,0 +1,44 @@
+"""Ask for a run of a deployment, as Prefect's pages do.
+
+Usage: python -m flows.run DEPLOYMENT [KEY=VALUE ...]
+"""
+
+from typing import Annotated, Any
+
+import typer
+from prefect.client.orchestration import get_client
+from prefect.deployments import run_deployment
+from prefect.settings import PREFECT_UI_URL
+
+from flows.entry import as_program, needed_server
+from nmt_core.errors import ConfigError
+
+
+def main(
+    deployment: Annotated[str, typer.Argument(help="What make deploy has offered.")],
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="As in make repro.")
+    ] = None,
+) -> None:
+    """Ask for a run of a deployment; a worker of its pool takes it."""
+    with as_program():
+        needed_server()
+        if deployment not in (offered := deployments()):
+            raise ConfigError(
+                f"there is no deployment {deployment!r}, but "
+                f"{', '.join(offered) or 'none at all; make deploy offers some'}"
+            )
+        parameters = {"settings": settings} if settings else {}
+        run: Any = run_deployment(deployment, parameters=parameters, timeout=0)
+    typer.echo(f"{run.name} waits for a worker: {PREFECT_UI_URL.value()}/runs/flow-run/{run.id}")
+
+
+def deployments() -> list[str]:
+    """Return what the server offers to run."""
+    with get_client(sync_client=True) as client:
+        flows = {flow.id: flow.name for flow in client.read_flows()}
+        return sorted(f"{flows[one.flow_id]}/{one.name}" for one in client.read_deployments())
+
+
+if __name__ == "__main__":
+    typer.run(main)
