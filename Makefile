@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
+.PHONY: help setup lock audit repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -8,6 +8,21 @@ FLOW ?= train/here
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+
+# Which PyTorch: the one for NVIDIA GPUs where there is one, else the smaller one for processors.
+TORCH_VERSION := 2.13.0
+TORCH_CPU := https://download.pytorch.org/whl/cpu/torch/
+TORCH ?= $(if $(shell command -v nvidia-smi),cuda,cpu)
+SIZE_cpu := 200 MB; TORCH=cuda takes the one for NVIDIA GPUs
+SIZE_cuda := 3 GB; TORCH=cpu takes the one for processors alone
+QUIETLY := --disable-pip-version-check
+INSTALL := $(BIN)/pip $(QUIETLY) install --require-hashes --no-deps
+# PyPI has no PyTorch for processors alone; where pip knows no other place that has, its makers'.
+INSTALL_cpu = $(INSTALL) --quiet -r requirements/torch-cpu.txt 2> /dev/null \
+  || $(INSTALL) --quiet -r requirements/torch-cpu.txt --find-links $(TORCH_CPU)
+INSTALL_cuda = $(INSTALL) --quiet -r requirements/torch-cuda.txt
+LOCK = uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes --no-annotate \
+  --custom-compile-command "make lock" $(if $(filter all,$(UPGRADE)),--upgrade,$(addprefix --upgrade-package ,$(UPGRADE)))
 
 # Stages run as `python -m stages.NAME`: the virtual environment's python, and unbuffered.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -23,13 +38,36 @@ BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RE
 help: ## Show this menu
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(READY) ## Make .venv with the pinned packages (the other targets do it by themselves)
+setup: $(READY) ## Make .venv with the pinned packages; other targets do it by themselves [TORCH=cpu|cuda]
 
-$(READY): constraints.txt pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch==2.13.0
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+$(READY) lock: SHELL := bash
+$(READY) lock: .SHELLFLAGS := -euo pipefail -c
+
+$(READY): pyproject.toml $(wildcard requirements/*.txt)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(INSTALL) --quiet -r requirements/build.txt
+	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
+	@$(INSTALL_$(TORCH))
+	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/packages.txt) packages (400 MB)"
+	@$(INSTALL) --no-build-isolation --progress-bar off -r requirements/packages.txt \
+	  2> >(grep -v "neither a file nor a dir" >&2) | { n=0; while read -r doing what _; do case $$doing$$what in \
+	  Collecting*|Requirement*) ((++n % 50)) || echo "    $$n are there" ;; \
+	  Installingcollected) echo "    all are there; writing them" ;; esac; done; }
+	@echo "$(VENV): 3 of 3, this project"
+	@$(BIN)/pip $(QUIETLY) install -qq --no-index --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
+	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
+	grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\' \
+	  | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/packages.txt
+	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/packages.txt -o requirements/build.txt
+	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
+	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
+
+audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabilities
+	@pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
+	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }
 
 repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= SET=]
 	python -m stages.configure $(CHOICES)

@@ -21,9 +21,8 @@ from prefect.utilities.templating import find_placeholders
 
 TOP = Path(__file__).parents[2]
 INFRA = TOP / "infra"
-PINS = dict(
-    line.split("==") for line in (TOP / "constraints.txt").read_text().splitlines() if "==" in line
-)
+LOCKED = (TOP / "requirements/packages.txt").read_text()
+PINS = dict(re.findall(r"^([a-z0-9.-]+)==([^ ;]+)", LOCKED, re.MULTILINE))
 VERSION = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["version"]
 SECRETS = re.findall(r"^([A-Z_]+)=", (INFRA / ".env.example").read_text(), re.MULTILINE)
 COMPOSE = yaml.safe_load((INFRA / "compose.yaml").read_text())
@@ -178,10 +177,35 @@ def test_images_hold_the_packages_that_were_tested(name):
     installs = [line for line in lines if "pip install" in line and not line.startswith("#")]
 
     assert installs
-    assert [] == [line for line in installs if "--constraint constraints.txt" not in line]
-    assert [] == [line for line in installs if "==" in line]
+    for line in installs:
+        assert "--require-hashes --constraint requirements/packages.txt" in " ".join(line.split())
+    assert [] == [line for line in installs if re.search(r"==[0-9]", line)]
+    assert f"ghcr.io/astral-sh/uv:{PINS['uv']} " in text(f"docker/Dockerfile.{name}")
     assert {"boto3", "psycopg2-binary", "dvc-s3", "dvc-ssh"} <= set(PINS)
     assert PINS["boto3"] == PINS["botocore"]
+
+
+def test_every_package_is_pinned_with_digests():
+    for path in (TOP / "requirements").glob("*.txt"):
+        for entry in re.split(r"\n(?=[^ #])", path.read_text())[1:]:
+            assert re.match(r"[a-z0-9.-]+==[^ ]+ ", entry), entry
+            assert "--hash=sha256:" in entry, entry
+
+
+def test_all_that_the_project_asks_for_is_pinned():
+    project = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]
+    asked = [project["dependencies"], *project["optional-dependencies"].values()]
+    names = {
+        re.match(r"[a-z0-9-]+", one.lower().replace(".", "-"))[0]
+        for group in asked
+        for one in group
+    }
+
+    assert names - {"nmt", "torch"} <= set(PINS)
+    for build in ("cpu", "cuda"):
+        assert re.search(
+            r"^torch==\d", (TOP / f"requirements/torch-{build}.txt").read_text(), re.MULTILINE
+        )
 
 
 def test_every_image_we_build_ends_as_a_user_without_rights():
@@ -199,7 +223,7 @@ def test_the_build_sees_what_it_copies_and_nothing_else():
         for name in ("worker", "server")
         for line in re.findall(r"^COPY (.*) \S+$", text(f"docker/Dockerfile.{name}"), re.MULTILINE)
         for path in line.split()
-        if not path.startswith("--")
+        if not line.startswith("--from") and not path.startswith("--")
     }
 
     assert seen == copied
