@@ -259,7 +259,7 @@ def track(result: comparison.Comparison, tracker: Tracker) -> None:
     """Tell the tracker what came of it, and again what trainings side by side could not tell."""
     for name, runs in result.systems.items():
         means = {
-            f"test/{measure}/{name}": fmean(getattr(found, measure) for found in runs)
+            f"test_{measure}/{name}": fmean(getattr(found, measure) for found in runs)
             for measure in ("bleu", "chrf")
         }
         tracker.metrics(means, step=0)

@@ -123,7 +123,7 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
         **{name: record[name] for name in ("parameters", "steps", "epochs", "target_tokens")},
         threads=params["compute"]["threads"],
         train_seconds=journal.last("train/seconds"),
-        sentences_per_second=journal.last("test/sentences_per_second"),
+        sentences_per_second=journal.last("test_sentences_per_second"),
     )
     return Outcome(
         run,

@@ -11,6 +11,7 @@ import yaml
 from nmt_core import files
 from nmt_core.fetch.address import shown
 from nmt_core.fetch.corpora import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
+from nmt_core.training.budget import Budget
 from stages import paths, provenance
 from stages.params import DownloadParams, TrainParams, load, read
 
@@ -40,13 +41,27 @@ def tags(params: TrainParams) -> dict[str, str]:
     """Return the name of a training, and what to type to get it again."""
     languages = load(DownloadParams, "download").languages
     pair = f"{languages.source}-{languages.target}"
+    made_from = provenance.tags()
+    what = [
+        f"{pair} {params.model.architecture}",
+        f"{dataset('train').pairs:,} pairs",
+        *_limits(params.budget),
+        f"seed {params.seed}",
+        made_from.get(provenance.COMMIT, "")[:7],
+    ]
     return {
         "languages": pair,
-        "mlflow.note.content": _note(provenance.tags()),
-        "mlflow.runName": f"{params.model.architecture} {pair} seed {params.seed}",
+        "mlflow.note.content": _note(made_from),
+        "mlflow.runName": ", ".join(filter(None, what)),
         "mlflow.source.name": "stages.train",
         "mlflow.source.type": "LOCAL",
     }
+
+
+def _limits(budget: Budget) -> Iterator[str]:
+    for unit, limit in budget.model_dump().items():
+        if limit is not None:
+            yield f"{limit:,} {unit}"
 
 
 def _note(made_from: Mapping[str, str]) -> str:

@@ -164,18 +164,17 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     record = files.read_json(paths.TRAINED / "training.json")
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
-        step = record["best_step"]
         tracker.dataset(description.dataset("test"))
         tracker.params(description.settings("evaluate"))
         metrics = run(
             load(EvaluateParams, "evaluate"),
             Inputs(),
             reports=paths.REPORTS,
-            timed=lambda speed: tracker.metrics({"test/sentences_per_second": speed}, step=step),
+            timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )
-        numbers = {f"test/{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
-        tracker.metrics(numbers | {"model/parameters": record["parameters"]}, step=step)
-        tracker.params({f"test/{n}": v for n, v in metrics.items() if n.endswith("_signature")})
+        numbers = {f"test_{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
+        tracker.metrics(numbers | {"model_parameters": record["parameters"]}, step=0)
+        tracker.params({f"test_{n}": v for n, v in metrics.items() if n.endswith("_signature")})
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")

@@ -35,8 +35,6 @@ class Exported:
     folder: Path
     name: str
     """What its versions are called together."""
-    step: int
-    """The update after which the model was at its best."""
     held_out: HeldOut
     """The test set it was evaluated on."""
     tags: dict[str, str]
@@ -98,7 +96,6 @@ def read_exported(
         return Exported(
             folder=folder,
             name=model_name(download.languages),
-            step=record["best_step"],
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],

@@ -23,6 +23,32 @@ BUNDLE_DIGEST = "bundle_sha256"
 """The tag of a registered version that says which exported model it holds."""
 
 
+DESCRIPTION_CHARACTERS = 5000
+"""MLflow's databases take no longer description of a model or a version."""
+
+UNSEEN = "mlflow.nmt."
+"""How the tags of a version begin that MLflow's pages leave out, as they leave out its own."""
+
+_FOR_PROGRAMS = (
+    BUNDLE_DIGEST,
+    "dvc_lock_sha256",
+    "earlier_promotions",
+    "fingerprint",
+    "held_out",
+    "p_value_",
+    "previous_champion",
+    "promotion",
+    "signature",
+    "test_set",
+)
+"""How the names of tags begin that tell people nothing."""
+
+
+def kept_as(tag: str) -> str:
+    """Return what MLflow is told that a tag of a version is called."""
+    return UNSEEN + tag if tag.startswith(_FOR_PROGRAMS) else tag
+
+
 class Journal:
     """All that was said about one run, one JSON object a line."""
 

@@ -1,12 +1,14 @@
 """A run in MLflow, brought up to date with the entries of its journal.
 
-This, ``stages.registry_model`` and ``stages.registry`` are the only files that import mlflow. It
-takes more than a second, so ``stages.tracking`` imports this one late, in its thread.
+This, ``stages.mlflow_experiment``, ``stages.registry_model`` and ``stages.registry`` are the only
+files that import mlflow. It takes more than a second, so ``stages.tracking`` imports this one late,
+in its thread.
 """
 
 import hashlib
 import json
 import logging
+import re
 import warnings
 from importlib import metadata
 from pathlib import Path, PurePosixPath
@@ -15,11 +17,8 @@ import mlflow
 import psutil
 from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
-from mlflow.exceptions import MlflowException
 from mlflow.utils.mlflow_tags import (
     MLFLOW_DATASET_CONTEXT,
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER,
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
     MLFLOW_LOGGED_ARTIFACTS,
     MLFLOW_PARENT_RUN_ID,
     MLFLOW_USER,
@@ -27,18 +26,22 @@ from mlflow.utils.mlflow_tags import (
 
 import nmt_core
 from nmt_core import bundle
-from stages import paths
-from stages.journal import BUNDLE_DIGEST, COMPARISON, Entry, Journal
+from stages.journal import (
+    BUNDLE_DIGEST,
+    COMPARISON,
+    DESCRIPTION_CHARACTERS,
+    UNSEEN,
+    Entry,
+    Journal,
+    kept_as,
+)
+from stages.mlflow_experiment import open_experiment
 
 FINGERPRINT = "nmt.fingerprint"
 """The tag by which a run is found again."""
 
-EXPERIMENT_VIEW = {
-    "mlflow.experimentKind": "custom_model_development",
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: "test/bleu",
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: "True",
-}
-"""What MLflow is told of a new experiment: that models are made in it, and judged by what."""
+SENT = UNSEEN + "sent."
+"""How the tags begin, unseen on MLflow's pages, that say which files of a run MLflow has."""
 
 METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
@@ -73,7 +76,7 @@ class MlflowRun:
         self._uri = uri
         self._client = MlflowClient(uri)
         headers = _of("run", entries)
-        self._experiment = self._open_experiment(headers[-1]["experiment"])
+        self._experiment = open_experiment(self._client, headers[-1]["experiment"])
         run = self._open_run(headers[0]["milliseconds"])
         self._id = run.info.run_id
         self._status = run.info.status
@@ -98,21 +101,6 @@ class MlflowRun:
             self._send_model(Path(entry["path"]), entry["name"], entry.get("tags", {}))
         self._send_status(entries)
         return points
-
-    def _open_experiment(self, name: str) -> str:
-        """Return the number of an experiment; a database of ours keeps its files beside itself."""
-        found = self._client.get_experiment_by_name(name)
-        if found is not None:
-            return found.experiment_id
-        here = str(paths.MLFLOW_FILES.resolve()) if self._uri.startswith("sqlite:") else None
-        try:
-            return self._client.create_experiment(
-                name, artifact_location=here, tags=EXPERIMENT_VIEW
-            )
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
-        return self._open_experiment(name)  # which another run has made at the same moment
 
     def _open_run(self, milliseconds: int) -> Run:
         """Return the run of the journal's fingerprint, and see to it that there is only one.
@@ -208,7 +196,7 @@ class MlflowRun:
         for entry in {entry["name"]: entry for entry in wanted}.values():
             said = {name: value for name, value in entry.items() if name != "milliseconds"}
             digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
-            if self._tags.get(f"nmt.file.{entry['name']}") == digest:
+            if self._tags.get(SENT + entry["name"]) == digest:
                 continue
             if entry["kind"] == "text":
                 self._client.log_text(self._id, entry["text"], entry["name"])
@@ -216,7 +204,7 @@ class MlflowRun:
                 self._send_table(entry)
             else:
                 self._send_artifact(self._journal.folder / entry["path"], entry["name"])
-            self._tag(f"nmt.file.{entry['name']}", digest)
+            self._tag(SENT + entry["name"], digest)
 
     def _send_table(self, entry: Entry) -> None:
         """Send a table as MLflow's ``log_table`` does, which would add to one that is there."""
@@ -241,12 +229,12 @@ class MlflowRun:
         sealed = tags.get(BUNDLE_DIGEST)
         if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest(folder):
             return
-        query = f"name = '{name}' and tags.{BUNDLE_DIGEST} = '{sealed}'"
-        if self._client.search_model_versions(query):
+        versions = self._client.search_model_versions(f"name = '{name}'")
+        if any(version.tags.get(kept_as(BUNDLE_DIGEST)) == sealed for version in versions):
             return
         mlflow.set_tracking_uri(self._uri)
         with mlflow.start_run(run_id=self._id):
-            mlflow.pyfunc.log_model(
+            logged = mlflow.pyfunc.log_model(
                 name=name,
                 python_model=str(MODEL_CODE),
                 artifacts={"bundle": str(folder)},
@@ -254,8 +242,10 @@ class MlflowRun:
                 pip_requirements=_requirements(),
                 input_example=(["Ein Haus steht am Fluss."], {"beam": 0}),
                 registered_model_name=name,
-                tags=tags,
+                tags={kept_as(tag): value for tag, value in tags.items()},
             )
+        version = str(logged.registered_model_version)
+        self._client.update_model_version(name, version, _card(folder))
         self._status = "FINISHED"  # as start_run leaves it
 
     def _send_status(self, entries: list[Entry]) -> None:
@@ -277,6 +267,13 @@ class MlflowRun:
 
 def _of(kind: str, entries: list[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry["kind"] == kind]
+
+
+def _card(folder: Path) -> str:
+    """Return the model card for people to read, as much of it as MLflow takes."""
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for_people = re.sub(r"\A---\n.*?\n---\n+", "", card, flags=re.DOTALL)
+    return for_people[:DESCRIPTION_CHARACTERS]
 
 
 def _requirements() -> list[str]:

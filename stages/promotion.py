@@ -176,7 +176,11 @@ def enact(
         registry.version_holding(challenger).number,
         expected=contest.champion,
         promotion=Promotion(
-            id=promotion, by=by, reason=contest.reason, evidence=dict(evidence(contest, challenger))
+            id=promotion,
+            by=by,
+            reason=contest.reason,
+            evidence=dict(evidence(contest, challenger)),
+            report=report(contest),
         ),
     )
 
@@ -209,13 +213,13 @@ def record(contest: Contest, challenger: Exported) -> None:
         tags={"gate_outcome": contest.outcome, "gate_reason": contest.reason},
     ) as tracker:
         for effect in effects(contest):
-            name = f"gate/{effect.metric.lower()}"
+            name = f"gate_{effect.metric.lower()}"
             numbers = {
                 f"{name}_difference": effect.difference,
                 f"{name}_better_p": effect.better,
                 f"{name}_worse_p": effect.worse,
             }
-            tracker.metrics(numbers, step=challenger.step)
+            tracker.metrics(numbers, step=0)
         for path in sorted(folder.glob("promotion.*")):
             tracker.artifact(path)
 

@@ -6,7 +6,11 @@ MLflow keeps every export as a version of one registered model per language pair
     promoted_at, promoted_by, reason, previous_champion, promotion    of champions, old ones too
     dvc_lock_sha256, p_value_...                                      earned in a contest
     rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
+    restored_at, restored_by, restored_reason                         champion again after that
     earlier_promotions                                                champion more than once
+
+What only programs read begins with ``mlflow.nmt.``, which MLflow's pages leave out. The description
+of a version is its model card, that of the model says which version is champion and why.
 
 MLflow cannot move an alias on a condition, so whoever moves it holds a lock. Tags come first and
 the alias last: wherever a promotion is cut off, the old champion serves on, and the promotion can
@@ -21,7 +25,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +44,7 @@ from nmt_core.fetch.address import shown
 from stages import paths
 from stages.entry import run_stage
 from stages.exported import Exported, model_name
-from stages.journal import BUNDLE_DIGEST, Journal
+from stages.journal import BUNDLE_DIGEST, DESCRIPTION_CHARACTERS, UNSEEN, Journal, kept_as
 from stages.params import DownloadParams, load
 from stages.tracking import (
     TrackingError,
@@ -60,7 +64,7 @@ CHAMPION = "champion"
 EARLIER = "earlier_promotions"
 """The tag that lists what else has made a version champion."""
 
-STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_")
+STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_", "restored_")
 """How the tags begin that a new promotion does not inherit from an old one."""
 
 PROMOTE_ONE = "promote one by: python -m stages.registry promote VERSION --reason WHY"
@@ -125,6 +129,8 @@ class Promotion(Config):
     reason: str
     evidence: dict[str, str] = Field(default_factory=dict)
     """Tags that say how it was earned."""
+    report: str = ""
+    """The same for people, in Markdown."""
 
 
 @contextmanager
@@ -156,7 +162,13 @@ class Registry:
         """Return all versions by number, the newest first."""
         with self._client() as client:
             found = client.search_model_versions(f"name = '{self.name}'")
-        versions = (Version(number=int(one.version), tags=dict(one.tags)) for one in found)
+        versions = (
+            Version(
+                number=int(one.version),
+                tags={name.removeprefix(UNSEEN): value for name, value in one.tags.items()},
+            )
+            for one in found
+        )
         return {one.number: one for one in sorted(versions, key=lambda one: -one.number)}
 
     def champion(self) -> Version | None:
@@ -254,6 +266,7 @@ class Registry:
             self._untag(version, [name for name in version.tags if name.startswith(STALE)])
             self._tag(version, told)
             self._move(version)
+            self._describe(version, f"by {promotion.by}: {promotion.reason}", promotion.report)
             return True
 
     def rollback(self, *, by: str, reason: str, expected: int | None = None) -> Version:
@@ -284,9 +297,14 @@ class Registry:
                     f"version {before.number} of {self.name}, the champion before, was withdrawn "
                     f"itself; {PROMOTE_ONE}"
                 )
-            told = {"rolled_back_by": by, "rolled_back_reason": reason, "rolled_back_at": now()}
-            self._tag(champion, told)
+            moment = {"by": by, "reason": reason, "at": now()}
+            back = moment | {"reason": f"version {champion.number} was withdrawn: {reason}"}
+            self._tag(champion, {f"rolled_back_{name}": said for name, said in moment.items()})
+            self._tag(before, {f"restored_{name}": said for name, said in back.items()})
             self._move(before)
+            self._describe(
+                before, f"again, by {by}, who withdrew version {champion.number}: {reason}"
+            )
             return before
 
     def _champion(self) -> int | None:
@@ -326,16 +344,23 @@ class Registry:
     def _tag(self, version: Version, tags: Mapping[str, str]) -> None:
         with self._client() as client:
             for name, value in tags.items():
-                client.set_model_version_tag(self.name, str(version.number), name, value)
+                client.set_model_version_tag(self.name, str(version.number), kept_as(name), value)
 
     def _untag(self, version: Version, names: Iterable[str]) -> None:
         with self._client() as client:
             for name in names:
-                client.delete_model_version_tag(self.name, str(version.number), name)
+                client.delete_model_version_tag(self.name, str(version.number), kept_as(name))
 
     def _move(self, version: Version) -> None:
         with self._client() as client:
             client.set_registered_model_alias(self.name, CHAMPION, str(version.number))
+
+    def _describe(self, champion: Version, why: str, report: str = "") -> None:
+        """Say on MLflow's page of the model which version is champion, and why."""
+        since = now()[:16].replace("T", " ")
+        text = f"**Version {champion.number} is the champion** since {since} UTC, {why}\n\n{report}"
+        with suppress(RegistryAwayError), self._client() as client:  # all that counts is done
+            client.update_registered_model(self.name, text.strip()[:DESCRIPTION_CHARACTERS])
 
     @contextmanager
     def _client(self) -> Iterator["MlflowClient"]:
@@ -372,20 +397,38 @@ def table(registry: Registry) -> Table:
     champion = registry.champion()
     serving = champion and champion.number
     overview = Table(title=registry.name, header_style="bold")
-    for heading in ("version", "", "BLEU", "promoted", "by", "reason"):
+    for heading in ("version", "", "BLEU", "since", "by", "reason"):
         overview.add_column(heading, justify="right" if heading in ("version", "BLEU") else "left")
     for version in registry.versions().values():
-        tags = version.tags
-        withdrawn = "withdrawn" if "rolled_back_at" in tags else ""
+        state = Text("withdrawn" if "rolled_back_at" in version.tags else "")
+        if version.number == serving:
+            state = Text(CHAMPION, style="bold green")
+        at, by, reason = last_event(version.tags)
         overview.add_row(
             str(version.number),
-            Text(CHAMPION, style="bold green") if version.number == serving else withdrawn,
-            tags.get("bleu", "–"),
-            tags.get("promoted_at", "–")[:16].replace("T", " "),
-            Text(tags.get("promoted_by", "")),
-            Text(tags.get("rolled_back_reason") or tags.get("reason", "")),
+            state,
+            version.tags.get("bleu", "–"),
+            at[:16].replace("T", " "),
+            Text(by),
+            Text(reason),
         )
     return overview
+
+
+def last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return when a version was last promoted, restored or withdrawn, by whom and why."""
+    events = {
+        "promoted": ("promoted_at", "promoted_by", "reason"),
+        **{
+            event: (f"{event}_at", f"{event}_by", f"{event}_reason")
+            for event in ("rolled_back", "restored")
+        },
+    }
+    found = [names for names in events.values() if names[0] in tags]
+    if not found:
+        return "–", "", ""
+    at, by, reason = (tags.get(name, "") for name in max(found, key=lambda names: tags[names[0]]))
+    return at, by, reason
 
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)

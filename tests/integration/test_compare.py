@@ -138,9 +138,9 @@ def test_runs_are_shown_below_the_comparison(clone, compared):
     assert sorted(run["experiment"] for run in report["runs"]) == sorted(names)
     assert below == dict.fromkeys(names.values(), parent)
     bleu = dict(
-        clone.database("select key, value from latest_metrics where key like 'test/bleu/%'")
+        clone.database("select key, value from latest_metrics where key like 'test_bleu/%'")
     )
-    assert sorted(bleu) == [f"test/bleu/{name}" for name in MODELS]
+    assert sorted(bleu) == [f"test_bleu/{name}" for name in MODELS]
 
 
 def test_a_typo_is_told_in_one_sentence(clone):

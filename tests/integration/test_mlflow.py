@@ -26,9 +26,9 @@ from typer.testing import CliRunner
 from werkzeug.serving import make_server
 
 from nmt_core import bundle
-from stages import machine, mlflow_run, tracking
+from stages import machine, mlflow_experiment, mlflow_run, tracking
 from stages.description import Dataset
-from stages.journal import BUNDLE_DIGEST, COMPARISON, Journal
+from stages.journal import BUNDLE_DIGEST, COMPARISON, UNSEEN, Journal, kept_as
 from stages.tracking import open_tracker
 from tests.unit.tiny import LINES, export, tiny_translator
 
@@ -114,6 +114,34 @@ def test_mlflow_knows_what_the_journal_knows(database, caplog):
     assert run.data.tags["nmt.fingerprint"] == "f"
     assert journaled("train/loss") == points(database, "train/loss")
     assert caplog.records == []
+
+
+def test_the_list_of_runs_shows_scores(database):
+    """By a view of ours, which an experiment that was made before gets, too."""
+    number = database.create_experiment("e", tags={"mlflow.note.content": "mine"})
+    for _ in range(2):
+        assert mlflow_experiment.open_experiment(database, "e") == number
+
+    tags = database.get_experiment(number).tags
+    assert tags["mlflow.note.content"] == "mine"
+    assert tags["mlflow.experiment.primaryMetric.name"] == "test_bleu"
+    assert (
+        "metrics.`test_bleu`"
+        in json.loads(tags["mlflow.sharedViewState.scores"])["selectedColumns"]
+    )
+    made = mlflow_experiment.open_experiment(database, "made by us")
+    assert database.get_experiment(made).tags.items() >= mlflow_experiment.TAGS.items()
+
+
+def test_what_only_programs_read_is_not_shown_among_tags(project, database):
+    (project / "curve.png").write_bytes(b"drawn")
+    with open_tracker("f", experiment="e", tags={"languages": "de-en"}) as tracker:
+        tracker.artifact(Path("curve.png"), under="plots")
+
+    tags = only_run(database).data.tags
+    assert UNSEEN + "sent.plots/curve.png" in tags
+    shown = {name for name in tags if not name.startswith("mlflow.")}
+    assert shown == {"languages", "nmt.fingerprint"}
 
 
 def test_the_first_run_makes_database_and_folder(project, caplog):
@@ -223,11 +251,11 @@ def test_a_later_stage_may_measure_anew(database):
     for beam, bleu in ((1, 20.0), (5, 21.5)):
         with open_tracker("f", experiment="e") as tracker:
             tracker.params({"evaluate.beam": beam})
-            tracker.metrics({"test/bleu": bleu}, step=100)
+            tracker.metrics({"test_bleu": bleu}, step=100)
 
-    assert points(database, "test/bleu") == [(100, 20.0), (100, 21.5)]
+    assert points(database, "test_bleu") == [(100, 20.0), (100, 21.5)]
     run = only_run(database)
-    assert run.data.metrics["test/bleu"] == 21.5
+    assert run.data.metrics["test_bleu"] == 21.5
     assert (run.data.params["evaluate.beam"], run.data.tags["evaluate.beam"]) == ("1", "5")
 
 
@@ -559,7 +587,8 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     assert expected == json.loads(served.stdout)
     [version] = database.search_model_versions("name = 'nmt-de-en'")
     assert version.run_id == only_run(database).info.run_id
-    assert version.tags == tags
+    assert version.tags == {kept_as(name): value for name, value in tags.items()}
+    assert version.description == (folder / "README.md").read_text()
 
 
 ECHO = """
@@ -578,12 +607,18 @@ def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
     (project / "code.py").write_text(ECHO)
     folder = project / "export"
     folder.mkdir()
+    card = f"---\nlicense: mit\n---\n\n# A card\n\n---\n{'long ' * 2000}"
     for weights in ("first", "first", "second"):
         (folder / bundle.MANIFEST).write_text(weights)
+        (folder / "README.md").write_text(card)
         with open_tracker("f", experiment="e") as tracker:
             tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
 
-    assert len(database.search_model_versions("name = 'echo'")) == 2
+    versions = database.search_model_versions("name = 'echo'")
+    assert len(versions) == 2
+    for version in versions:  # what MLflow's databases take, and no more
+        assert version.description.startswith("# A card\n\n---\nlong ")
+        assert len(version.description) == 5000
 
 
 def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, project, monkeypatch):
@@ -596,10 +631,11 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
     for run, uri in (("first", DEAD), ("second", up)):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
         (folder / bundle.MANIFEST).write_text(run)
+        (folder / "README.md").touch()
         with open_tracker(run, experiment="e") as tracker:
             tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
     assert CliRunner().invoke(tracking.app, ["sync", "first"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
-    assert version.tags == {BUNDLE_DIGEST: bundle.digest(folder)}
+    assert version.tags == {kept_as(BUNDLE_DIGEST): bundle.digest(folder)}
     assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -219,7 +220,7 @@ def test_an_outage_is_told_in_a_sentence(monkeypatch):
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(registry_module.app, arguments, env={"COLUMNS": "100"})
+    return CliRunner().invoke(registry_module.app, arguments, env={"COLUMNS": "140"})
 
 
 def test_the_registry_by_hand(three, project):
@@ -242,8 +243,18 @@ def test_the_registry_by_hand(three, project):
         "version 1 of nmt-de-en is the champion again\n"
     )
     shown = invoke("show", "--name", NAME).output
-    assert "withdrawn" in shown
-    assert "it is not" in shown
+    assert [line.split("│")[2].strip() for line in shown.splitlines() if "│" in line] == [
+        "withdrawn",
+        "",
+        "champion",
+    ]
+    assert "version 3 was withdrawn: it is not" in shown
+    [model] = three._mlflow.search_registered_models(f"name = '{NAME}'")
+    assert re.fullmatch(
+        r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d-\d\d \d\d:\d\d UTC, again, by \w+, "
+        r"who withdrew version 3: it is not",
+        model.description,
+    )
     refused = invoke("serve", "--name", "nmt-fr-en").exception
     assert str(refused).startswith("nmt-fr-en has no champion to serve; promote one by")
 
@@ -259,7 +270,7 @@ def sealed(project, name, translator, **tags):
         "bleu": "30.10",
         "signature": signatures()[0],
     }
-    return Exported(folder, NAME, 40, HELD_OUT, told | tags)
+    return Exported(folder, NAME, HELD_OUT, told | tags)
 
 
 ROWS = list(itertools.product(WORDS, repeat=4))
@@ -328,7 +339,7 @@ def test_a_contest_between_sealed_exports(
         [registry._mlflow.get_experiment_by_name(paths.EXPERIMENT).experiment_id]
     )
     assert kept.data.tags.items() >= {"gate_outcome": expected, "nmt.fingerprint": "new"}.items()
-    assert kept.data.metrics["gate/bleu_difference"] == found.verdict.effects[0].difference
+    assert kept.data.metrics["gate_bleu_difference"] == found.verdict.effects[0].difference
     assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == expected
     assert Path("runs/new/promotion.md").read_text().startswith(f"**{expected}**")
     if won:

@@ -125,11 +125,26 @@ def test_no_secret_of_an_address_is_told():
 
 
 def test_a_training_is_called_by_what_it_is(monkeypatch):
-    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "c0ffee"})
+    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "c0ffee0123"})
     found = description.tags(load(TrainParams, "train"))
 
-    assert "transformer de-en seed 1" == found["mlflow.runName"]
-    assert "git checkout c0ffee" in found["mlflow.note.content"]
+    assert "de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0" == found["mlflow.runName"]
+    assert "git checkout c0ffee0123" in found["mlflow.note.content"]
+
+
+def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
+    def name():
+        return description.tags(load(TrainParams, "train"))["mlflow.runName"]
+
+    names = [name()]
+    for setting in ("train.budget.steps=1000", "train.budget.seconds=60.0", "train.seed=2"):
+        set_up("data=demo", "model=transformer", setting)
+        names.append(name())
+    write_corpus(LINES | {"train": (["eins"], ["one"])})
+    names.append(name())
+    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "0ddba11"})
+
+    assert len({*names, name()}) == len(names) + 1
 
 
 def test_an_experiment_is_had_again_from_dvc(monkeypatch):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages import registry as module
+from stages.journal import UNSEEN
 from stages.registry import (
     ChampionMovedError,
     Promotion,
@@ -31,6 +32,7 @@ class FakeMlflow:
     def __init__(self):
         self.tags = {number: {} for number in VERSIONS}
         self.champion = None
+        self.description = None
         self.lives = None
         self.moves = []
 
@@ -43,16 +45,19 @@ class FakeMlflow:
 
     def set_model_version_tag(self, name, version, key, value):
         self._live()
-        self.tags[int(version)][key] = value
+        self.tags[int(version)][key.removeprefix(UNSEEN)] = value
 
     def delete_model_version_tag(self, name, version, key):
         self._live()
-        del self.tags[int(version)][key]
+        del self.tags[int(version)][key.removeprefix(UNSEEN)]
 
     def set_registered_model_alias(self, name, alias, version):
         self._live()
         self.champion = version
         self.moves.append(self.tags[int(version)]["promotion"])
+
+    def update_registered_model(self, name, description):
+        self.description = description
 
     def _live(self):
         if self.lives == 0:

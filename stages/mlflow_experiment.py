@@ -1,0 +1,66 @@
+"""The project's experiment in MLflow: what its list of runs shows, and the address of that list."""
+
+import json
+
+from mlflow import MlflowClient
+from mlflow.exceptions import MlflowException
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER,
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
+)
+
+from stages import paths
+
+LIST = "scores"
+"""The name of the view in which MLflow lists runs with their scores."""
+
+COLUMNS = (
+    "metrics.`test_bleu`",
+    "metrics.`test_chrf`",
+    "metrics.`test_perplexity`",
+    "metrics.`validation/bleu`",
+    "metrics.`model_parameters`",
+    "attributes.`Dataset`",
+    "attributes.`Models`",
+)
+"""What the list shows beside name, time and duration, as MLflow's pages name it."""
+
+WIDTHS = {"attributes.`Run Name`": 480}
+"""Pixels of what would be cut."""
+
+TAGS = {
+    "mlflow.experimentKind": "custom_model_development",
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: "test_bleu",
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: "True",
+    f"mlflow.sharedViewState.{LIST}": json.dumps({"selectedColumns": COLUMNS}),
+}
+"""What MLflow is told: that models are made in it, judged by what, and how runs are listed."""
+
+
+def open_experiment(client: MlflowClient, name: str) -> str:
+    """Return the number of an experiment, made if need be, that is shown as ``TAGS`` say.
+
+    A database of ours keeps its files beside itself.
+    """
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        local = client.tracking_uri.startswith("sqlite:")
+        files = str(paths.MLFLOW_FILES.resolve()) if local else None
+        try:
+            return client.create_experiment(name, artifact_location=files, tags=TAGS)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_ALREADY_EXISTS":
+                raise
+        return open_experiment(client, name)  # which another run has made at the same moment
+    for tag, value in TAGS.items():
+        if found.tags.get(tag) != value:
+            client.set_experiment_tag(found.experiment_id, tag, value)
+    return found.experiment_id
+
+
+def page(server: str, experiment: str) -> str:
+    """Return the address at which a server's pages list the runs of an experiment."""
+    return (
+        f"{server}/#/experiments/{experiment}/runs"
+        f"?viewStateShareKey={LIST}&workflowType=machine_learning"
+    )
