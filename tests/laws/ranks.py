@@ -36,7 +36,7 @@ from nmt_core.training.settings import AdamW, TrainingConfig
 from nmt_core.training.trainer import Interrupted, Trainer
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config
 
-PATIENT, IMPATIENT = 120.0, 2.0
+PATIENT, IMPATIENT = 120.0, 5.0
 """Time-outs, in seconds."""
 
 STEPS, CUT_AT = 12, 8

@@ -126,11 +126,9 @@ def test_the_place_of_a_mistake_is_told(text, processes):
 def lingering(text):
     """Wait for the worker that stays in the middle of its work."""
     flag = text.with_name("lingering")
-    for _ in range(1200):
-        if flag.exists() and flag.read_text():
-            return int(flag.read_text())
+    while not (flag.exists() and flag.read_text()):
         time.sleep(0.05)
-    raise AssertionError("nobody began")
+    return int(flag.read_text())
 
 
 def test_a_killed_process_is_told_in_one_sentence(text):
@@ -150,7 +148,7 @@ def test_a_killed_process_is_told_in_one_sentence(text):
 
 
 PROGRAM = """
-import sys
+import signal, sys
 from pathlib import Path
 from nmt_core.parallel import Job, WorkersConfig, cut, in_order
 from stages.entry import run_stage
@@ -158,6 +156,12 @@ from tests import jobs
 
 def main():
     text = Path(sys.argv[1])
+
+    def interrupt(*arguments):
+        text.with_name("interrupted").touch()
+        signal.default_int_handler(*arguments)
+
+    signal.signal(signal.SIGINT, interrupt)
     work = [Job((span,)) for span in cut(text, 1)]
     workers = WorkersConfig(processes=2, chunk_lines=1)
     out = text.parents[1] / "out"
@@ -191,14 +195,15 @@ def test_workers_end_with_their_parent(text, program):
     program.kill()
 
     assert worker in workers
-    assert psutil.wait_procs(workers, timeout=20)[1] == []
+    assert psutil.wait_procs(workers, timeout=60)[1] == []
 
 
 def test_an_interrupt_is_told_once(text, program):
     """Though a terminal sends it to the workers, too: they finish what they are at."""
     worker = psutil.Process(lingering(text))
     os.killpg(program.pid, signal.SIGINT)
-    time.sleep(0.3)
+    while not text.with_name("interrupted").exists():
+        time.sleep(0.01)
 
     assert worker.is_running()
     worker.terminate()

@@ -132,10 +132,10 @@ def test_a_killed_database_comes_back_with_what_it_had(topology, secrets):
     before = query(topology, "prefect", secrets, "select count(*) from variable")
 
     topology.postgres.kill()
-    assert wait_for(lambda: not topology.prefect.answers(), seconds=10)
+    assert wait_for(lambda: not topology.prefect.answers(), seconds=60)
     topology.postgres.start()
 
-    assert wait_for(topology.prefect.answers, seconds=30)
+    assert wait_for(topology.prefect.answers, seconds=180)
     assert before == query(topology, "prefect", secrets, "select count(*) from variable")
     httpx.post(f"{api}/variables/filter", json={}, auth=login(topology)).raise_for_status()
 
@@ -256,7 +256,7 @@ class Program:
     def nothing_left(self):
         """Whether all has ended, in as many seconds as a person would wait."""
         return wait_for(
-            lambda: self.process.poll() is not None and not marked("SERVERS", self.mark), seconds=12
+            lambda: self.process.poll() is not None and not marked("SERVERS", self.mark), seconds=60
         )
 
 
@@ -345,8 +345,8 @@ def test_a_killed_server_is_started_again(program):
 
     mlflow.kill()
 
-    assert wait_for(lambda: program.said("mlflow: ended with code -9"), seconds=10)
-    assert wait_for(lambda: program.said("mlflow answers again"), seconds=90)
+    assert wait_for(lambda: program.said("mlflow: ended with code -9"), seconds=60)
+    assert wait_for(lambda: program.said("mlflow answers again"), seconds=180)
 
 
 def test_a_stopped_program_leaves_nothing(program):
@@ -362,7 +362,7 @@ def test_a_stopped_program_leaves_nothing(program):
 
 def test_a_program_that_is_interrupted_while_it_starts_leaves_nothing(program):
     program.start()
-    assert wait_for(lambda: len(marked("SERVERS", program.mark)) >= 3, seconds=30)
+    assert wait_for(lambda: len(marked("SERVERS", program.mark)) >= 3, seconds=180)
 
     program.process.send_signal(signal.SIGINT)
 

@@ -75,7 +75,7 @@ class Machine:
                 stderr=log,
             )
         self.workers.append(worker)
-        assert wait_for(lambda: self.said.count("started!") == len(self.workers), seconds=60)
+        assert wait_for(lambda: self.said.count("started!") == len(self.workers), seconds=180)
         return worker
 
     @property
@@ -109,7 +109,7 @@ class Machine:
         )
 
     def trains(self, name):
-        return wait_for((self.folder / name / "training").exists, seconds=90)
+        return wait_for((self.folder / name / "training").exists, seconds=180)
 
     def everything(self):
         return marked("MACHINE", self.mark)
@@ -129,7 +129,7 @@ def test_a_worker_makes_its_pool_and_works_in_its_folder(machine, fleet):
     machine.start()
     machine.deploy()
 
-    fleet.wait(machine.submit(), "Completed", seconds=90)
+    fleet.wait(machine.submit(), "Completed", seconds=180)
     template = fleet.api("GET", f"/work_pools/{machine.pool}")["base_job_template"]
     environment = template["variables"]["properties"]["env"]["default"]
     assert "20" == environment["PREFECT_CLIENT_MAX_RETRIES"]
@@ -142,7 +142,7 @@ def test_a_stopped_worker_stays_until_its_run_has_saved_and_ends_it(machine, fle
 
     worker.send_signal(signal.SIGTERM)
 
-    assert 0 == worker.wait(60)
+    assert 0 == worker.wait(180)
     assert (machine.folder / "stopped" / "saved").exists()
     assert [] == machine.everything()
     assert "CRASHED" == fleet.state(run)["type"]
@@ -181,5 +181,5 @@ def test_an_interrupted_worker_leaves_nothing(machine):
 
     worker.send_signal(signal.SIGINT)
 
-    assert 0 == worker.wait(60)
+    assert 0 == worker.wait(180)
     assert [] == machine.everything()

@@ -65,7 +65,7 @@ def test_a_stage_ends_with_its_parent(tmp_path):
         assert parent.stdout is not None
         assert int(parent.stdout.readline()) > 0
         os.kill(parent.pid, signal.SIGKILL)
-        for _ in range(100):
+        for _ in range(1200):
             if flag.exists():
                 break
             time.sleep(0.05)

@@ -181,7 +181,7 @@ def test_an_exception_ends_the_stage_and_not_only_dvc(fake_dvc, on_sigterm):
     """A stage that ignores the polite signal is killed after the grace."""
     stage = interrupted(fake_dvc, on_sigterm)
 
-    assert ([stage], []) == psutil.wait_procs([stage], timeout=5)
+    assert ([stage], []) == psutil.wait_procs([stage], timeout=60)
 
 
 def test_a_stage_may_save_its_work_before_it_ends(fake_dvc, tmp_path):
@@ -206,4 +206,4 @@ def test_dvc_does_not_outlive_a_killed_flow(fake_dvc, tmp_path):
         program = psutil.Process(int(flow.stdout.readline()))
         flow.kill()
 
-    assert ([program], []) == psutil.wait_procs([program], timeout=5)
+    assert ([program], []) == psutil.wait_procs([program], timeout=60)

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -308,7 +307,8 @@ def test_a_container_ends_with_the_code_of_its_command(repository, tmp_path):
 STAGE = """\
 import os, signal, sys, time
 def save(*_):
-    time.sleep(0.5)
+    while not os.path.exists("leave"):
+        time.sleep(0.01)
     open("saved", "w").close()
     sys.exit()
 signal.signal(signal.SIGTERM, save)
@@ -317,12 +317,12 @@ time.sleep(60)
 """
 WORKER = """\
 import os, signal, subprocess, sys, time
-stage = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True)
 def end(*_):
     stage.send_signal(signal.SIGTERM)
     os._exit(0)
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "SIGINT is ignored"
 signal.signal(signal.SIGTERM, end)
+stage = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True)
 time.sleep(60)
 """
 
@@ -339,12 +339,12 @@ def test_a_stopped_container_stays_until_stages_have_saved(repository, tmp_path)
         signal.signal(signal.SIGINT, signal.default_int_handler)
     with process:
         assert "ready\n" == process.stdout.readline()
-        time.sleep(0.2)  # the worker installs its own handler
         (worker,) = psutil.Process(process.pid).children()
         process.terminate()
-        worker.wait(5)
-        assert not (place / "saved").exists()
-        assert 0 == process.wait(10)
+        worker.wait(60)
+        assert process.poll() is None
+        (place / "leave").touch()
+        assert 0 == process.wait(60)
         assert (place / "saved").exists()
         assert "" == process.stderr.read()
 

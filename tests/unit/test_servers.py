@@ -73,7 +73,7 @@ def child(toy):
 
 def gone(process):
     """Whether a process has ended; it lets go of its files a moment before."""
-    end = time.monotonic() + 2
+    end = time.monotonic() + 60
     with suppress(psutil.NoSuchProcess):
         while process.status() != psutil.STATUS_ZOMBIE:
             if time.monotonic() > end:
