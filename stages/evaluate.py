@@ -12,11 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from nmt_core import files
-from nmt_core.data.batch import collate
-from nmt_core.data.batching import batches_in_order
+from nmt_core.data.batch import measured_batches
 from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
@@ -98,21 +95,20 @@ def measures(
         )
     ]
     vocabularies = (translator.source_vocabulary, translator.target_vocabulary)
-    pairs = [
-        tuple(v.encode(words) for v, words in zip(vocabularies, pair, strict=True))
-        for pair in zip(*tokens, strict=True)
+    numbers = [
+        [vocabulary.encode(line) for line in lines]
+        for vocabulary, lines in zip(vocabularies, tokens, strict=True)
     ]
-    lengths = torch.tensor([[len(side) for side in pair] for pair in pairs]).numpy()
-    device = next(translator.model.parameters()).device
-    batches = (
-        collate([(pairs[n][0], pairs[n][1]) for n in numbers]).to(device)
-        for numbers in batches_in_order(lengths, max_tokens=2048)
+    batches, too_long = measured_batches(
+        zip(*numbers, strict=True), vocabulary=len(vocabularies[1])
     )
-    loss = mean_cross_entropy(translator.model, batches)
+    device = next(translator.model.parameters()).device
+    loss = mean_cross_entropy(translator.model, (batch.to(device) for batch in batches))
     return {
         "sentences": len(sources),
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
+        "pairs_cut": too_long,
         "length_ratio": quality.length_ratio(hypotheses, references),
         "source_unknown_rate": quality.unknown_rate(tokens[0], vocabularies[0]),
         "reference_unknown_rate": quality.unknown_rate(tokens[1], vocabularies[1]),

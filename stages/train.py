@@ -23,8 +23,7 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from nmt_core import files
-from nmt_core.data.batch import Batch, TrainingBatches, collate
-from nmt_core.data.batching import batches_in_order
+from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
 from nmt_core.evaluation.validation import ValidationBleu
@@ -83,17 +82,23 @@ def run(
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     batches = TrainingBatches(training, params.batching, params.seed)
+    held_out, too_long = measured_batches(validation, vocabulary=len(target))
     console = None if world.leads else Console(quiet=True, force_terminal=False)
     with TrainingDisplay(planned(params.budget, batches), console) as display:
+        if too_long:
+            display.note(
+                f"{too_long} validation pairs have more than {LONGEST} tokens on a side, of which "
+                f"the first {LONGEST} are read"
+            )
         trainer = Trainer(
             model=model,
             optimizer=build_optimizer(model, params.optimizer),
             schedule=params.schedule,
             budget=params.budget,
             batches=batches,
-            validation=validation_batches(validation),
+            validation=held_out,
             translate_and_score=ValidationBleu(
-                sources=[tokens.tolist() for tokens, _ in validation],
+                sources=[tokens[:LONGEST].tolist() for tokens, _ in validation],
                 references=references(inputs.corpus, len(validation)),
                 tokenizer=load_tokenizer(inputs.tokenizer / "target"),
                 vocabulary=target,
@@ -128,12 +133,6 @@ def pretrained(embeddings: Path) -> Pretrained | None:
         load_file(embeddings / f"{side}.safetensors")["weight"] for side in paths.SIDES
     )
     return Pretrained(source, target, frozen=entry["frozen"])
-
-
-def validation_batches(dataset: ShardDataset) -> list[Batch]:
-    """Return all validation pairs, side by side with others of their length."""
-    batches = batches_in_order(dataset.lengths, max_tokens=2048)
-    return [collate([dataset[int(pair)] for pair in batch]) for batch in batches]
 
 
 def references(corpus: Path, pairs: int) -> list[str]:

@@ -280,6 +280,13 @@ MUTANTS = [
         "tests/unit/test_budget.py",
     ),
     Mutant(
+        "a document on one validation line read whole",
+        "nmt_core/data/batch.py",
+        "(source[:LONGEST], target[:LONGEST])",
+        "(source[:LONGEST], target)",
+        "tests/laws/test_batching_laws.py",
+    ),
+    Mutant(
         "a best model of a future that was lost",
         "nmt_core/training/checkpoint.py",
         "            self._best = best\n",

@@ -1,6 +1,6 @@
 """Sentence pairs as padded tensors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -8,10 +8,18 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.batching import batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.vocabulary import BOS, EOS, PAD
+
+LONGEST = 512
+"""Tokens of a sentence that are read where nothing is learnt: as many as a translator reads."""
+
+MEASURED_TOKENS, MEASURED_LOGITS = 2048, 2**25
+"""Padded tokens per batch where nothing is learnt, on either side, and tokens by vocabulary."""
+
+TokenNumbers = Sequence[int] | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Batch:
         return int((self.target_output != PAD).sum())
 
 
-def pad(rows: Sequence[Sequence[int] | np.ndarray]) -> Int[Tensor, "B L"]:
+def pad(rows: Sequence[TokenNumbers]) -> Int[Tensor, "B L"]:
     """Return rows of unequal length as one tensor, padded with PAD."""
     width = max((len(row) for row in rows), default=0)
     padded = np.full((len(rows), width), PAD, dtype=np.int64)
@@ -47,7 +55,7 @@ def pad(rows: Sequence[Sequence[int] | np.ndarray]) -> Int[Tensor, "B L"]:
 
 
 def collate(
-    pairs: Sequence[tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]],
+    pairs: Sequence[tuple[TokenNumbers, TokenNumbers]],
 ) -> Batch:
     """Return pairs of token numbers as a batch; BOS and EOS are added here."""
     source = pad([[*pair[0], EOS] for pair in pairs])
@@ -58,6 +66,28 @@ def collate(
         pad([[BOS, *tokens] for tokens in target]),
         pad([[*tokens, EOS] for tokens in target]),
     )
+
+
+def measured_batches(
+    pairs: Iterable[tuple[TokenNumbers, TokenNumbers]], *, vocabulary: int
+) -> tuple[list[Batch], int]:
+    """Return all pairs as batches in a fixed order, and how many of them were cut.
+
+    Of what is longer than ``LONGEST`` tokens, on either side, only those are read. Whatever the
+    text, a batch takes so much memory and no more; training text is filtered, but validation and
+    test text is not, and one line may be a whole document.
+
+    Args:
+        pairs: token numbers of source and target, without BOS and EOS.
+        vocabulary: size of the target's.
+    """
+    whole = list(pairs)
+    cut = [(source[:LONGEST], target[:LONGEST]) for source, target in whole]
+    lengths = np.array([[len(side) for side in pair] for pair in cut], np.int64).reshape(-1, 2)
+    tokens = min(MEASURED_TOKENS, MEASURED_LOGITS // vocabulary)
+    batches = batches_in_order(lengths, max_tokens=tokens)
+    too_long = sum(max(map(len, pair)) > LONGEST for pair in whole)
+    return [collate([cut[number] for number in batch]) for batch in batches], too_long
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_core.data.batch import Position, TrainingBatches, collate
+from nmt_core.data.batch import LONGEST, Position, TrainingBatches, collate, measured_batches
 from nmt_core.data.batching import batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
@@ -57,6 +57,34 @@ def test_validation_batches_are_a_partition_too(lengths, max_tokens):
     batches = batches_in_order(lengths, max_tokens=max_tokens)
 
     assert list(range(len(lengths))) == sorted(int(n) for batch in batches for n in batch)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2000)), max_size=20),
+    st.integers(5, 10**6),
+)
+def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
+    """Every pair is read once, as far as a translator reads, in batches of bounded size."""
+    pairs = [(np.full(s, 5 + n), np.full(t, 5 + n)) for n, (s, t) in enumerate(lengths)]
+    batches, cut = measured_batches(pairs, vocabulary=vocabulary)
+    found = []
+    for batch in batches:
+        rows, longest = len(batch.source), max(batch.source.size(1), batch.target_output.size(1))
+        assert longest <= LONGEST + 1
+        assert rows == 1 or rows * longest <= 2048
+        assert rows == 1 or rows * longest * vocabulary <= 2**25
+        for sides in zip(batch.source, batch.target_input, batch.target_output, strict=True):
+            words = [side[(side != PAD) & (side != EOS) & (side != BOS)] for side in sides]
+            numbers = {int(number) for side in words for number in side}
+            assert len(words[1]) == len(words[2])
+            found.append((len(words[0]), len(words[1]), *numbers))
+
+    expected = [
+        (min(s, LONGEST), min(t, LONGEST), *({5 + n} if s or t else ()))
+        for n, (s, t) in enumerate(lengths)
+    ]
+    assert sorted(expected) == sorted(found)
+    assert cut == sum(max(pair) > LONGEST for pair in lengths)
 
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=40), BucketBatching()])
