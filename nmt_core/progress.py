@@ -7,10 +7,13 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    Task,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.text import Text
+from typing_extensions import override
 
 
 def bytes_bar(console: Console) -> Progress:
@@ -19,8 +22,14 @@ def bytes_bar(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
-        TransferSpeedColumn(),
+        _SpeedOnceKnown(),
         TimeRemainingColumn(),
         console=console,
         disable=not sys.stderr.isatty(),
     )
+
+
+class _SpeedOnceKnown(TransferSpeedColumn):
+    @override
+    def render(self, task: Task) -> Text:
+        return super().render(task) if task.finished_speed or task.speed else Text()

@@ -19,11 +19,13 @@ def run_stage(main: Callable[[], object]) -> None:
     """Run a stage as a program, at the end of its file.
 
     An error of ours becomes one red line on standard error and exit code 1, without a traceback, or
-    75 if trying again later may help; an interrupt ends with exit code 130 and SIGTERM with 143,
-    after files were closed and temporary ones removed. On Linux, the end of the parent process
-    sends SIGTERM: DVC, when it is killed, leaves its stages running.
+    75 if trying again later may help; an interrupt ends with exit code 130, SIGTERM with 143 and
+    the end of the terminal with 129, after files were closed and temporary ones removed. On Linux,
+    the end of the parent process sends SIGTERM: DVC, when it is killed, leaves its stages running.
     """
     signal.signal(signal.SIGTERM, _exit)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
+        signal.signal(signal.SIGHUP, _exit)
     end_with_parent()
     try:
         main()

@@ -47,7 +47,7 @@ def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     ]
     trained = [
         f"{training['steps']:,} updates",
-        f"{training['epochs']} epochs",
+        epochs(training["epochs"]),
         f"{training['target_tokens']:,} target tokens",
         f"best at update {training['best_step']:,}",
     ]
@@ -58,6 +58,13 @@ def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     if failed:
         lines.append(f"translations that are none: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
+
+
+def epochs(number: int) -> str:
+    """Return in words how often the text was read to its end."""
+    if number == 0:
+        return "less than an epoch"
+    return "1 epoch" if number == 1 else f"{number} epochs"
 
 
 def example_table(examples: list[dict[str, str]]) -> Table:

@@ -32,7 +32,7 @@ LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
 PARENT = "NMT_PARENT"
 """In the environment of processes started here: the process that started them."""
 
-STOPPED = {128 + signal.SIGINT, 128 + signal.SIGTERM, -signal.SIGTERM}
+STOPPED = {128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP, -signal.SIGTERM}
 """Exit codes of processes that were asked to stop: by somebody, or since another has failed."""
 
 AGAIN = "the same command continues from the last checkpoint"

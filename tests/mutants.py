@@ -287,6 +287,20 @@ MUTANTS = [
         "tests/laws/test_batching_laws.py",
     ),
     Mutant(
+        "a closed terminal that costs what was not saved",
+        "nmt_core/training/trainer.py",
+        "STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)",
+        "STOPPING = (signal.SIGTERM, signal.SIGINT)",
+        "tests/laws/test_stopping_laws.py -m slow",
+    ),
+    Mutant(
+        "a speed since the beginning",
+        "nmt_core/training/display.py",
+        ">= RECENT_SECONDS",
+        ">= 1000 * RECENT_SECONDS",
+        "tests/unit/test_display.py",
+    ),
+    Mutant(
         "a best model of a future that was lost",
         "nmt_core/training/checkpoint.py",
         "            self._best = best\n",

@@ -1,11 +1,14 @@
 """What a person sees while a model trains: a moving bar, or plain lines where nobody watches."""
 
+import sys
 import time
+from collections import deque
+from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import IO, Any, NamedTuple, Self, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from nmt_core.training.budget import Budget
@@ -16,8 +19,18 @@ QUIET_SECONDS = 15.0
 """Time between two lines where the output is no terminal."""
 
 
+RECENT_SECONDS = 60.0
+"""Time over which speed is measured: what an hour ago made slow says nothing of now."""
+
+
+class _Moment(NamedTuple):
+    seconds: float
+    tokens: int
+    done: float
+
+
 class TrainingDisplay:
-    """Shows step, loss, tokens per second and time left; a context manager.
+    """Shows step, loss, tokens per second and time left of late; a context manager.
 
     Args:
         budget: what of it is left tells the time left.
@@ -26,24 +39,23 @@ class TrainingDisplay:
 
     def __init__(self, budget: Budget, console: Console | None = None) -> None:
         self.budget = budget
-        self.console = console or Console(stderr=True, highlight=False)
+        self.console = console or Console(
+            file=cast("IO[str]", _Audience(sys.stderr)), highlight=False
+        )
         self._bar = Progress(
             TextColumn("[bold]train"),
             BarColumn(),
             TaskProgressColumn(),
             TextColumn("step {task.fields[step]:,}"),
-            TextColumn("loss {task.fields[loss]:.3f}"),
+            TextColumn("loss {task.fields[loss]}"),
             TextColumn("{task.fields[speed]}"),
-            TextColumn("left"),
-            TimeRemainingColumn(),
             console=self.console,
             disable=not self.console.is_terminal,
             transient=True,
         )
-        self._task = self._bar.add_task("train", total=1.0, step=0, loss=float("nan"), speed="")
-        self._began = self._said = time.monotonic()
-        self._first: TrainingProgress | None = None
-        self._first_tokens, self._first_done = 0, 0.0
+        self._task = self._bar.add_task("train", total=1.0, step=0, loss="–", speed="")
+        self._said = time.monotonic()
+        self._recent: deque[_Moment] = deque()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -59,22 +71,30 @@ class TrainingDisplay:
 
     def step(self, progress: TrainingProgress, *, loss: float, learning_rate: float) -> None:
         """Show a point of the training curve."""
-        now, done = time.monotonic(), self._done(progress)
-        if self._first is None:  # what came before is not known to have been trained just now
-            self._first, self._began = progress, now
-            self._first_tokens, self._first_done = progress.target_tokens, done
-        seconds = now - self._began
-        trained, used = progress.target_tokens - self._first_tokens, done - self._first_done
-        speed = f"{trained / seconds:,.0f} tokens/s" if seconds else ""
-        self._bar.update(self._task, completed=done, step=progress.step, loss=loss, speed=speed)
-        if used and not self.console.is_terminal and now - self._said >= QUIET_SECONDS:
-            self._said = now
-            left = seconds / used * (1 - done)
+        now = _Moment(time.monotonic(), progress.target_tokens, self._done(progress))
+        self._recent.append(now)  # what came before the first is not known to have just been
+        while len(self._recent) > 1 and now.seconds - self._recent[1].seconds >= RECENT_SECONDS:
+            self._recent.popleft()
+        speed = self._speed()
+        self._bar.update(
+            self._task, completed=now.done, step=progress.step, loss=f"{loss:.3f}", speed=speed
+        )
+        if speed and not self.console.is_terminal and now.seconds - self._said >= QUIET_SECONDS:
+            self._said = now.seconds
             self.console.print(
-                f"step {progress.step:,}, {done:.0%} done, loss {loss:.3f}, rate "
-                f"{learning_rate:.2e}, {speed}, {_clock(left)} left",
+                f"step {progress.step:,}, {now.done:.0%} done, loss {loss:.3f}, rate "
+                f"{learning_rate:.2e}, {speed}",
                 soft_wrap=True,
             )
+
+    def _speed(self) -> str:
+        """Return tokens per second and the time left, as of late; nothing where unknown."""
+        then, now = self._recent[0], self._recent[-1]
+        seconds, done = now.seconds - then.seconds, now.done - then.done
+        if not seconds or not done:
+            return ""
+        left = seconds / done * (1 - now.done)
+        return f"{(now.tokens - then.tokens) / seconds:,.0f} tokens/s, {_clock(left)} left"
 
     def _done(self, progress: TrainingProgress) -> float:
         return self.budget.done(
@@ -102,3 +122,25 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+class _Audience:
+    """A stream that is written in vain once nobody can read it, as when its terminal is closed.
+
+    Whoever trains goes on, to save what there is.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self.stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)

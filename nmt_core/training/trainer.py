@@ -198,8 +198,8 @@ class Trainer:
         """Train until done; return where it ended, the best weights in the first process's model.
 
         Raises:
-            Interrupted: after SIGTERM or Ctrl-C, once a checkpoint is written; a second Ctrl-C
-                does not wait for it.
+            Interrupted: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; another
+                Ctrl-C, a second later, does not wait for it.
             TrainingError: if the loss is not a number, naming the step, or if another process
                 has died or does not answer.
             CheckpointError: if the best model cannot be read back.
@@ -439,18 +439,31 @@ class Trainer:
 
 MEASURES = ("loss", "perplexity", "bleu")
 
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals after which training saves and ends; the last comes when its terminal is closed."""
+
+SAME_CTRL_C_SECONDS = 1.0
+"""A second Ctrl-C before that is not a second wish: a terminal sends it to all programs at work in
+it, and some of them pass it on."""
+
 
 @contextmanager
 def _asked_to_stop() -> Iterator[Callable[[], int]]:
-    """Turn SIGTERM and Ctrl-C into a question that the loop asks between two updates."""
-    asked = 0
+    """Turn signals to stop into a question that the loop asks between two updates.
+
+    What this process was told to ignore, as by nohup, it still ignores.
+    """
+    asked, since = 0, 0.0
 
     def remember(number: int, _: object) -> None:
-        nonlocal asked
-        asked = number
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        nonlocal asked, since
+        if asked and number == signal.SIGINT and time.monotonic() > since + SAME_CTRL_C_SECONDS:
+            raise KeyboardInterrupt
+        if not asked:
+            asked, since = number, time.monotonic()
 
-    before = {number: signal.signal(number, remember) for number in (signal.SIGTERM, signal.SIGINT)}
+    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, remember) for number in heard}
     try:
         yield lambda: asked
     finally:

@@ -73,6 +73,42 @@ def test_a_speed_is_not_told_before_it_is_known(seconds):
     assert ", 1 tokens/s, 5:32:40 left" in said(display)
 
 
+def test_the_speed_is_that_of_the_last_minute(seconds):
+    """A busy hour, and then a free machine."""
+    with TrainingDisplay(Budget(steps=100_000), console()) as display:
+        for number in range(1, 200):
+            slow = number <= 150
+            seconds[0] += 30.0 if slow else 10.0
+            step(display, number * 50, min(number, 150) * 30 * 75 + max(0, number - 150) * 24_000)
+
+    last = said(display).splitlines()[-1]
+    assert "step 9,9" in last
+    assert "2,400 tokens/s, 5:00:" in last
+
+
+def test_a_loss_is_not_told_before_it_is_known():
+    shown = console(force_terminal=True, _environ={})
+    with TrainingDisplay(Budget(steps=1000), shown) as display:
+        pass
+
+    assert "step 0 loss –" in said(display)
+    assert "nan" not in said(display)
+
+
+def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise OSError(5, "Input/output error")
+
+        def flush(self):
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("sys.stderr", Closed())
+    with TrainingDisplay(Budget(steps=1000)) as display:
+        display.validation(POINT, best=True)
+        display.note("gone")
+
+
 def test_a_validation_is_one_line_however_narrow_the_output():
     display = TrainingDisplay(Budget(steps=2000), console())
     display.validation(POINT, best=True)
@@ -101,7 +137,7 @@ def test_a_terminal_shows_a_bar_and_no_lines(seconds):
 
     assert "step 300," not in said(display)
     assert "\x1b[" in said(display)
-    assert "step 300 loss 3.220 250 tokens/s left" in said(display)
+    assert "step 300 loss 3.220 250 tokens/s, 0:02:20 left" in said(display)
     assert "perplexity 9.49" in said(display)
 
 

@@ -1,0 +1,136 @@
+"""A training that is asked to stop saves where it is, whoever asks."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from nmt_core.training import trainer as module
+from nmt_core.training.trainer import Interrupted
+from tests.laws import test_resume_laws as laws
+from tests.laws.test_resume_laws import dataset
+
+__all__ = ["dataset"]
+
+
+class Asks(laws.Log):
+    """Sends signals to this process after the third update."""
+
+    def __init__(self, *signals, between=lambda: None):
+        super().__init__()
+        self.signals = signals
+        self.between = between
+
+    def step(self, progress, *, loss, learning_rate):
+        if progress.step == 3:
+            for number in self.signals:
+                os.kill(os.getpid(), number)
+                self.between()
+
+
+@pytest.mark.parametrize(
+    "signals",
+    [
+        (signal.SIGTERM,),
+        (signal.SIGHUP,),
+        (signal.SIGINT,),
+        (signal.SIGINT, signal.SIGINT),
+        (signal.SIGHUP, signal.SIGTERM),
+    ],
+)
+def test_whoever_asks_it_saves(dataset, tmp_path, signals):
+    """Some programs pass a Ctrl-C on that their children have seen themselves."""
+    before = [signal.getsignal(number) for number in module.STOPPING]
+    training = laws.trainer(dataset, tmp_path, Asks(*signals))
+    with pytest.raises(Interrupted) as stopped:
+        training.fit()
+
+    assert stopped.value.signal == signals[0]
+    assert training.checkpoints.newest().progress["step"] == 4  # the update that follows
+    assert before == [signal.getsignal(number) for number in module.STOPPING]
+
+
+def test_who_presses_again_later_waits_no_longer(dataset, tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+
+    def wait():
+        now[0] += 1.1
+
+    asks = Asks(signal.SIGINT, signal.SIGINT, between=wait)
+    training = laws.trainer(dataset, tmp_path, asks)
+    with pytest.raises(KeyboardInterrupt):
+        training.fit()
+
+    assert training.checkpoints.newest() is None
+
+
+def test_what_was_to_be_ignored_still_is(dataset, tmp_path, monkeypatch):
+    """As by nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        progress = laws.trainer(dataset, tmp_path, Asks(signal.SIGHUP)).fit()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert progress.step == laws.STEPS
+
+
+PROGRAM = """
+import fcntl, sys, termios
+from pathlib import Path
+
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+from nmt_core.data.shards import ShardDataset
+from nmt_core.training.budget import Budget
+from nmt_core.training.display import TrainingDisplay
+from nmt_core.training.trainer import Interrupted
+from stages.entry import run_stage
+from tests.laws import test_resume_laws as laws
+
+
+def main():
+    checkpoints, dataset = sys.argv[1:]
+    budget = Budget(steps=10**6)
+    with TrainingDisplay(budget) as display:
+        log = laws.Log()
+        training = laws.trainer(
+            ShardDataset(Path(dataset)), Path(checkpoints), log, budget=budget, validate_every=10**6
+        )
+        training.display = display
+        try:
+            training.fit()
+        except Interrupted as interrupted:
+            sys.exit(128 + interrupted.signal)
+
+
+run_stage(main)
+"""
+
+
+@pytest.mark.slow
+def test_a_training_whose_terminal_is_closed_saves(dataset, tmp_path):
+    """What it would still say has nowhere to go."""
+    ours, theirs = pty.openpty()
+    folder = dataset._tokens[0].filename.parent
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(tmp_path), str(folder)],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    said = b""
+    while b"tokens/s" not in said:
+        said += os.read(ours, 4096)
+    os.close(ours)
+    code = process.wait(60)
+    store = module.CheckpointStore(tmp_path)
+
+    assert code == 128 + signal.SIGHUP
+    assert store.newest().progress["step"] > 1
