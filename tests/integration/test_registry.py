@@ -1,6 +1,7 @@
 """The real MLflow as registry: two who promote at once, kills, outages, contests, and a server."""
 
 import itertools
+import json
 import os
 import re
 import signal
@@ -423,6 +424,16 @@ def wait_for_server(address, process):
     pytest.fail("no server within three minutes")
 
 
+REFUSED = [
+    ({"inputs": ["Hund"], "params": {"beam": 1_000_000}}, "beam must be 0 (as exported) to 32"),
+    ({"inputs": ["Hund"], "params": {"beam": -1}}, "beam must be 0 (as exported) to 32, got -1"),
+    ({"inputs": ["Hund"] * 1001}, "at most 1000 lines, got 1001"),
+    ({"inputs": ["Hund", "a" * 100_000]}, "at most 100000 characters, got 100004"),
+    ({"inputs": ["Hund", "\ud800"]}, "line 2 is no text"),
+]
+"""Requests that a server answers with a reason, and without what is inside of it."""
+
+
 def test_the_champion_is_served_on_this_machine_alone(registry, project):
     translator = tiny_translator(seed=1)
     exported = sealed(project, "f", translator)
@@ -435,6 +446,15 @@ def test_the_champion_is_served_on_this_machine_alone(registry, project):
         wait_for_server(address, process)
         asked = {"inputs": LINES, "params": {"beam": 1}}
         served = httpx.post(f"{address}/invocations", json=asked, timeout=60).json()
+        refused = [
+            httpx.post(
+                f"{address}/invocations",
+                content=json.dumps(request),  # httpx sends no surrogates
+                headers={"Content-Type": "application/json"},
+                timeout=60,
+            )
+            for request, _ in REFUSED
+        ]
         children = psutil.Process(process.pid).children(recursive=True)
         [listening] = {
             one.laddr.ip
@@ -449,4 +469,8 @@ def test_the_champion_is_served_on_this_machine_alone(registry, project):
     assert served == {"predictions": translator.translate(LINES, beam=1)}
     assert served != {"predictions": translator.translate(LINES)}
     assert listening == "127.0.0.1"
+    for answer, (_, reason) in zip(refused, REFUSED, strict=True):
+        assert answer.status_code == 400
+        assert reason in answer.json()["message"]
+        assert not re.search(r"Traceback|site-packages|\.py\b", answer.text)
     assert psutil.wait_procs(children, timeout=60)[1] == []
