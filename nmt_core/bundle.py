@@ -11,25 +11,37 @@
     canaries.json           lines, and what the model made of them when it was exported
     README.md               the model card
 
-A file that is missing, altered or was added is refused by name before anything else is read.
-Nothing in it is executed, unpickled or fetched, nothing is written, and equal models give equal
-bytes.
+A file that is missing, altered or was added is refused by name before anything else is read, and
+so is all that is neither a file nor a folder of the manifest. Nothing in it is executed, unpickled
+or fetched, nothing is written, and equal models give equal bytes.
+
+The seal is against accidents, not against people: whoever alters a file and writes its digest into
+the manifest is believed. Who needs to know where a model is from compares :func:`digest`, which
+``nmt verify`` shows, with what the maker published, such as ``bundle_sha256`` in a registry. A
+folder made by an enemy still runs nothing, and takes no more memory than its files and the bounds
+of its settings allow.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
+from pydantic import TypeAdapter
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_file
 
 from nmt_core import config, files
+from nmt_core.config import Config
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.models.architectures import build_model
-from nmt_core.models.settings import read_model_config
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import Seq2SeqConfig, read_model_config
+from nmt_core.models.weights import misfits, own_tensors
 from nmt_core.text import load_tokenizer
 from nmt_core.vocabulary import Vocabulary
 
@@ -37,6 +49,26 @@ FORMAT = 2
 """Counts up when a program that knows the old number could not read the new one."""
 
 MANIFEST = "manifest.json"
+
+
+class Sealed(Config):
+    """What the manifest says of a file."""
+
+    sha256: str
+    """Its digest, in hexadecimal."""
+    bytes: int
+    """Its size."""
+
+
+class Answer(Config):
+    """A canary: what the model made of a line."""
+
+    source: str
+    """The line."""
+    ids: tuple[int, ...]
+    """The numbers of its translation's tokens."""
+    text: str
+    """The translation."""
 
 
 class Mismatch(NamedTuple):
@@ -76,7 +108,8 @@ def write_bundle(
         translator.source_vocabulary.save(part / "vocabulary" / "source.txt")
         translator.target_vocabulary.save(part / "vocabulary" / "target.txt")
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
-        files.write_json(part / "canaries.json", answers(translator, canaries))
+        kept = [answer.model_dump(mode="json") for answer in answers(translator, canaries)]
+        files.write_json(part / "canaries.json", kept)
         files.write_text(part / "README.md", card)
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": contents(part)})
         device = next(translator.model.parameters()).device.type
@@ -100,28 +133,64 @@ def load_translator(folder: Path, *, device: str = "auto") -> Translator:
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
     verify(folder)
-    source_vocabulary = Vocabulary.load(folder / "vocabulary" / "source.txt")
-    target_vocabulary = Vocabulary.load(folder / "vocabulary" / "target.txt")
-    model = build_model(
-        read_model_config(files.read_json(folder / "model.json")),
-        source_size=len(source_vocabulary),
-        target_size=len(target_vocabulary),
-    )
-    try:
-        load_model(model, folder / "model.safetensors")
-    except (RuntimeError, SafetensorError) as error:
-        raise BundleError(
-            f"the weights in {folder} do not fit its model.json; export it again ({error})"
-        ) from None
-    decoding = files.read_json(folder / "decoding.json")
+    vocabularies = []
+    for side in ("source", "target"):
+        with reading(path := folder / "vocabulary" / f"{side}.txt"):
+            vocabularies.append(Vocabulary.load(path))
+    with reading(folder / "model.json"):
+        settings = read_model_config(files.read_json(folder / "model.json"))
+    with reading(folder / "decoding.json"):
+        decoding = files.read_json(folder / "decoding.json")
+        translating = config.build(TranslatorConfig, decoding, at="decoding")
+    tokenizers = []
+    for side in ("source", "target"):
+        with reading(path := folder / "tokenizer" / side):
+            tokenizers.append(load_tokenizer(path))
     return Translator(
-        model=model.to(find_device(device)),
-        source_tokenizer=load_tokenizer(folder / "tokenizer" / "source"),
-        target_tokenizer=load_tokenizer(folder / "tokenizer" / "target"),
-        source_vocabulary=source_vocabulary,
-        target_vocabulary=target_vocabulary,
-        config=config.build(TranslatorConfig, decoding, at="decoding"),
+        model=_load_weights(folder, settings, *map(len, vocabularies)).to(find_device(device)),
+        source_tokenizer=tokenizers[0],
+        target_tokenizer=tokenizers[1],
+        source_vocabulary=vocabularies[0],
+        target_vocabulary=vocabularies[1],
+        config=translating,
     )
+
+
+def _load_weights(
+    folder: Path, settings: Seq2SeqConfig, source_size: int, target_size: int
+) -> Seq2Seq[Any, Any]:
+    build = partial(build_model, settings, source_size=source_size, target_size=target_size)
+    path = folder / "model.safetensors"
+    with reading(path), safe_open(path, "pt") as file:
+        stored = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
+    if wrong := misfits(build, stored):
+        raise BundleError(
+            f"the weights in {folder} do not fit its model.json; export it again ({wrong})"
+        )
+    model = build()
+    load_model(model, path)
+    return model
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Tell in a sentence if the block cannot make sense of what is sealed at ``path``.
+
+    Its digest is right, so it is no accident: it was sealed like that, or by another program.
+
+    Raises:
+        BundleError: naming it.
+    """
+    try:
+        yield
+    except RecursionError:
+        raise BundleError(f"{path} is nested too deeply; export the model again") from None
+    except (
+        *(ValueError, TypeError, LookupError, AttributeError),  # another shape than we write
+        *(RuntimeError, OSError, SafetensorError),  # what libraries say of bytes they cannot read
+    ) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise BundleError(f"{path} cannot be read ({reason}); export the model again") from None
 
 
 def verify(folder: Path, *, known: int | str = FORMAT) -> None:
@@ -134,9 +203,12 @@ def verify(folder: Path, *, known: int | str = FORMAT) -> None:
     Raises:
         BundleError: naming every file that is missing, altered or was added.
     """
-    sealed, present = read_manifest(folder, known=known), contents(folder)
-    problems = [f"{name} is missing" for name in sorted(sealed.keys() - present.keys())]
+    sealed = read_manifest(folder, known=known)
+    with reading(folder):
+        present, others = contents(folder), _others(folder, sealed)
+    problems = [f"{name} is missing" for name in sorted(sealed.keys() - {*present, *others})]
     problems += [f"{name} was added" for name in sorted(present.keys() - sealed.keys())]
+    problems += [f"{name} is {what}" for name, what in sorted(others.items())]
     problems += [
         f"{name} was altered"
         for name in sorted(sealed.keys() & present.keys())
@@ -149,11 +221,19 @@ def verify(folder: Path, *, known: int | str = FORMAT) -> None:
 
 
 def run_canaries(translator: Translator, folder: Path) -> list[Mismatch]:
-    """Translate the lines kept in ``folder`` again; return those that come out differently."""
-    expected = files.read_json(folder / "canaries.json")
-    got = answers(translator, [answer["source"] for answer in expected])
+    """Translate the lines kept in ``folder`` again; return those that come out differently.
+
+    Raises:
+        BundleError: if it keeps none, which would prove nothing.
+    """
+    path = folder / "canaries.json"
+    with reading(path):
+        expected = TypeAdapter(list[Answer]).validate_json(path.read_bytes())
+    if not expected:
+        raise BundleError(f"{path} holds no line to translate again; export the model again")
+    got = answers(translator, [answer.source for answer in expected])
     return [
-        Mismatch(old["source"], old["text"], new["text"])
+        Mismatch(old.source, old.text, new.text)
         for old, new in zip(expected, got, strict=True)
         if old != new
     ]
@@ -167,13 +247,15 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     """
     altered = BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
     try:
+        if not stat.S_ISREG((folder / MANIFEST).lstat().st_mode):
+            raise BundleError(f"{folder / MANIFEST} is no file; cp -rL makes files of links")
         manifest = files.read_json(folder / MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
         raise BundleError(
             f"{folder} is not an exported model, for it holds no {MANIFEST}; "
             f"name the folder that the export stage wrote"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise altered from None
     if not isinstance(manifest, dict) or "format" not in manifest:
         raise altered
@@ -182,10 +264,11 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
             f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
             f"export the model again, or install the version of nmt that wrote it"
         )
-    sealed = manifest.get("files")
-    if not isinstance(sealed, dict):
-        raise altered
-    return sealed
+    try:
+        sealed = TypeAdapter(dict[str, Sealed]).validate_python(manifest.get("files"))
+    except ValueError:
+        raise altered from None
+    return {name: entry.model_dump() for name, entry in sealed.items()}
 
 
 def digest(folder: Path) -> str:
@@ -194,8 +277,11 @@ def digest(folder: Path) -> str:
 
 
 def contents(folder: Path) -> dict[str, Any]:
-    """Return the digest and size of every file in ``folder`` but the manifest, by name."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    """Return the digest and size of every file in ``folder`` but the manifest, by name.
+
+    Links are not followed; they are no files.
+    """
+    paths = sorted(path for path in folder.rglob("*") if stat.S_ISREG(path.lstat().st_mode))
     return {
         name: {"sha256": files.sha256(path), "bytes": path.stat().st_size}
         for path in paths
@@ -203,11 +289,26 @@ def contents(folder: Path) -> dict[str, Any]:
     }
 
 
-def answers(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what the model makes of the lines, in a form that JSON keeps."""
+def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is in ``folder`` that is neither a file nor a folder of a sealed file."""
+    known = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
+    found = {}
+    for path in folder.rglob("*"):
+        name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            found[name] = "a link (cp -rL makes files of links)"
+        elif stat.S_ISDIR(mode) and name not in known:
+            found[name] = "a folder that was added"
+        elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            found[name] = "neither a file nor a folder"
+    return found
+
+
+def answers(translator: Translator, lines: Sequence[str]) -> list[Answer]:
+    """Return what the model makes of the lines."""
     found = translator.search(lines, best=1)
     return [
-        {"source": line, "ids": list(best.ids), "text": best.text}
+        Answer(source=line, ids=best.ids, text=best.text)
         for line, [best] in zip(lines, found, strict=True)
     ]
 

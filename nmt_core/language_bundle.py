@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
-from nmt_core.bundle import MANIFEST, contents, find_device, verify
+from nmt_core.bundle import MANIFEST, contents, find_device, reading, verify
 from nmt_core.config import Config
-from nmt_core.errors import BundleError
 from nmt_core.language_models import LanguageModelConfig, restore
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
@@ -63,12 +61,12 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
     verify(folder, known=FORMAT)
-    units = Units.load(folder)
-    values = {"model": files.read_json(folder / "model.json")}
-    settings = config.build(_Settings, values, at=folder.name).model
-    try:
+    with reading(folder):
+        units = Units.load(folder)
+    with reading(folder / "model.json"):
+        values = {"model": files.read_json(folder / "model.json")}
+        settings = config.build(_Settings, values, at=folder.name).model
+    with reading(folder / "model.safetensors"):
         tensors = load_file(folder / "model.safetensors")
-    except SafetensorError as error:
-        raise BundleError(f"{folder}/model.safetensors cannot be read ({error})") from None
-    model = restore(settings, len(units.vocabulary), tensors)
+        model = restore(settings, len(units.vocabulary), tensors)
     return TextModel(model.to(find_device(device)), units)

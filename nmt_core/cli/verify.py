@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
     """Check an exported model: every file by its digest, then its canaries.
 
+    That finds accidents. Whose model it is, the digest of all files tells, which the registry keeps
+    as `bundle_sha256`.
+
     Canaries are lines whose translations were kept when the model was exported. Another processor
     may round otherwise and differ where two translations are almost equally good.
 
@@ -28,6 +31,7 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
     translator = load(model, device, threads, None)
     console = Console()
     console.print(file_table(bundle.read_manifest(model)))
+    console.print(f"bundle_sha256: {bundle.digest(model)}", soft_wrap=True)
     mismatches = bundle.run_canaries(translator, model)
     if not mismatches:
         console.print("Every canary is translated as when the model was exported.")

@@ -1,6 +1,7 @@
 """Language models: how likely is a text, and what comes next? Each kind a file and a line here."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from nmt_core.language_models.feed_forward import FeedForward, FeedForwardConfig
 from nmt_core.language_models.model import LanguageModel, NeuralLanguageModel
 from nmt_core.language_models.ngram import NGram, NGramConfig
 from nmt_core.language_models.recurrent import Recurrent, RecurrentConfig
+from nmt_core.models.weights import misfits
 
 LanguageModelConfig = Annotated[
     NGramConfig | FeedForwardConfig | RecurrentConfig, Field(discriminator="kind")
@@ -40,13 +42,14 @@ def restore(
     try:
         if isinstance(config, NGramConfig):
             return NGram.load(config, words, tensors).eval()
-        model = build_neural(config, words)
-        missing = model.load_state_dict(dict(tensors), strict=False).missing_keys
     except (KeyError, RuntimeError) as error:
         raise BundleError(f"the tensors do not fit the settings of the model: {error}") from None
-    tied = {"output.weight"} if isinstance(config, RecurrentConfig) and config.tie else set()
-    if set(missing) - tied:
-        raise BundleError(f"the tensors of the model lack {', '.join(sorted(missing))}")
+    build = partial(build_neural, config, words)
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    if wrong := misfits(build, shapes):
+        raise BundleError(f"the tensors do not fit the settings of the model: {wrong}")
+    model = build()
+    model.load_state_dict(dict(tensors), strict=False)
     return model.eval()
 
 

@@ -22,13 +22,13 @@ class FeedForwardConfig(Config):
 
     kind: Literal["feed_forward"] = "feed_forward"
     """Which language model this is."""
-    order: int = Field(5, ge=2)
+    order: int = Field(5, ge=2, le=1000)
     """Tokens of an n-gram, N: the context and the token after it."""
-    embedding_width: int = Field(128, ge=1)
+    embedding_width: int = Field(128, ge=1, le=65_536)
     """Features of a token."""
-    width: int = Field(512, ge=1)
+    width: int = Field(512, ge=1, le=65_536)
     """Features of the hidden layer."""
-    dropout: float = Field(0.2, ge=0, lt=1)
+    dropout: float = Field(0.2, ge=0, le=0.99)
     """Probability of dropping a feature before and after the hidden layer."""
 
 

@@ -67,7 +67,7 @@ class NGramConfig(Config):
 
     kind: Literal["ngram"] = "ngram"
     """Which language model this is."""
-    order: int = Field(5, ge=1)
+    order: int = Field(5, ge=1, le=1000)
     """Tokens of an n-gram, N: the context and the token after it."""
     smoothing: Smoothing = KneserNey()
     """What unseen n-grams get."""

@@ -25,13 +25,13 @@ class RecurrentConfig(Config):
     cell: Literal["lstm", "gru"] = "lstm"
     """Long short-term memory (Hochreiter and Schmidhuber 1997), or a gated unit (Cho et al. 2014),
     which is the faster one in bfloat16."""
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=1000)
     """Recurrent layers."""
-    embedding_width: int = Field(64, ge=1)
+    embedding_width: int = Field(64, ge=1, le=65_536)
     """Features of a token; a few dozen for characters, hundreds for words."""
-    width: int = Field(512, ge=1)
+    width: int = Field(512, ge=1, le=65_536)
     """Features that each layer remembers."""
-    dropout: float = Field(0.2, ge=0, lt=1)
+    dropout: float = Field(0.2, ge=0, le=0.99)
     """Probability of dropping a feature before, between and after layers."""
     tie: bool = False
     """Share the embedding with the output; both widths must be the same."""

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Int
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 from typing_extensions import override
 
 from nmt_core import config, files
@@ -158,6 +158,7 @@ class Units:
                 f"{folder} is no language model, for it holds no {Path(error.filename).name}; "
                 f"name a folder that nmt learn wrote"
             ) from None
+        tokens = TypeAdapter(list[str]).validate_python(tokens, strict=True)
         settings = config.build(_Settings, {"unit": values}, at="units").unit
         return cls(settings, _tokenizer(settings, folder / "tokenizer"), Vocabulary(tokens))
 

@@ -16,10 +16,10 @@ AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 class Seq2SeqConfig(Config):
     """What every architecture has in its shape."""
 
-    width: int = Field(256, ge=1)
+    width: int = Field(256, ge=1, le=65_536)
     """Features of a word and of what a word is predicted from, D; pretrained vectors must have
     this many dimensions."""
-    dropout: float = Field(0.1, ge=0, lt=1)
+    dropout: float = Field(0.1, ge=0, le=0.99)
     """Probability of dropping a feature, where the architecture drops any."""
     tie: Literal["none", "output", "all"] = "all"
     """Share the target embedding with the output, or with the output and the source embedding."""
@@ -30,7 +30,7 @@ class PositionedConfig(Seq2SeqConfig):
 
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """How positions are told apart."""
-    max_positions: int = Field(1024, ge=1)
+    max_positions: int = Field(1024, ge=1, le=1_000_000)
     """Learned positions only: how many there are, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
     """Whether each language's sinusoids have a trained scale (the article's gamma)."""
@@ -49,17 +49,17 @@ class TransformerConfig(PositionedConfig):
 
     architecture: Literal["transformer"] = "transformer"
     """Which architecture this is."""
-    heads: int = Field(4, ge=1)
+    heads: int = Field(4, ge=1, le=1024)
     """Attention heads, H."""
-    head_width: int | None = Field(None, ge=1)
+    head_width: int | None = Field(None, ge=1, le=65_536)
     """Features per head, d; null divides the width evenly over the heads."""
-    encoder_layers: int = Field(3, ge=1)
+    encoder_layers: int = Field(3, ge=1, le=1000)
     """Layers that read the source."""
-    decoder_layers: int = Field(3, ge=1)
+    decoder_layers: int = Field(3, ge=1, le=1000)
     """Layers that write the target."""
-    feed_forward_width: int = Field(1024, ge=1)
+    feed_forward_width: int = Field(1024, ge=1, le=1_000_000)
     """Features inside the dense block of a layer."""
-    attention_dropout: float = Field(0.0, ge=0, lt=1)
+    attention_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping an attention weight."""
     norm: Literal["pre", "post", "article"] = "pre"
     """Where layers are normalised: before sub-layers, after residuals, or as the article does."""
@@ -92,19 +92,19 @@ class ConvS2SConfig(PositionedConfig):
     block: Literal["published", "article"] = "published"
     """What layers are made of: normalised weights, scaled sums and projected attention as in the
     paper, or batch normalisation and plain attention as in the article."""
-    hidden_width: int | None = Field(None, ge=1)
+    hidden_width: int | None = Field(None, ge=1, le=65_536)
     """Features inside the layers, of published blocks; null takes ``width``."""
-    encoder_layers: int = Field(4, ge=1)
+    encoder_layers: int = Field(4, ge=1, le=1000)
     """Layers that read the source."""
-    decoder_layers: int = Field(4, ge=1)
+    decoder_layers: int = Field(4, ge=1, le=1000)
     """Layers that write the target; each attends to the source."""
-    kernel: int = Field(3, ge=1)
+    kernel: int = Field(3, ge=1, le=1000)
     """Positions that a convolution sees at once, k."""
     positions: Literal["sinusoidal", "learned"] = "learned"
     """How positions are told apart."""
     encoder_padding: Literal["symmetric", "left"] = "symmetric"
     """Whether the encoder sees words on both sides, or before alone, as in the article."""
-    word_scale: float = Field(4.0, gt=0)
+    word_scale: float = Field(4.0, gt=0, le=1000)
     """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
     which have their scale."""
 
@@ -130,11 +130,11 @@ class RnnConfig(Seq2SeqConfig):
     """Which architecture this is."""
     cell: CellKind = "lstm"
     """What layers are made of."""
-    hidden_width: int = Field(512, ge=1)
+    hidden_width: int = Field(512, ge=1, le=65_536)
     """Features of a layer's state, C; two directions share them evenly."""
-    encoder_layers: int = Field(1, ge=1)
+    encoder_layers: int = Field(1, ge=1, le=1000)
     """Layers that read the source; from the second on, each adds to what it reads."""
-    decoder_layers: int = Field(1, ge=1)
+    decoder_layers: int = Field(1, ge=1, le=1000)
     """Layers that write the target; from the second on, each adds to what it reads."""
     direction: Literal["bidirectional", "forward", "reversed"] = "bidirectional"
     """How the source is read: from both ends, or from one."""

@@ -88,8 +88,15 @@ class Subwords:
 
     @classmethod
     def load(cls, folder: Path) -> "Subwords":
-        """Read what :meth:`save` wrote."""
-        return cls((folder / "sentencepiece.model").read_bytes())
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            TokenizerError: if that is empty, which SentencePiece takes for a model without pieces.
+        """
+        model = (folder / "sentencepiece.model").read_bytes()
+        if not model:
+            raise TokenizerError(f"{folder} holds an empty tokenizer; run the tokenize stage again")
+        return cls(model)
 
     def save(self, folder: Path) -> None:
         """Write the model and ``tokenizer.json`` to a folder."""
@@ -131,7 +138,7 @@ def read_kind(folder: Path) -> str:
     """
     try:
         return str(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["kind"])
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise TokenizerError(
             f"{folder} holds no tokenizer ({error}); run the tokenize stage again"
         ) from None

@@ -1,12 +1,17 @@
 """Laws that every preset of every architecture obeys."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
+from nmt_core.models.architectures import build_model
+from nmt_core.models.weights import misfits, own_tensors
 from nmt_core.training.loss import batch_loss
 from nmt_core.vocabulary import BOS, PAD
+from tests.conftest import PRESETS, SOURCE_SIZE, TARGET_SIZE, VARIANTS, tiny_config, tiny_model
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD
@@ -21,6 +26,20 @@ def stepwise(model, memory, tokens, beams=1):
         hidden, state = model.decode(token[:, None], memory, state)
         steps.append(model.project(hidden[:, 0]))
     return torch.stack(steps, dim=1), state
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+def test_a_model_without_memory_has_the_shapes_of_one_with(name):
+    stored = {key: tensor.shape for key, tensor in own_tensors(tiny_model(name)).items()}
+    build = partial(
+        build_model, tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE
+    )
+
+    assert "" == misfits(build, stored)
+    assert "is missing" in misfits(build, dict(list(stored.items())[1:]))
+    assert "x is unknown" in misfits(build, stored | {"x": torch.Size([2])})
+    wider = {key: torch.Size([*shape, 2]) for key, shape in stored.items()}
+    assert "has the shape" in misfits(build, wider)
 
 
 def test_stepping_equals_teacher_forcing(model):

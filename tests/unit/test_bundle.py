@@ -1,3 +1,5 @@
+import json
+import os
 import shutil
 import socket
 import stat
@@ -16,7 +18,8 @@ from nmt_core.bundle import (
     run_canaries,
     verify,
 )
-from nmt_core.errors import BundleError, ConfigError
+from nmt_core.errors import BundleError, ConfigError, NmtError
+from nmt_core.models.architectures import build_model
 from nmt_core.random import seed_of
 from tests.unit.tiny import LINES, MODEL, export, tiny_translator
 
@@ -134,7 +137,14 @@ def test_a_folder_without_a_manifest_is_no_model(tmp_path):
             load_translator(folder)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2}', '{"format": 2, "files": 3}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"format": 2}', '{"format": 2, "files": 3}', "[" * 100_000),
+        '{"format": 2, "files": {"model.json": 3}}',
+        '{"format": 2, "files": {"model.json": {"sha256": "0"}}}',
+    ],
+)
 def test_a_damaged_manifest_is_refused(bundle, text):
     (bundle / MANIFEST).write_text(text)
 
@@ -156,6 +166,129 @@ def test_weights_that_do_not_fit_are_refused(bundle):
 
     with pytest.raises(BundleError, match=r"do not fit its model.json"):
         load_translator(bundle)
+
+
+NESTED = b"[" * 100_000
+HUGE_HEADER = (2**63 - 1).to_bytes(8, "little") + b"{}"
+
+
+def reseal(bundle, name, content):
+    """Put a file in another's place, or none, as one who knows how to seal could."""
+    (bundle / name).unlink()
+    if content is not None:
+        (bundle / name).write_bytes(content)
+    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": contents(bundle)})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("vocabulary/source.txt", b"\xff\xfe", "source.txt cannot be read"),
+        ("vocabulary/target.txt", b"<pad>\n<s>\n", "a vocabulary must begin with"),
+        ("tokenizer/source/sentencepiece.model", b"", "empty tokenizer"),
+        ("tokenizer/source/sentencepiece.model", b"rubbish", "source cannot be read"),
+        ("tokenizer/target/sentencepiece.model", bytes(500), "target cannot be read"),
+        ("tokenizer/target/tokenizer.json", b"[]", "holds no tokenizer"),
+        ("tokenizer/target/tokenizer.json", b'{"kind": 3}', "unknown kind '3'"),
+        ("tokenizer/target/tokenizer.json", NESTED, "nested too deeply"),
+        ("model.json", b"[]", "model.json cannot be read"),
+        ("model.json", b"\xff", "model.json cannot be read"),
+        ("model.json", NESTED, "model.json is nested too deeply"),
+        ("decoding.json", b"null", "decoding"),
+        ("decoding.json", b'"beam"', "decoding.json cannot be read"),
+        ("decoding.json", NESTED, "nested too deeply"),
+        ("decoding.json", b'{"beam": {"width": 1000000}}', "decoding.beam.width must be"),
+        ("decoding.json", b'{"beam": {"max_length": 1000000000}}', "decoding.beam.max_length"),
+        ("decoding.json", b'{"max_tokens": 1000000000}', "decoding.max_tokens must be"),
+        ("model.safetensors", b"", "model.safetensors cannot be read"),
+        ("model.safetensors", HUGE_HEADER, "model.safetensors cannot be read"),
+        ("canaries.json", b"[]", "holds no line to translate"),
+        ("canaries.json", b'{"a": 1}', "canaries.json cannot be read"),
+        (
+            "canaries.json",
+            b'[{"source": 1, "text": "", "ids": []}]',
+            "canaries.json cannot be read",
+        ),
+        ("canaries.json", NESTED, "canaries.json cannot be read"),
+        *((name, None, "No such file|Not found") for name in EVERY_FILE if name != "README.md"),
+    ],
+)
+def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, told):
+    reseal(bundle, name, content)
+
+    with pytest.raises(NmtError, match=told) as error:
+        run_canaries(load_translator(bundle), bundle)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"encoder_layers": 1000, "decoder_layers": 1000},
+        {"width": 65_536, "feed_forward_width": 1_000_000},
+        {"positions": "learned", "max_positions": 1_000_000},
+    ],
+)
+def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, more, monkeypatch):
+    places = []
+
+    def build(*arguments, **named):
+        places.append(torch.get_default_device().type)
+        return build_model(*arguments, **named)
+
+    monkeypatch.setattr("nmt_core.bundle.build_model", build)
+    config = files.read_json(bundle / "model.json") | more
+    reseal(bundle, "model.json", json.dumps(config).encode())
+
+    with pytest.raises(BundleError, match=r"do not fit its model.json; export it again \("):
+        load_translator(bundle)
+    assert ["meta"] == places
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("encoder_layers", 100_000), ("width", 10**9), ("heads", 10**6)]
+)
+def test_absurd_shapes_are_refused_by_name(bundle, name, value):
+    config = files.read_json(bundle / "model.json") | {name: value}
+    reseal(bundle, "model.json", json.dumps(config).encode())
+
+    with pytest.raises(ConfigError, match=f"model.{name} must be less than or equal to"):
+        load_translator(bundle)
+
+
+def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
+    """A link may lead elsewhere tomorrow, and reading a pipe has no end."""
+    (bundle / "model.json").rename(tmp_path / "elsewhere.json")
+    (bundle / "model.json").symlink_to(tmp_path / "elsewhere.json")
+    (bundle / "notes").mkdir()
+    (bundle / "etc").symlink_to("/etc")
+    (bundle / "dead").symlink_to("nowhere")
+    os.mkfifo(bundle / "tokenizer" / "pipe")
+
+    with pytest.raises(BundleError) as error:
+        verify(bundle)
+    for told in (
+        "model.json is a link (cp -rL makes files of links)",
+        "notes is a folder that was added",
+        "etc is a link",
+        "dead is a link",
+        "tokenizer/pipe is neither a file nor a folder",
+    ):
+        assert told in str(error.value)
+    assert "missing" not in str(error.value)
+
+
+def test_a_manifest_that_is_no_file_is_refused(bundle, tmp_path):
+    (bundle / MANIFEST).rename(tmp_path / MANIFEST)
+    (bundle / MANIFEST).symlink_to(tmp_path / MANIFEST)
+    with pytest.raises(BundleError, match=r"manifest.json is no file; cp -rL makes files of links"):
+        verify(bundle)
+
+    (bundle / MANIFEST).unlink()
+    (bundle / MANIFEST).mkdir()
+    with pytest.raises(BundleError, match=r"manifest.json is no file"):
+        verify(bundle)
 
 
 def test_settings_that_are_not_the_models_are_caught_at_export(bundle):

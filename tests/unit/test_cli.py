@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.bundle import load_translator
+from nmt_core.bundle import digest, load_translator
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import portrait
 from nmt_core.decoding.sampling import SamplingConfig
@@ -268,6 +268,7 @@ def test_verify_lists_files_and_asks_the_canaries(bundle):
 
     assert result.exit_code == 0
     assert "model.safetensors" in result.stdout
+    assert f"bundle_sha256: {digest(bundle)}\n" in result.stdout
     assert "Every canary is translated as when the model was exported." in result.stdout
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from nmt_core import bundle
+from nmt_core import bundle, files
 from nmt_core.config import build
-from nmt_core.errors import BundleError, ConfigError, CorpusError, TrainingError
-from nmt_core.language_bundle import load_language_model, write_language_model
+from nmt_core.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
+from nmt_core.language_bundle import FORMAT, load_language_model, write_language_model
 from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore
 from nmt_core.language_models.reading import Streams, Windows
 from nmt_core.language_models.sampling import TokenSampling, shaped, write
@@ -359,8 +359,47 @@ def test_damage_is_told(tmp_path):
 
 
 def test_tensors_of_another_shape_are_refused():
-    with pytest.raises(BundleError, match="lack"):
+    with pytest.raises(BundleError, match="is missing"):
         restore(RecurrentConfig(layers=1, width=4, embedding_width=4), 9, {})
+
+
+NESTED = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.json", b"[]"),
+        ("model.json", NESTED),
+        ("model.json", b"\xff"),
+        ("units.json", b"3"),
+        ("vocabulary.json", b"{}"),
+        ("vocabulary.json", b'["<pad>", "<s>", "</s>", "<unk>", 5]'),
+        ("vocabulary.json", NESTED),
+        ("model.safetensors", b""),
+        ("model.safetensors", None),
+        ("vocabulary.json", None),
+    ],
+)
+def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content):
+    config, model, _ = learnt(tmp_path)
+    folder = tmp_path / "lm"
+    write_language_model(folder, model, model_config=config.model, learning={})
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    manifest = {"format": FORMAT, "files": bundle.contents(folder)}
+    files.write_json(folder / bundle.MANIFEST, manifest)
+
+    with pytest.raises(NmtError) as told:
+        load_language_model(folder, device="cpu")
+    assert "\n" not in str(told.value)
+
+
+def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken():
+    """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
+    with pytest.raises(BundleError, match="is missing"):
+        restore(RecurrentConfig(layers=1000, width=65_536), 9, {})
 
 
 def test_an_unknown_kind_is_refused():
