@@ -48,7 +48,7 @@ $(READY): pyproject.toml $(wildcard requirements/*.txt)
 	@$(INSTALL) --quiet -r requirements/build.txt
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
 	@$(INSTALL_$(TORCH))
-	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/packages.txt) packages (400 MB)"
+	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/packages.txt) packages (450 MB)"
 	@$(INSTALL) --no-build-isolation --progress-bar off -r requirements/packages.txt \
 	  2> >(grep -v "neither a file nor a dir" >&2) | { n=0; while read -r doing what _; do case $$doing$$what in \
 	  Collecting*|Requirement*) ((++n % 50)) || echo "    $$n are there" ;; \

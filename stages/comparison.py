@@ -10,6 +10,7 @@ from itertools import groupby
 from statistics import fmean
 from typing import Any
 
+import yaml
 from dvc.api import DVCFileSystem
 
 from nmt_core.config import Config
@@ -67,6 +68,8 @@ class Outcome:
     hypotheses: list[str]
     signatures: tuple[str, str]
     """Of BLEU and chrF."""
+    language: str
+    """Code of the target language."""
     history: list[dict[str, Any]]
     seconds: dict[int, float]
     """Time spent in updates by the step of each validation, as far as it is known."""
@@ -105,6 +108,7 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
             for path in (paths.METRICS / "evaluate.json", paths.TRAINED / "training.json")
         )
         table = kept.read_text(str(paths.REPORTS / "translations.tsv"))
+        settings = yaml.safe_load(kept.read_text(str(paths.PARAMS)))
     except OSError:
         raise ComparisonError(
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "
@@ -132,6 +136,7 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
         references,
         hypotheses,
         (scores["bleu_signature"], scores["chrf_signature"]),
+        settings["download"]["languages"]["target"],
         record["history"],
         validated_at(journal),
     )
@@ -168,7 +173,7 @@ def compare(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Compar
         chrf_signature=first.signatures[1],
         budgets={name: by_system[name][0].budget for name in best_first},
         runs=tuple(found.run for name in best_first for found in by_system[name]),
-        differences=tuple(differences(hypotheses, first.references)),
+        differences=tuple(differences(hypotheses, first.references, language=first.language)),
     )
 
 

@@ -17,12 +17,12 @@ from nmt_core.data.batch import measured_batches
 from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
-from nmt_core.evaluation.scores import bleu, chrf
+from nmt_core.evaluation.scores import bleu, check, chrf, cutter
 from nmt_core.text.normalize import normalize
 from nmt_core.training.loss import mean_cross_entropy
 from stages import description, paths
 from stages.entry import run_stage
-from stages.params import EvaluateParams, load
+from stages.params import DownloadParams, EvaluateParams, load
 from stages.tracking import open_tracker
 from stages.trained import Inputs, choose, load_translator
 
@@ -34,12 +34,14 @@ def run(
     params: EvaluateParams,
     inputs: Inputs,
     *,
+    language: str,
     reports: Path,
     timed: Callable[[float], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Score the model and write what a person would want to look at.
 
-    ``timed`` is told how many sentences a second were translated, which no two runs agree about.
+    ``language`` is the code of the target language. ``timed`` is told how many sentences a second
+    were translated, which no two runs agree about.
     """
     translator = load_translator(params, inputs)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
@@ -65,16 +67,21 @@ def run(
         ),
     )
     return {
-        **scores(hypotheses, references, params.resamples),
-        **measures(translator, sources, references, hypotheses),
+        **scores(hypotheses, references, language=language, resamples=params.resamples),
+        **measures(translator, sources, references, hypotheses, cut=cutter(language)),
     }
 
 
-def scores(hypotheses: list[str], references: list[str], resamples: int) -> dict[str, Any]:
+def scores(
+    hypotheses: list[str], references: list[str], *, language: str, resamples: int
+) -> dict[str, Any]:
     """Return BLEU and chrF with their 95 % intervals and signatures."""
+    check(hypotheses, references)
     found: dict[str, Any] = {}
-    for name, measure in (("bleu", bleu), ("chrf", chrf)):
-        score = measure(hypotheses, references, resamples=resamples)
+    for name, score in (
+        ("bleu", bleu(hypotheses, references, language=language, resamples=resamples)),
+        ("chrf", chrf(hypotheses, references, resamples=resamples)),
+    ):
         found[name] = score.value
         found[f"{name}_low"] = score.low
         found[f"{name}_high"] = score.high
@@ -84,7 +91,12 @@ def scores(hypotheses: list[str], references: list[str], resamples: int) -> dict
 
 
 def measures(
-    translator: Translator, sources: list[str], references: list[str], hypotheses: list[str]
+    translator: Translator,
+    sources: list[str],
+    references: list[str],
+    hypotheses: list[str],
+    *,
+    cut: quality.Cut,
 ) -> dict[str, Any]:
     """Return what else there is to know: perplexity, unknown words, lengths, failures."""
     tokens = [
@@ -109,10 +121,10 @@ def measures(
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
         "pairs_cut": too_long,
-        "length_ratio": quality.length_ratio(hypotheses, references),
+        "length_ratio": quality.length_ratio(hypotheses, references, cut=cut),
         "source_unknown_rate": quality.unknown_rate(tokens[0], vocabularies[0]),
         "reference_unknown_rate": quality.unknown_rate(tokens[1], vocabularies[1]),
-        "failures": quality.failures(sources, hypotheses, references).model_dump(),
+        "failures": quality.failures(sources, hypotheses, references, cut=cut).model_dump(),
     }
 
 
@@ -165,6 +177,7 @@ def main() -> None:
         metrics = run(
             load(EvaluateParams, "evaluate"),
             Inputs(),
+            language=load(DownloadParams, "download").languages.target,
             reports=paths.REPORTS,
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )

@@ -35,6 +35,8 @@ class Exported:
     folder: Path
     name: str
     """What its versions are called together."""
+    language: str
+    """Code of the language that it writes."""
     held_out: HeldOut
     """The test set it was evaluated on."""
     tags: dict[str, str]
@@ -96,6 +98,7 @@ def read_exported(
         return Exported(
             folder=folder,
             name=model_name(download.languages),
+            language=download.languages.target,
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],
@@ -103,7 +106,7 @@ def read_exported(
                 "test_set": held_out.digest,
                 "held_out": rule(download),
                 "bleu": f"{files.read_json(metrics / 'evaluate.json')['bleu']:.2f}",
-                "signature": gate.signatures()[0],
+                "signature": gate.signatures(download.languages.target)[0],
             },
         )
     except FileNotFoundError as error:

@@ -12,7 +12,7 @@ from nmt_core.config import Config
 from stages import paths
 
 
-def fingerprint(params: Config, stage: str, *, pipeline: Path = paths.PIPELINE) -> str:
+def fingerprint(settings: Iterable[Config], stage: str, *, pipeline: Path = paths.PIPELINE) -> str:
     """Return a digest of a stage's settings and of all that dvc.yaml says it depends on.
 
     Checkpoints are kept under it: whoever changes a setting, the data or the code starts anew, and
@@ -20,7 +20,9 @@ def fingerprint(params: Config, stage: str, *, pipeline: Path = paths.PIPELINE) 
     """
     entry = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"][stage]
     contents = {path.as_posix(): files.sha256(path) for path in sorted(every_file(entry["deps"]))}
-    document = json.dumps([params.model_dump(mode="json"), contents], sort_keys=True)
+    document = json.dumps(
+        [*(section.model_dump(mode="json") for section in settings), contents], sort_keys=True
+    )
     return hashlib.sha256(document.encode()).hexdigest()[:16]
 
 

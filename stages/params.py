@@ -14,6 +14,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.fasttext import TrainedVectors
 from nmt_core.embeddings.vectors import GivenVectors, LearnedEmbeddings
 from nmt_core.errors import ConfigError
+from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.corpora import CorpusConfig, Languages, check_languages
 from nmt_core.fetch.http import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
@@ -269,6 +270,10 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
             f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
             f"{train.model.width}; make them equal"
         )
+    try:
+        check_installed(download.languages.target)
+    except ConfigError as error:
+        yield f"download.languages.target: {error}"
     brought = download.vectors.kind != "none"
     if not brought and "vectors" in (vectors.kind, vocabulary.words):
         yield (

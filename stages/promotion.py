@@ -22,7 +22,6 @@ from nmt_core.evaluation.gate import (
     GateError,
     Verdict,
     judge,
-    signatures,
 )
 from nmt_core.training.precision import prepare
 from nmt_core.training.settings import ComputeConfig
@@ -109,7 +108,7 @@ def contest(
             candidate(name, folder, challenger.held_out, compute.device)
             for name, folder in folders.items()
         )
-    verdict = judge(old, new, gate)
+    verdict = judge(old, new, gate, language=challenger.language)
     return Contest(
         outcome=verdict.outcome,
         reason=verdict.reason,
@@ -131,7 +130,7 @@ def check(champion: Version, challenger: Exported, test_set: Judged) -> None:
     """
     name = f"version {champion.number}, the champion,"
     anew = "judge both anew on today's test set: test_set=current"
-    signature = signatures()[0]
+    signature = challenger.tags["signature"]
     same = champion.tag("test_set") == challenger.tags["test_set"]
     if test_set == "same" and not same:
         raise GateError(f"{name} was promoted on another test set; go back to that, or {anew}")

@@ -45,7 +45,7 @@ from stages import description, machine, paths, torchrun
 from stages.entry import run_stage
 from stages.fingerprint import fingerprint
 from stages.journal import Journal
-from stages.params import TrainParams, load
+from stages.params import DownloadParams, TrainParams, load
 from stages.tracking import open_tracker
 
 
@@ -64,12 +64,16 @@ def run(
     params: TrainParams,
     inputs: Inputs,
     *,
+    language: str,
     checkpoints: Path,
     tracker: Tracker,
     seconds_at: Callable[[int], float] = lambda _: 0.0,
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the best model, in the first process, and how it came about."""
+    """Train to the end; return the best model, in the first process, and how it came about.
+
+    ``language`` is the code of the target language, in whose words BLEU is counted.
+    """
     compute = prepare(params.compute)
     source, target = (Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES)
     torch.manual_seed(seed_of(params.seed, "weights"))
@@ -102,6 +106,7 @@ def run(
                 references=references(inputs.corpus, len(validation)),
                 tokenizer=load_tokenizer(inputs.tokenizer / "target"),
                 vocabulary=target,
+                language=language,
                 compute=compute,
             ).first(params.training.validation_sentences),
             checkpoints=CheckpointStore(checkpoints),
@@ -203,7 +208,8 @@ def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
 
 def train(params: TrainParams, world: World) -> None:
     """Run the stage on the project's own paths, as one of the processes that train together."""
-    key = fingerprint(params, "train")
+    languages = load(DownloadParams, "download").languages
+    key = fingerprint([params, languages], "train")
     if world.broadcast(key.encode()) != key.encode():
         raise TrainingError(
             f"rank {world.rank} finds other settings, code or data than rank 0; bring its machine "
@@ -215,6 +221,7 @@ def train(params: TrainParams, world: World) -> None:
             model, progress = run(
                 params,
                 Inputs(),
+                language=languages.target,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
                 seconds_at=lambda step: journal.last("train/seconds", at_most=step) or 0.0,

@@ -24,6 +24,7 @@ from nmt_core.evaluation.resampling import (
     counts_of,
     difference,
     exchanged,
+    p_value,
 )
 from nmt_core.evaluation.scores import bleu, chrf
 from nmt_core.evaluation.scores import check as check_hypotheses
@@ -97,10 +98,19 @@ class Verdict(Config):
     gate: GateConfig
 
 
-def judge(champion: Candidate, challenger: Candidate, config: GateConfig) -> Verdict:
+def judge(
+    champion: Candidate, challenger: Candidate, config: GateConfig, *, language: str
+) -> Verdict:
     """Return what becomes of the challenger.
 
+    Args:
+        champion: holds its place without evidence to the contrary.
+        challenger: has to bring it.
+        config: how much evidence.
+        language: the target language's code.
+
     Raises:
+        ConfigError: if what cuts the language into words is not installed.
         GateError: if the two did not translate the same test set.
         CorpusError: if translations do not pair up with references.
     """
@@ -111,7 +121,10 @@ def judge(champion: Candidate, challenger: Candidate, config: GateConfig) -> Ver
     effects = tuple(
         effect(
             name,
-            *(counts_of(name, system.hypotheses, references) for system in (champion, challenger)),
+            *(
+                counts_of(name, system.hypotheses, references, language=language)
+                for system in (champion, challenger)
+            ),
             config=config,
         )
         for name in FORMULAS
@@ -123,7 +136,7 @@ def judge(champion: Candidate, challenger: Candidate, config: GateConfig) -> Ver
         effects=effects,
         sentences=len(references),
         test_set=digest(challenger.sources, references),
-        signatures=signatures(),
+        signatures=signatures(language),
         gate=config,
     )
 
@@ -157,11 +170,8 @@ def effect(
     found = difference(formula, ours, theirs)
     drawn = bootstrapped(formula, ours, theirs, resamples=config.resamples, seed=config.seed)
     chance = exchanged(formula, ours, theirs, trials=config.trials, seed=config.seed)
-    # what was seen is one of the trials; ties count against a difference
-    gain = float(1 + (chance >= found).sum()) / (1 + len(chance))
-    loss = float(1 + (chance <= found).sum()) / (1 + len(chance))
-    no_gain = float(1 + (drawn <= 0).sum()) / (1 + len(drawn))
-    no_loss = float(1 + (drawn >= 0).sum()) / (1 + len(drawn))
+    gain, loss = p_value(chance >= found), p_value(chance <= found)
+    no_gain, no_loss = p_value(drawn <= 0), p_value(drawn >= 0)
     scores = (formula(counts.sum(axis=0)[None])[0] for counts in (theirs, ours))
     return Effect(
         metric=metric,
@@ -214,7 +224,11 @@ def digest(sources: Sequence[str], references: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps([[*sources], [*references]]).encode()).hexdigest()
 
 
-def signatures() -> tuple[str, str]:
-    """Return sacreBLEU's signatures of BLEU and of chrF2, as all scores of the gate are made."""
+def signatures(language: str) -> tuple[str, str]:
+    """Return sacreBLEU's signatures of BLEU and of chrF2, as all scores of the gate are made.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+    """
     line = ["any"]
-    return bleu(line, line).signature, chrf(line, line).signature
+    return bleu(line, line, language=language).signature, chrf(line, line).signature

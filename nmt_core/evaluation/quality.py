@@ -1,6 +1,6 @@
 """What else there is to know of a test set's translations: failures, lengths, unknown words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nmt_core.config import Config
 from nmt_core.vocabulary import Vocabulary
@@ -25,16 +25,24 @@ class Failures(Config):
     """More than twice as many words as the reference, and at least ten more."""
 
 
+Cut = Callable[[str], Sequence[str]]
+"""Cuts a line into words."""
+
+
 def failures(
-    sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str]
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    cut: Cut = str.split,
 ) -> Failures:
-    """Count hypotheses that are no translations."""
+    """Count hypotheses that are no translations; ``cut`` knows words of the target language."""
     lines = list(zip(sources, hypotheses, references, strict=True))
     return Failures(
         empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
         copied=sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
-        looping=sum(loops(h.split()) and not loops(r.split()) for _, h, r in lines),
-        too_long=sum(runs_on(len(h.split()), len(r.split())) for _, h, r in lines),
+        looping=sum(loops(cut(h)) and not loops(cut(r)) for _, h, r in lines),
+        too_long=sum(runs_on(len(cut(h)), len(cut(r))) for _, h, r in lines),
     )
 
 
@@ -56,10 +64,12 @@ def loops(words: Sequence[str]) -> bool:
     return False
 
 
-def length_ratio(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def length_ratio(
+    hypotheses: Sequence[str], references: Sequence[str], *, cut: Cut = str.split
+) -> float:
     """Return the words of all hypotheses per word of all references."""
-    words = sum(len(line.split()) for line in references)
-    return sum(len(line.split()) for line in hypotheses) / max(1, words)
+    words = sum(len(cut(line)) for line in references)
+    return sum(len(cut(line)) for line in hypotheses) / max(1, words)
 
 
 def unknown_rate(lines: Iterable[Sequence[str]], vocabulary: Vocabulary) -> float:

@@ -11,10 +11,9 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from jaxtyping import Bool, Float
 
+from nmt_core.evaluation.scores import bleu_metric, chrf_metric
 from nmt_core.random import generator
 
 MetricName = Literal["BLEU", "chrF2"]
@@ -28,9 +27,15 @@ CHUNK = 1000
 """Resamples whose choices are held in memory together."""
 
 
-def counts_of(metric: MetricName, hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
-    """Return what each sentence adds to a metric's counts, by sacreBLEU."""
-    counter = BLEU() if metric == "BLEU" else CHRF()
+def counts_of(
+    metric: MetricName, hypotheses: Sequence[str], references: Sequence[str], *, language: str
+) -> Counts:
+    """Return what each sentence adds to a metric's counts, by sacreBLEU.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+    """
+    counter = bleu_metric(language) if metric == "BLEU" else chrf_metric()
     found = counter._extract_corpus_statistics(list(hypotheses), [list(references)])  # noqa: SLF001
     return np.asarray(found, dtype=np.float64).reshape(len(references), -1)
 
@@ -91,6 +96,14 @@ def exchanged(
     change, base, other = second - first, first.sum(axis=0), second.sum(axis=0)
     moved = (_flips(len(first), number, seed) @ change for number in _chunks(trials))
     return np.concatenate([formula(base + sums) - formula(other - sums) for sums in moved])
+
+
+def p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:
+    """Return the share of resamples as extreme as what was seen, which is one of them.
+
+    Ties count: leaving them out would make sure of what differs in a few sentences alone.
+    """
+    return float(1 + as_extreme.sum()) / (1 + len(as_extreme))
 
 
 def _chunks(total: int) -> list[tuple[int, int]]:

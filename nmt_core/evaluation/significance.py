@@ -1,6 +1,6 @@
 """Whether one system is better than another, or the test set was kind to it.
 
-Both tests are sacreBLEU's, on the same resamples for all: paired bootstrap resampling (Koehn 2004)
+Both tests are two-sided, on the same resamples for all: paired bootstrap resampling (Koehn 2004)
 and paired approximate randomisation (Riezler and Maxwell 2005). Of many pairs some differ by chance
 alone, so p-values are corrected for their number (Holm 1979).
 
@@ -10,61 +10,49 @@ exchanged, together (Clark et al. 2011). What the tests judge is the choice of s
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal
 
 import numpy as np
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest
 
 from nmt_core.config import Config
+from nmt_core.evaluation.resampling import (
+    FORMULAS,
+    Counts,
+    MetricName,
+    bootstrapped,
+    counts_of,
+    difference,
+    exchanged,
+    p_value,
+)
 
-SEED = 12345
-"""Draws the resamples; sacreBLEU's own."""
+SEED = 1
+"""Draws the resamples."""
 
 
 class Difference(Config):
     """How two systems differ in one metric, and how probable as much would be by chance."""
 
-    metric: Literal["BLEU", "chrF2"]
+    metric: MetricName
     first: str
     second: str
     value: float
     """Score of the first minus that of the second, all seeds of a system scored as one text."""
     bootstrap: float
-    """p-value of paired bootstrap resampling."""
+    """p-value of paired bootstrap resampling: the share of test sets on which the difference is as
+    far from the one seen as that is from none."""
     randomization: float
-    """p-value of paired approximate randomisation."""
+    """p-value of paired approximate randomisation: the share of trials in which either system is
+    ahead by as much."""
     bootstrap_holm: float
     """The same, corrected for the number of pairs."""
     randomization_holm: float
-
-
-class _Pooled(Metric):
-    """Scores a sentence's translations by all seeds together; its statistics are counts."""
-
-    def _extract_corpus_statistics(self, hypotheses: Any, references: Any) -> Any:
-        count = super()._extract_corpus_statistics
-        counts = [count(list(texts), references) for texts in zip(*hypotheses, strict=True)]
-        return np.sum(counts, axis=0).tolist()
-
-
-class _PooledBleu(_Pooled, BLEU):
-    """BLEU of all seeds' translations as one text."""
-
-
-class _PooledChrf(_Pooled, CHRF):
-    """chrF of all seeds' translations as one text."""
-
-
-METRICS: dict[Literal["BLEU", "chrF2"], type[Metric]] = {"BLEU": _PooledBleu, "chrF2": _PooledChrf}
 
 
 def differences(
     systems: Mapping[str, Sequence[Sequence[str]]],
     references: Sequence[str],
     *,
+    language: str,
     resamples: int = 1000,
     trials: int = 10_000,
 ) -> list[Difference]:
@@ -73,53 +61,56 @@ def differences(
     Args:
         systems: per name, the raw hypotheses of each seed.
         references: raw text, one per hypothesis.
+        language: of the text; a code such as en.
         resamples: of the bootstrap.
         trials: of the randomisation; no p-value is below one in so many.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
     """
-    texts = {name: list(zip(*seeds, strict=True)) for name, seeds in systems.items()}
     found: list[Difference] = []
-    for name, metric in METRICS.items():
-        uncorrected = []
-        for first, second in combinations(texts, 2):
-            pair = (texts[first], texts[second], references)
-            value, bootstrap = _test(metric(), "bs", resamples, *pair)
-            _, randomization = _test(metric(), "ar", trials, *pair)
-            uncorrected.append(
-                Difference(
-                    metric=name,
-                    first=first,
-                    second=second,
-                    value=value,
-                    bootstrap=bootstrap,
-                    randomization=randomization,
-                    bootstrap_holm=bootstrap,
-                    randomization_holm=randomization,
-                )
+    for name in FORMULAS:
+        counts = {
+            system: np.sum(
+                [counts_of(name, lines, references, language=language) for lines in seeds], axis=0
             )
-        found += _corrected(uncorrected)
+            for system, seeds in systems.items()
+        }
+        found += _corrected(
+            [
+                _difference(name, pair, counts, resamples=resamples, trials=trials)
+                for pair in combinations(counts, 2)
+            ]
+        )
     return found
 
 
-def _test(
-    metric: Metric,
-    kind: Literal["bs", "ar"],
-    samples: int,
-    first: Sequence[Any],
-    second: Sequence[Any],
-    references: Sequence[str],
-) -> tuple[float, float]:
-    """Return the difference of two scores and its p-value."""
-    systems = [("first", first), ("second", second)]
-    test = PairedTest(systems, {"": metric}, [list(references)], kind, n_samples=samples)
-    test._seed = SEED  # noqa: SLF001 - or the environment would decide
-    _, results = test()
-    [(one, other)] = [found for name, found in results.items() if name != "System"]
-    assert not isinstance(one, str)
-    assert not isinstance(other, str)
-    assert other.p_value is not None
-    value = float(one.score - other.score)
-    # it counts larger differences than the one seen, so that none at all would seem rare
-    return value, float(other.p_value) if value else 1.0
+def _difference(
+    metric: MetricName,
+    pair: tuple[str, str],
+    counts: Mapping[str, Counts],
+    *,
+    resamples: int,
+    trials: int,
+) -> Difference:
+    """Measure and test the difference of two systems, from what each sentence counts."""
+    formula = FORMULAS[metric]
+    first, second = (counts[system] for system in pair)
+    found = difference(formula, first, second)
+    drawn = bootstrapped(formula, first, second, resamples=resamples, seed=SEED)
+    chance = exchanged(formula, first, second, trials=trials, seed=SEED)
+    bootstrap = p_value(np.abs(drawn - found) >= abs(found))
+    randomization = p_value(np.abs(chance) >= abs(found))
+    return Difference(
+        metric=metric,
+        first=pair[0],
+        second=pair[1],
+        value=found,
+        bootstrap=bootstrap,
+        randomization=randomization,
+        bootstrap_holm=bootstrap,
+        randomization_holm=randomization,
+    )
 
 
 def _corrected(differences_of_a_metric: list[Difference]) -> list[Difference]:

@@ -9,6 +9,7 @@ import torch
 from nmt_core.data.batch import pad
 from nmt_core.decoding.greedy import greedy
 from nmt_core.evaluation.scores import bleu
+from nmt_core.evaluation.words import check_installed
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text import Tokenizer
 from nmt_core.training.precision import Compute
@@ -24,16 +25,24 @@ class ValidationBleu:
         references: raw text, untouched.
         tokenizer: of the target language.
         vocabulary: of the target language.
+        language: the target language's code.
         compute: device and precision.
         batch_sentences: sentences translated side by side.
+
+    Raises:
+        ConfigError: if what cuts the target language into words is not installed.
     """
 
     sources: Sequence[Sequence[int]]
     references: Sequence[str]
     tokenizer: Tokenizer
     vocabulary: Vocabulary
+    language: str
     compute: Compute
     batch_sentences: int = 64
+
+    def __post_init__(self) -> None:
+        check_installed(self.language)
 
     def first(self, sentences: int) -> "ValidationBleu":
         """Return the same for the first sentences alone."""
@@ -54,4 +63,4 @@ class ValidationBleu:
                 found = greedy(model, source, source == PAD, longest)
             for number, tokens in zip(numbers, found, strict=True):
                 hypotheses[number] = self.tokenizer.decode(self.vocabulary.decode(tokens))
-        return bleu(hypotheses, self.references).value
+        return bleu(hypotheses, self.references, language=self.language).value

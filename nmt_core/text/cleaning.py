@@ -5,6 +5,7 @@ pair, 16 bytes come into memory, the digests by which duplicates and leaks are f
 test keep every line as the corpus has it; only train is filtered.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,10 +56,11 @@ class FilterConfig(Config):
     """Most characters of a side; bounds languages that write no spaces, too."""
 
     max_length_ratio: Annotated[float, Field(ge=1)] = 3.0
-    """Most characters of the longer side for one of the shorter; more is hardly a translation."""
+    """Most letters of the longer side for one of the shorter; more is hardly a translation. An
+    ideograph counts as three letters, a Japanese or Korean syllable as two."""
 
     ratio_floor_characters: PositiveInt = 20
-    """A side shorter than this counts as this long in the ratio: short sentences vary most."""
+    """A side of fewer letters counts as this long in the ratio: short sentences vary most."""
 
     remove_untranslated: bool = True
     """Remove pairs with twice the same sentence if longer than ``ratio_floor_characters``; models
@@ -154,6 +156,12 @@ class _Comparable(dict[int, str | None]):
 
 _COMPARABLE = _Comparable()
 
+_IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""Chinese characters, in whatever language."""
+
+_SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
+"""Hiragana, Katakana and Hangul."""
+
 
 @lru_cache(maxsize=2)  # the sides of a pair, of which several functions ask
 def comparison_key(line: str) -> str:
@@ -166,20 +174,31 @@ def comparison_key(line: str) -> str:
     return folded.translate(_COMPARABLE) or folded
 
 
+def letters(line: str) -> int:
+    """Return how many characters of an alphabet would say as much as a line.
+
+    An ideograph counts as three, a syllable as two. So measured, an English sentence of the Tanaka
+    corpus is as long as its Japanese (the median of 50,000; 98 % lie between 0.6 and 1.8), while it
+    has 2.2 times as many characters (1.2 to 4.0).
+    """
+    return len(line) + 2 * len(_IDEOGRAPHS.findall(line)) + len(_SYLLABLES.findall(line))
+
+
 def fault(pair: Pair, config: FilterConfig) -> str | None:
     """Return why ``pair`` is not fit to train on, or None if it is."""
-    characters = sorted(len(side.strip()) for side in pair)
+    characters = max(len(side.strip()) for side in pair)
+    shorter, longer = sorted(letters(side.strip()) for side in pair)
     words = sorted(len(side.split()) for side in pair)
     floor = config.ratio_floor_characters
     if words[0] < config.min_words:
         return "too_few_words"
     if words[1] > config.max_words:
         return "too_many_words"
-    if characters[1] > config.max_characters:
+    if characters > config.max_characters:
         return "too_many_characters"
-    if characters[1] > config.max_length_ratio * max(characters[0], floor):
+    if longer > config.max_length_ratio * max(shorter, floor):
         return "length_ratio"
-    if config.remove_untranslated and characters[1] > floor and _same(pair):
+    if config.remove_untranslated and longer > floor and _same(pair):
         return "untranslated"
     return None
 

@@ -70,7 +70,6 @@ class Progress:
     seconds: float | None = None
     """Time spent in updates; known only where the budget counts it, or no two runs were alike."""
     best_step: int | None = None
-    best_value: float | None = None
     validations_since_best: int = 0
     finished: bool = False
     loss_sum: float = 0.0
@@ -355,12 +354,11 @@ class Trainer:
             validation_perplexity=math.exp(min(loss, 100.0)),
             validation_bleu=bleu,
         )
+        best = all(self._merit(point) > self._merit(other) for other in progress.history)
         progress.history.append(point)
         progress.loss_sum, progress.loss_tokens = 0.0, 0
-        value = bleu if config.select_by == "bleu" else -loss
-        best = progress.best_value is None or value > progress.best_value
         if best:
-            progress.best_step, progress.best_value = progress.step, value
+            progress.best_step = progress.step
         progress.validations_since_best = 0 if best else progress.validations_since_best + 1
         exhausted = (
             config.patience is not None and progress.validations_since_best >= config.patience
@@ -375,6 +373,11 @@ class Trainer:
         if best:
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         self._save()
+
+    def _merit(self, point: Point) -> tuple[float, ...]:
+        """Return what the best validation has most of; of equal BLEU, the lower loss is better."""
+        by_loss = (-point.validation_loss,)
+        return (point.validation_bleu, *by_loss) if self.config.select_by == "bleu" else by_loss
 
     def _validation_loss(self) -> float:
         """Return the plain cross entropy per target token over the validation pairs, in nats."""

@@ -269,9 +269,9 @@ def sealed(project, name, translator, **tags):
         "test_set": HELD_OUT.digest,
         "held_out": "by hash",
         "bleu": "30.10",
-        "signature": signatures()[0],
+        "signature": signatures("en")[0],
     }
-    return Exported(folder, NAME, HELD_OUT, told | tags)
+    return Exported(folder, NAME, "en", HELD_OUT, told | tags)
 
 
 ROWS = list(itertools.product(WORDS, repeat=4))

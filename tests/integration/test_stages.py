@@ -158,7 +158,7 @@ def project(request, tmp_path_factory):
     train.write_model(project.trained, model, settings["train"], progress, "f" * 16)
     measured["train"] = train.summary(progress)
     measured["evaluate"] = evaluate.run(
-        settings["evaluate"], inputs(project), reports=project.reports
+        settings["evaluate"], inputs(project), language="en", reports=project.reports
     )
     record = files.read_json(project.trained / "training.json")
     card = model_card(settings["download"], record, measured, commit="c" * 40)
@@ -178,6 +178,7 @@ def train_on(project, *, checkpoints="checkpoints"):
             vocabulary=project.vocabulary,
             embeddings=project.embeddings,
         ),
+        language="en",
         checkpoints=project.folder / checkpoints,
         tracker=NullTracker(),
     )
@@ -291,7 +292,10 @@ def test_validation_scores_as_evaluation_does(project, tmp_path):
         (tmp_path / f"test.{side}").write_bytes(text)
     best = project.metrics["train"]
     found = evaluate.run(
-        project.settings["evaluate"], inputs(project, tmp_path), reports=tmp_path / "reports"
+        project.settings["evaluate"],
+        inputs(project, tmp_path),
+        language="en",
+        reports=tmp_path / "reports",
     )
 
     assert best["validation_bleu"] > 0.1
@@ -306,7 +310,8 @@ def test_scores_can_be_computed_again(project):
 
     assert [row[1] for row in rows] == lines(project.corpus / "test.source")
     assert [row[2] for row in rows] == lines(project.corpus / "test.target")
-    again = bleu([row[3] for row in rows], [row[2] for row in rows], resamples=20)
+    hypotheses, references = ([row[column] for row in rows] for column in (3, 2))
+    again = bleu(hypotheses, references, language="en", resamples=20)
     assert metrics["bleu"] == again.value
     assert metrics["bleu_signature"] == again.signature
     assert metrics["sentences"] == len(rows) == TEST_LINES
@@ -321,7 +326,9 @@ def test_no_stage_touches_the_corpus(project, tmp_path):
 
 
 def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
-    again = evaluate.run(project.settings["evaluate"], inputs(project), reports=tmp_path)
+    again = evaluate.run(
+        project.settings["evaluate"], inputs(project), language="en", reports=tmp_path
+    )
 
     assert project.metrics["evaluate"] == again
     for path in (path for path in project.reports.rglob("*") if path.is_file()):

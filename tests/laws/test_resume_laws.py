@@ -210,11 +210,22 @@ def test_a_best_of_a_lost_future_is_never_taken(dataset, tmp_path, steps, scores
     assert weights(again.model) == seen[best]
 
 
+def test_of_equal_scores_the_lower_loss_is_best(dataset, tmp_path):
+    """A score that stays at nothing must not keep the first weights, nor end the training."""
+    training = trainer(dataset, tmp_path, Log(), patience=1)
+    training.translate_and_score = lambda _: 0.0
+    progress = training.fit()
+    best = min(progress.history, key=lambda point: point.validation_loss)
+
+    assert progress.step == STEPS
+    assert progress.best_step == best.step > 5
+
+
 def test_patience_ends_training(dataset, tmp_path):
     training = trainer(
         dataset, tmp_path, Log(), budget=Budget(steps=500), validate_every=1, patience=3
     )
-    scores = iter([1.0, 2.0, 2.0, 1.5, 0.5, 9.0])
+    scores = iter([1.0, 2.0, 1.9, 1.5, 0.5, 9.0])
     training.translate_and_score = lambda _: next(scores)
 
     assert training.fit().step == 5

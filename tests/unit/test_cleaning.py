@@ -13,6 +13,7 @@ from nmt_core.text.cleaning import (
     SplitConfig,
     comparison_key,
     fault,
+    letters,
     prepare,
     split_of,
 )
@@ -254,6 +255,36 @@ def test_the_first_of_equal_pairs_stays(clean):
 )
 def test_unfit_pairs_are_told_why(pair, expected):
     assert expected == fault(pair, FilterConfig())
+
+
+LONG = (
+    "We all know how difficult it is to find a balance between the protection of nature and growth."
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "我们都知道，在保护自然与增长之间找到平衡有多么困难。",
+        "自然保護と成長のバランスを取ることがいかに難しいか、私たちは皆知っています。",
+        "우리는 모두 자연 보호와 성장 사이의 균형을 찾는 것이 얼마나 어려운지 알고 있습니다.",
+        "เราทุกคนรู้ดีว่าการหาสมดุลระหว่างการปกป้องธรรมชาติและการเติบโตนั้นยากเพียงใด",
+        "Мы все знаем, как трудно найти равновесие между охраной природы и ростом.",
+    ],
+)
+def test_a_translation_is_as_long_in_any_script(line):
+    config = FilterConfig(max_length_ratio=1.5)
+
+    assert fault(Pair(LONG, line), config) is None
+    assert fault(Pair(line, LONG), config) is None
+    assert fault(Pair(LONG * 3, line), FilterConfig(max_length_ratio=2.0)) == "length_ratio"
+
+
+def test_letters_of_a_line():
+    assert letters("Grüße, мир! ไทย") == 15
+    assert letters("漢字") == 6
+    assert letters("かなカナ") == letters("한국어요") == 8
+    assert letters("𠀀") == 3
 
 
 def test_unfit_pairs_leave_train_and_are_counted(clean):

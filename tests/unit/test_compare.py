@@ -9,11 +9,12 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
 from flows import compare, dvc
+from nmt_core.decoding.translator import Translation
 from nmt_core.errors import ConfigError, CorpusError, NmtError
 from nmt_core.fetch.corpora import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from nmt_core.training.budget import Budget
-from stages import comparison, report
+from stages import comparison, evaluate, report
 from stages.comparison import ComparisonError, Outcome, Run
 from stages.journal import Journal
 
@@ -181,6 +182,7 @@ def outcome(system, seed, hypotheses, bleu):
         references=REFERENCES,
         hypotheses=hypotheses,
         signatures=("BLEU|a", "chrF2|a"),
+        language="en",
         history=history,
         seconds={400: 60.0, 800: 125.0},
     )
@@ -272,3 +274,16 @@ def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
     assert once.startswith("# Results\n\nBefore.\n")
     assert once.endswith(f"{report.END}\n\nAfter.\n")
     assert (tmp_path / "comparison.png").exists()
+
+
+def test_translations_with_tabs_can_be_read_back(tmp_path):
+    """One would shift the columns of its line, for us and for whoever scores them again."""
+    found = [Translation("a\thypothesis", -0.5, (), (), ()), Translation("two", -1.0, (), (), ())]
+    path = tmp_path / "translations.tsv"
+    evaluate.write_translations(path, ["a\tsource", "zwei"], ["a\t reference", "2"], found)
+
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        "score\tsource\treference\thypothesis",
+        "-0.5000\ta source\ta  reference\ta hypothesis",
+        "-1.0000\tzwei\t2\ttwo",
+    ]

@@ -81,6 +81,7 @@ def test_an_export_says_what_it_is(project):
     assert found.held_out.references == ["An owl.", "A hedgehog."]
     assert found.digest == bundle.digest(project / "export")
     assert found.tags.items() >= {"bleu": "30.13", "held_out": "by the grammar"}.items()
+    assert found.language == "en"
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest
 

@@ -1,5 +1,6 @@
 """The gate: its scores are sacreBLEU's, its errors as rare as it says, its verdicts in words."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -8,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
 
 from nmt_core import config
 from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.evaluation import gate as judging
 from nmt_core.evaluation.gate import (
     Candidate,
     Effect,
@@ -18,18 +21,19 @@ from nmt_core.evaluation.gate import (
     GateError,
     decide,
     effect,
-    judge,
 )
 from nmt_core.evaluation.resampling import (
+    CHUNK,
     FORMULAS,
     bootstrapped,
     counts_of,
     difference,
     exchanged,
+    p_value,
 )
-from nmt_core.evaluation.significance import differences
 from nmt_core.random import generator
 
+judge = partial(judging.judge, language="en")
 METRICS = {"BLEU": BLEU, "chrF2": CHRF}
 WORDS = np.array([f"{first}{rest}" for first in "bdfgklmn" for rest in ("a", "ero", "ilun", "os")])
 sentence = st.lists(st.sampled_from(["a", "bb", "cab", "."]), max_size=9).map(" ".join)
@@ -62,7 +66,10 @@ class Language:
 
 def counts(language, system):
     """What the sentences of a system count, in each metric."""
-    return {name: counts_of(name, system.hypotheses, language.references) for name in FORMULAS}
+    return {
+        name: counts_of(name, system.hypotheses, language.references, language="en")
+        for name in FORMULAS
+    }
 
 
 def bleu_of(language, right):
@@ -86,7 +93,7 @@ def candidate(hypotheses, references=None, sources=None, name="it"):
 def test_scores_of_sums_are_sacrebleus(metric, pairs):
     """Whatever matches, or does not, or is empty."""
     hypotheses, references = map(list, zip(*pairs, strict=True))
-    sums = counts_of(metric, hypotheses, references).sum(axis=0)
+    sums = counts_of(metric, hypotheses, references, language="en").sum(axis=0)
     expected = METRICS[metric]().corpus_score(hypotheses, [references]).score
 
     assert expected == pytest.approx(FORMULAS[metric](sums[None])[0], abs=1e-9)
@@ -97,19 +104,43 @@ def test_resamples_are_scored_as_sacrebleu_would(metric):
     """The distributions have the mean and spread that sacreBLEU's own tests see."""
     language = Language(60, name="resamples")
     first, second = (language.system(right).hypotheses for right in (0.7, 0.6))
-    pair = [counts_of(metric, lines, language.references) for lines in (first, second)]
+    pair = [
+        counts_of(metric, lines, language.references, language="en") for lines in (first, second)
+    ]
     formula = FORMULAS[metric]
     drawn = bootstrapped(formula, *pair, resamples=1500, seed=1)
     chance = exchanged(formula, *pair, trials=1500, seed=1)
-    found = differences({"a": [first], "b": [second]}, language.references, trials=1000)
-    theirs = next(one for one in found if one.metric == metric)
+    seen = difference(formula, *pair)
+    theirs = {
+        kind: PairedTest(
+            [("a", first), ("b", second)],
+            {"": METRICS[metric]()},
+            [language.references],
+            kind,
+            n_samples=1500,
+        )()[1]
+        for kind in ("bs", "ar")
+    }
+    [(one, other)] = [found for name, found in theirs["ar"].items() if name != "System"]
 
     assert len(drawn) == len(chance) == 1500
-    assert theirs.value == pytest.approx(difference(formula, *pair))
-    assert drawn.mean() == pytest.approx(theirs.value, abs=0.3 * drawn.std())
+    assert one.score - other.score == pytest.approx(seen)
+    assert drawn.mean() == pytest.approx(seen, abs=0.3 * drawn.std())
     assert abs(chance.mean()) < 0.1 * chance.std()
-    two_sided = (np.abs(chance) >= abs(theirs.value)).mean()
-    assert two_sided == pytest.approx(theirs.randomization, abs=0.03)
+    assert p_value(np.abs(chance) >= abs(seen)) == pytest.approx(other.p_value, abs=0.03)
+    [(one, other)] = [found for name, found in theirs["bs"].items() if name != "System"]
+    assert p_value(np.abs(drawn - seen) >= abs(seen)) == pytest.approx(other.p_value, abs=0.03)
+
+
+@pytest.mark.parametrize("draws", [bootstrapped, exchanged])
+def test_every_resample_is_another(draws):
+    """Also those that are drawn in the next chunk."""
+    language = Language(60, name="chunks")
+    pair = [counts(language, language.system(right))["BLEU"] for right in (0.7, 0.6)]
+    amount = "trials" if draws is exchanged else "resamples"
+    found = draws(FORMULAS["BLEU"], *pair, **{amount: 2 * CHUNK}, seed=1)
+
+    assert len(np.unique(found.round(9))) > 1.9 * CHUNK
 
 
 def test_equal_translations_are_held():
@@ -133,6 +164,27 @@ def test_the_better_is_promoted_and_the_worse_rejected(right, outcome):
 def judge_again(verdict):
     """A verdict survives JSON, in which it is kept."""
     return type(verdict).model_validate_json(verdict.model_dump_json())
+
+
+BETTER_IN_FOUR = [f"The council number {n} has met in the old house." for n in range(500)]
+FEW = [line.replace("old", "big") for line in BETTER_IN_FOUR]
+
+
+def test_both_tests_must_be_sure():
+    """Better in 4 of 500 sentences, equal elsewhere: chance gives that in one of 2**4 trials."""
+    references = BETTER_IN_FOUR
+    better, worse = candidate([*references[:4], *FEW[4:]], references), candidate(FEW, references)
+    lenient = GateConfig(minimum_effect=0.0)
+    gain, loss = judge(worse, better, lenient), judge(better, worse, lenient)
+
+    for verdict, side in ((gain, "better"), (loss, "worse")):
+        assert verdict.outcome == "hold"
+        for found in verdict.effects:
+            assert getattr(found, side) == pytest.approx(1 / 16, abs=0.01)
+    for found in gain.effects:
+        assert found.randomization == pytest.approx(1 / 16, abs=0.01)
+        assert found.bootstrap == pytest.approx(np.exp(-4), abs=0.01)
+        assert found.worse == pytest.approx(1.0, abs=0.001)
 
 
 def test_a_sure_but_useless_gain_is_held():

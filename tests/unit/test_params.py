@@ -6,12 +6,14 @@ import yaml
 
 from nmt_core.config import _configs
 from nmt_core.errors import ConfigError
+from nmt_core.evaluation import words
 from stages.params import SECTIONS, TrainParams, build_all, check_all, load
 
 PROJECT = Path(__file__).parents[2]
 WRITTEN = yaml.safe_load((PROJECT / "params.yaml").read_text(encoding="utf-8"))
 TRAINED = {"kind": "train", "dimensions": 256}
 GIVEN = {"kind": "vectors"}
+FILES = {"kind": "files", "train": {"source": "train.en", "target": "train.ja"}}
 
 
 def changed(**values):
@@ -147,6 +149,17 @@ def test_sections_that_contradict_each_other_are_told(values, messages):
         assert [f"params.yaml: {message}" for message in messages] == problems(**values)
     else:
         build_all(changed(**values), source="params.yaml")
+
+
+def test_what_cannot_be_scored_here_is_told_before_any_work(monkeypatch):
+    monkeypatch.setattr(words, "find_spec", lambda _: None)
+
+    japanese = {"source": "en", "target": "ja"}
+
+    assert problems(download__corpus=FILES, download__languages=japanese) == [
+        "params.yaml: download.languages.target: Japanese is scored in MeCab's words, which is not "
+        "installed; type: pip install 'sacrebleu[ja]'"
+    ]
 
 
 def test_a_missing_file_is_told(tmp_path):

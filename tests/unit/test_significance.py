@@ -1,14 +1,14 @@
 """Tests between systems: calibrated, blind to order, corrected for their number."""
 
 import random
+from math import comb
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sacrebleu.metrics import BLEU
-from sacrebleu.significance import PairedTest
 
-from nmt_core.evaluation.significance import SEED, differences, holm
+from nmt_core.evaluation.significance import differences, holm
 
 WORDS = [
     "der",
@@ -41,7 +41,7 @@ GOOD, ALSO_GOOD, BAD = noisy(0.2, 1), noisy(0.2, 2), noisy(0.7, 3)
 
 
 def between(**systems):
-    found = differences(systems, REFERENCES, resamples=200, trials=400)
+    found = differences(systems, REFERENCES, language="en", resamples=200, trials=400)
     return {(pair.metric, pair.first, pair.second): pair for pair in found}
 
 
@@ -72,18 +72,53 @@ def test_many_pairs_are_corrected_metric_by_metric():
         assert holm([p.randomization for p in pairs]) == [p.randomization_holm for p in pairs]
 
 
-@pytest.mark.parametrize(("kind", "name"), [("bs", "bootstrap"), ("ar", "randomization")])
-def test_one_seed_is_sacrebleus_own_test(kind, name, monkeypatch):
-    monkeypatch.setenv("SACREBLEU_SEED", str(SEED))
-    samples = {"bs": 200, "ar": 400}[kind]
-    systems = [("good", GOOD), ("alike", ALSO_GOOD)]
-    _, results = PairedTest(systems, {"": BLEU()}, [REFERENCES], kind, n_samples=samples)()
-    monkeypatch.setenv("SACREBLEU_SEED", "7")  # of no effect
+COUNCILS = [f"The council number {n} has met in the old house." for n in range(500)]
 
-    pair = between(good=[GOOD], alike=[ALSO_GOOD])["BLEU", "good", "alike"]
 
-    assert results["BLEU"][1].p_value == getattr(pair, name)
-    assert results["BLEU"][0].score - results["BLEU"][1].score == pair.value
+def ahead(*sentences, of):
+    """A system that is right in some sentences, and has one wrong word in each of the others."""
+    return [
+        line if number in sentences else line.replace("old", "big")
+        for number, line in enumerate(COUNCILS[:of])
+    ]
+
+
+def between_two(first, second):
+    systems = {"first": [first], "second": [second]}
+    return differences(systems, COUNCILS[: len(first)], language="en", trials=2000)
+
+
+@pytest.mark.parametrize("better", [1, 2, 3, 5])
+def test_what_differs_in_few_sentences_may_be_chance(better):
+    """All of k sentences speak for one system in two of 2**k exchanges: that is the p-value."""
+    first, second = ahead(*range(better), of=500), ahead(of=500)
+
+    for found in between_two(first, second):
+        assert found.value > 0
+        assert found.randomization == pytest.approx(2 / 2**better, abs=0.03)
+        assert found.bootstrap >= np.exp(-better) - 0.03  # none of the k is drawn
+    for one, other in zip(between_two(first, second), between_two(second, first), strict=True):
+        assert other.value == -one.value
+        assert other.randomization == one.randomization
+
+
+@pytest.mark.parametrize("apart", [2, 4, 6])
+def test_equal_systems_are_seldom_called_different(apart):
+    """A coin decides who is better in each of k of 60 sentences: 5 % at most."""
+    wrongly = 0.0
+    for heads in range(apart + 1):
+        first, second = ahead(*range(heads), of=60), ahead(*range(heads, apart), of=60)
+        [found, _] = between_two(first, second)
+        wrongly += comb(apart, heads) / 2**apart * (found.randomization <= 0.05)
+
+    assert wrongly <= 0.05
+
+
+def test_every_seed_counts():
+    """A system's second seed is no copy of its first."""
+    for found in between(one=[GOOD, BAD], other=[GOOD, GOOD]).values():
+        assert found.value < -5
+        assert max(found.bootstrap, found.randomization) < 0.05
 
 
 def test_the_same_seed_twice_proves_no_more_than_once():

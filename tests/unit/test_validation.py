@@ -1,0 +1,94 @@
+"""Validation BLEU: of the right lines, in their order, as the language is scored."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from nmt_core.errors import ConfigError
+from nmt_core.evaluation import validation, words
+from nmt_core.evaluation.validation import ValidationBleu
+from nmt_core.training.precision import Compute
+from nmt_core.vocabulary import EOS, PAD, SPECIALS, Vocabulary
+
+WORDS = [
+    *("the", "council", "has", "met", "in", "an", "old", "house"),
+    *("and", "said", "what", "it", "will", "do", "next", "year"),
+]
+VOCABULARY = Vocabulary([*SPECIALS, *WORDS])
+LINES = [" ".join(WORDS[first:last]) for last in range(16, 4, -1) for first in range(last - 4)]
+
+
+class Joined:
+    """A tokenizer that joins tokens by spaces."""
+
+    def decode(self, tokens):
+        return " ".join(tokens)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """Let a model copy its source; collect the batches that it sees."""
+    batches = []
+
+    def copy(model, source, padding, longest):
+        assert (source == PAD).equal(padding)
+        assert longest.tolist() == (2 * (~padding).sum(dim=1) + 10).tolist()
+        batches.append(source.tolist())
+        return [[token for token in row if token not in (PAD, EOS)] for row in source.tolist()]
+
+    monkeypatch.setattr(validation, "greedy", copy)
+    return batches
+
+
+def validated(references=LINES, language="en", **settings):
+    return ValidationBleu(
+        sources=[VOCABULARY.encode(line.split()) for line in LINES],
+        references=references,
+        tokenizer=Joined(),
+        vocabulary=VOCABULARY,
+        language=language,
+        compute=Compute(torch.device("cpu"), torch.float32),
+        **settings,
+    )
+
+
+@pytest.mark.parametrize("together", [1, 7, 1000])
+def test_a_model_that_copies_is_right_in_every_line(seen, together):
+    """Lines come shorter and shorter, and are translated the shortest first."""
+    assert validated(batch_sentences=together)(None) == pytest.approx(100)
+    assert sum(map(len, seen)) == len(LINES)
+    assert max(map(len, seen)) == min(together, len(LINES))
+
+
+def test_a_model_is_wrong_where_the_references_are_others(seen):
+    assert 0 < validated(references=LINES[::-1])(None) < 99
+
+
+def test_only_the_first_sentences_may_count(seen):
+    assert validated(references=[*LINES[:5], *["wrong"] * (len(LINES) - 5)]).first(5)(
+        None
+    ) == pytest.approx(100)
+    assert sum(map(len, seen)) == 5
+
+
+def test_text_without_spaces_has_words_of_its_own(seen):
+    hanzi = Vocabulary([*SPECIALS, *"欧洲议会昨天批准了这项建"])
+    numbers = hanzi.encode("欧洲议会昨天批准了这项建")
+    chinese = replace(
+        validated(language="zh"),
+        sources=[numbers[:size] for size in range(12, 4, -1)],
+        references=["欧洲议会昨天批准了这项建"[:size] for size in range(12, 4, -1)],
+        vocabulary=hanzi,
+        tokenizer=type("Glued", (), {"decode": lambda _, tokens: "".join(tokens)})(),
+    )
+
+    assert chinese(None) == pytest.approx(100)
+    assert replace(chinese, language="en")(None) == 0
+
+
+def test_a_missing_package_is_told_before_training(monkeypatch):
+    monkeypatch.setattr(words, "find_spec", lambda _: None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'sacrebleu\[ja\]'"):
+        validated(language="ja")
