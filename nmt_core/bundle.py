@@ -323,6 +323,7 @@ def find_device(name: str) -> torch.device:
         device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
         )
+        torch.zeros((), device=device).item()  # some devices can be named and do not compute
         return torch.empty(0, device=device).device
     except (RuntimeError, AssertionError):
         raise ConfigError(f"there is no device {name!r} here; use auto or cpu") from None

@@ -81,7 +81,7 @@ def next_steps(download: DownloadParams, example: str) -> Table:
     """Return commands that a person may want to type now."""
     translate = f".venv/bin/nmt translate --model {paths.EXPORT}"
     steps = [
-        ("translate", f"echo {shlex.quote(example)} | {translate}"),
+        ("translate", f"{translate} {shlex.quote(example)}"),
         ("talk to it", f"{translate} --interactive"),
         ("compare runs", "make mlflow"),
         ("see what it looks at", f"{paths.REPORTS}/attention/"),

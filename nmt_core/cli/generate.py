@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_core.cli.lines import argument
 from nmt_core.cli.program import Device, Threads
 from nmt_core.cli.score import load_text_model
 
@@ -13,7 +14,10 @@ def generate(  # noqa: PLR0913 - one argument per option
     *,
     language_model: Annotated[Path, typer.Option(metavar="DIR", help="What nmt learn wrote.")],
     length: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Tokens to write, ends of lines included.")
+        int,
+        typer.Option(
+            metavar="N", min=1, max=10**9, help="Tokens to write, ends of lines included."
+        ),
     ] = 500,
     temperature: Annotated[
         float,
@@ -43,10 +47,11 @@ def generate(  # noqa: PLR0913 - one argument per option
     The same seed writes the same text. A temperature near 0 repeats what is most common; at 1 the
     text is as varied as the one learnt from; above, it dissolves.
     """
+    begin = argument(prefix, name="--prefix")
     text_model = load_text_model(language_model, device, threads)
     from nmt_core import config  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.sampling import TokenSampling  # noqa: PLC0415 - takes seconds
 
     values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     sampling = config.build(TokenSampling, values, at="generate")
-    typer.echo(text_model.generate(length, sampling, seed=seed, prefix=prefix))
+    typer.echo(text_model.generate(length, sampling, seed=seed, prefix=begin))

@@ -1,17 +1,52 @@
-"""Lines of text from a stream, in growing portions, with the progress shown."""
+"""Lines of text from a stream, as they come in, with the progress shown."""
 
+import io
+import select
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from nmt_core.errors import CorpusError
+from nmt_core.errors import ConfigError, CorpusError
 
 FIRST_LINES, MOST_LINES = 16, 2048
 """Lines translated together, at first and at most: output begins early, and memory is bounded."""
+
+PATIENCE = 0.05
+"""Seconds to wait for more lines before those that are there are translated."""
+
+MOST_BYTES = 2**24
+"""Of a line; a longer one is no text."""
+
+
+def standard_input() -> io.BufferedIOBase:
+    """Return the bytes of standard input.
+
+    Raises:
+        CorpusError: if it is closed.
+    """
+    if sys.stdin is None:
+        raise CorpusError("standard input is closed; give lines by a pipe or by < FILE")
+    assert isinstance(sys.stdin.buffer, io.BufferedIOBase)
+    return sys.stdin.buffer
+
+
+def argument(text: str, *, name: str) -> str:
+    """Return a text of the command line.
+
+    Raises:
+        ConfigError: if it is not UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"{name} is not UTF-8 (character {error.start + 1}); set your terminal to UTF-8"
+        ) from None
+    return text
 
 
 def decoded(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
@@ -21,21 +56,67 @@ def decoded(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str
         CorpusError: naming the first line that is not UTF-8.
     """
     for number, line in enumerate(stream, start=1):
-        try:
-            yield line.removesuffix(b"\n").decode()
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"line {number} of {name} is not UTF-8 (byte {error.start + 1} is "
-                f"0x{line[error.start]:02x}); convert {name}, for example with iconv"
-            ) from None
+        yield decode(line.removesuffix(b"\n"), number, name)
 
 
-def chunks(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Yield more and more lines at a time, up to a limit."""
-    size = FIRST_LINES
-    while chunk := list(islice(lines, size)):
-        yield chunk
+def decode(line: bytes, number: int, name: str) -> str:
+    """Return a line without its end as text.
+
+    Raises:
+        CorpusError: if it is not UTF-8.
+    """
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"line {number} of {name} is not UTF-8 (byte {error.start + 1} is "
+            f"0x{line[error.start]:02x}); convert {name}, for example with iconv"
+        ) from None
+
+
+def chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterator[list[str]]:
+    r"""Yield the lines of a stream, ended by ``\n`` alone, more and more at a time up to a limit.
+
+    Where lines come in slowly, those that are there do not wait for others.
+
+    Raises:
+        CorpusError: naming the first line that is not UTF-8, or does not end.
+    """
+    size, done, more = FIRST_LINES, 0, True
+    lines: deque[bytes] = deque()
+    rest = io.BytesIO()  # of a line that has not come to its end
+    while True:
+        while more and len(lines) < size and (not lines or has_more(stream)):
+            block = stream.read1(2**16)
+            more = bool(block)
+            first, *others = block.split(b"\n")
+            rest.write(first)
+            for other in others:
+                lines.append(rest.getvalue())
+                rest = io.BytesIO()
+                rest.write(other)
+            if rest.tell() > MOST_BYTES:
+                raise CorpusError(
+                    f"line {done + len(lines) + 1} of {name} is longer than {MOST_BYTES:,} bytes; "
+                    f"end lines by newlines"
+                )
+        if not more and rest.tell():
+            lines.append(rest.getvalue())
+            rest = io.BytesIO()
+        if not lines:
+            return
+        count = min(size, len(lines))
+        yield [decode(lines.popleft(), done + one, name) for one in range(1, count + 1)]
+        done += count
         size = min(2 * size, MOST_LINES)
+
+
+def has_more(stream: io.BufferedIOBase) -> bool:
+    """Tell whether a stream goes on, or ends, within :data:`PATIENCE`."""
+    try:
+        return bool(select.select([stream], [], [], PATIENCE)[0])
+    except io.UnsupportedOperation:  # bytes in memory
+        return True
 
 
 @contextmanager

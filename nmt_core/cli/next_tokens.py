@@ -1,6 +1,5 @@
 """``nmt next``: what does the model expect to follow?"""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from nmt_core.cli.lines import decoded
+from nmt_core.cli.lines import argument, decoded, standard_input
 from nmt_core.cli.program import Device, Model, Threads, load
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -46,10 +45,12 @@ def next_tokens(
 
         echo 'Das Haus ist alt.' | nmt next --model models/export --prefix 'The house' -k 5
     """
+    begin = argument(prefix, name="--prefix")
+    given = None if line is None else [argument(line, name="LINE")]
     translator = load(model, device, threads, None)
     console = Console()
-    for source in decoded(sys.stdin.buffer) if line is None else [line]:
-        console.print(next_token_table(prefix, translator.next_tokens(source, prefix, count)))
+    for source in given or decoded(standard_input()):
+        console.print(next_token_table(begin, translator.next_tokens(source, begin, count)))
 
 
 def next_token_table(prefix: str, tokens: "Sequence[NextToken]") -> Table:

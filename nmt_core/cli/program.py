@@ -1,6 +1,9 @@
 """What every command shares: how it fails, common options, the model it names."""
 
+import io
 import os
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -31,10 +34,23 @@ class Program(TyperGroup):
 
     @override
     def invoke(self, ctx: Any) -> Any:
+        if sys.stdout is None:
+            fail("standard output is closed; leave it open, or write > FILE")
         try:
-            return super().invoke(ctx)
+            answer = super().invoke(ctx)
+            sys.stdout.flush()
         except NmtError as error:
             fail(str(error))
+        except BrokenPipeError:  # as in nmt translate | head -1
+            raise
+        except OSError as error:
+            with suppress(
+                OSError, io.UnsupportedOperation
+            ):  # what is left cannot be written either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            what = error.filename or "standard input or output"
+            fail(f"{what} failed ({error.strerror}); make room, or give another file")
+        return answer
 
 
 def fail(message: str) -> NoReturn:
@@ -52,12 +68,14 @@ def load(model: Path, device: str, threads: int | None, max_tokens: int | None) 
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     import torch  # noqa: PLC0415 - takes seconds
 
-    from nmt_core import bundle  # noqa: PLC0415 - takes seconds
+    from nmt_core import bundle, config  # noqa: PLC0415 - takes seconds
 
     if threads:
         torch.set_num_threads(threads)
     translator = bundle.load_translator(model, device=device)
     if max_tokens is None:
         return translator
-    changed = translator.config.model_copy(update={"max_tokens": max_tokens})
-    return replace(translator, config=changed)
+    changed = translator.config.model_dump() | {"max_tokens": max_tokens}
+    return replace(
+        translator, config=config.build(type(translator.config), changed, at="translate")
+    )

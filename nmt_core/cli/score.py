@@ -1,21 +1,22 @@
 """``nmt score``: how likely is a text, or a translation?"""
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from nmt_core.cli.lines import decoded
+from nmt_core.cli.lines import decoded, standard_input
 from nmt_core.cli.program import Device, Threads, load
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.language_models.scoring import Score
     from nmt_core.language_models.text_model import TextModel
+
+HEADING = "log-likelihood\tperplexity\ttokens"
+"""Of what is written for each line."""
 
 
 def score(
@@ -41,21 +42,23 @@ def score(
 
     **What is written**, a line for each line of input, with tabs between fields: log-likelihood in
     nats, perplexity per token, tokens. The end of the line counts as a token; by a model of
-    characters and by a stateful one, each line is read after those before it. The total is written
-    to standard error, per token and per character, which models of different units can be compared
-    by.
+    characters and by a stateful one, each line is read after those before it. Their heading and the
+    total are written to standard error, per token and per character, which models of different
+    units can be compared by. A translator reads of a line what it translates, 512 tokens if nothing
+    else was set, and warns where that is not all.
     """
     if (language_model is None) == (model is None):
         raise ConfigError("say what to score with: either --language-model DIR or --model DIR")
-    lines = list(decoded(sys.stdin.buffer))
+    lines = list(decoded(standard_input()))
     judge = by_language(language_model, device, threads) if language_model else None
     if model:
         judge = by_translator(model, device, threads)
     assert judge is not None
     scores = judge(lines)
+    typer.echo(HEADING, err=True)
     for one in scores:
         typer.echo(f"{one.log_likelihood:.4f}\t{one.perplexity:.4f}\t{one.tokens}")
-    Console(stderr=True, highlight=False).print(summary(scores), soft_wrap=True)
+    typer.echo(summary(scores), err=True)
 
 
 def by_language(

@@ -6,7 +6,7 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_core.cli.lines import decoded
+from nmt_core.cli.lines import argument, decoded
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -87,14 +87,15 @@ class Beginnings:
     """How the translations of successive lines begin: all alike, or as the lines of a file.
 
     Raises:
-        ConfigError: if both are given.
+        ConfigError: if both are given, or one is not UTF-8.
     """
 
     def __init__(self, prefix: str | None, file: Path | None) -> None:
         if prefix is not None and file is not None:
             raise ConfigError("--prefix and --prefix-file contradict each other; give one of them")
         self.file = file
-        self._prefixes = repeat(prefix or "") if file is None else lines_of(file)
+        given = argument(prefix or "", name="--prefix")
+        self._prefixes = repeat(given) if file is None else lines_of(file)
 
     def next(self, count: int) -> list[str]:
         """Return the beginnings of the next lines.

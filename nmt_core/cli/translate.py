@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.cli.fuse import Fuse, FuseWeight, fused
-from nmt_core.cli.lines import chunks, decoded, progress
+from nmt_core.cli.lines import argument, chunks, progress, standard_input
 from nmt_core.cli.program import Device, Model, Threads, load
 from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
+from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.decoding.translator import Translation
@@ -27,6 +28,10 @@ UNSURE, SURE = 0.3, 0.7
 
 def translate(  # noqa: PLR0913 - one argument per option
     *,
+    lines: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="LINE", help="Lines to translate. \\[default: from stdin]"),
+    ] = None,
     model: Model,
     beam: Annotated[
         int | None,
@@ -44,7 +49,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Draw N translations at random instead."),
+        typer.Option(
+            metavar="N", min=1, help="Draw N translations at random instead; some may be equal."
+        ),
     ] = None,
     temperature: Annotated[
         float | None,
@@ -81,13 +88,14 @@ def translate(  # noqa: PLR0913 - one argument per option
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Translate lines from standard input to standard output.
+    """Translate lines, given as arguments or by standard input, to standard output.
 
-    One line in gives one line out, in the same order; an empty line stays empty.
+    One line in gives one line out, in the same order; an empty line stays empty. Lines that come in
+    slowly are translated as they come.
 
     **Examples**
 
-        echo 'Ein Haus.' | nmt translate --model models/export
+        nmt translate --model models/export 'Ein Haus.'
 
         nmt translate --model models/export < in.txt > out.txt
 
@@ -97,7 +105,7 @@ def translate(  # noqa: PLR0913 - one argument per option
 
         nmt translate --model models/export --sample 3 --temperature 0.8 --top-p 0.9 < in.txt
 
-        echo 'Ein Haus.' | nmt translate --model models/export --prefix 'This is'
+        nmt translate --model models/export --prefix 'This is' 'Ein Haus.'
 
         nmt translate --model models/export --fuse models/english --fuse-weight 0.2 < in.txt
 
@@ -134,19 +142,26 @@ def translate(  # noqa: PLR0913 - one argument per option
         seed=seed,
     )
     beginnings = Beginnings(prefix, prefix_file)
+    if lines and interactive:
+        raise ConfigError("--interactive asks for lines; leave it out to translate those given")
+    given = [argument(line, name="LINE") for line in lines or []]
     translator = fused(load(model, device, threads, max_tokens), fuse, fuse_weight)
     search = options.search(translator)
+    search([], [])  # refuses what is out of range before any line comes
+    source = standard_input() if lines is None else None
     if interactive:
         converse(search, beginnings)
         return
+    if source and source.isatty():
+        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
     numbers = count(1)
     with progress() as advance:
-        for lines in chunks(decoded(sys.stdin.buffer)):
-            for found in search(lines, beginnings.next(len(lines))):
+        for portion in chunks(source) if source else [given]:
+            for found in search(portion, beginnings.next(len(portion))):
                 for record in records(next(numbers), found, ranked=options.ranked, scores=scores):
                     sys.stdout.buffer.write(f"{record}\n".encode())
             sys.stdout.buffer.flush()
-            advance(len(lines))
+            advance(len(portion))
     beginnings.end()
 
 

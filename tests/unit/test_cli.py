@@ -1,10 +1,15 @@
 import io
+import os
 import re
+import shlex
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from nmt_core import cli
@@ -12,6 +17,7 @@ from nmt_core.bundle import digest, load_translator
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import portrait
 from nmt_core.decoding.sampling import SamplingConfig
+from nmt_core.errors import CorpusError
 from tests.unit.tiny import LINES, export, tiny_translator
 
 
@@ -45,9 +51,9 @@ def test_more_lines_than_a_chunk_keep_their_order(bundle, monkeypatch):
 
 
 def test_chunks_grow_to_a_limit():
-    lines = (str(number) for number in range(7000))
+    text = io.BytesIO("\n".join(str(number) for number in range(7000)).encode())
 
-    assert [len(chunk) for chunk in streams.chunks(lines)] == [
+    assert [len(chunk) for chunk in streams.chunks(text)] == [
         16,
         32,
         64,
@@ -59,6 +65,97 @@ def test_chunks_grow_to_a_limit():
         2048,
         872,
     ]
+
+
+@pytest.fixture
+def pipe():
+    """Both ends of one, as standard input would be read and written."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "wb", buffering=0) as writer:
+        yield reader, writer
+
+
+def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
+    """A line is there when it ends; what is there together comes together."""
+    reader, writer = pipe
+    portions = streams.chunks(reader)
+    writer.write(b"one\n")
+    assert next(portions) == ["one"]
+    writer.write(b"two\nthree\nfo")
+    assert next(portions) == ["two", "three"]
+    writer.write("ur\n\nfünf".encode())
+    assert next(portions) == ["four", ""]
+    writer.close()
+
+    assert list(portions) == [["fünf"]]
+
+
+def test_lines_that_come_in_fast_come_together(pipe):
+    """Though nobody wrote them in the same moment, and a line is longer than a pipe is."""
+    reader, writer = pipe
+    long = "x" * 200_000
+
+    def write():
+        for line in ["a", "b", long, "c"]:
+            writer.write(f"{line}\n".encode())
+        writer.close()
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(write)
+
+        assert list(streams.chunks(reader)) == [["a", "b", long, "c"]]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=40), st.integers(1, 9), st.integers(1, 9))
+def test_lines_are_those_of_python(blocks, first, most):
+    """Wherever what comes in is cut."""
+
+    class Blocks(io.BytesIO):
+        def read1(self, size=-1):
+            return next(coming, b"")
+
+    coming = iter([block for block in blocks if block])
+    text = b"".join(blocks).decode("latin-1")
+    expected = io.StringIO(text, newline="\n").read().split("\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "FIRST_LINES", first)
+        patch.setattr(streams, "MOST_LINES", most)
+        patch.setattr(
+            streams, "decode", lambda line, number, name: (number, line.decode("latin-1"))
+        )
+        found = [line for portion in streams.chunks(Blocks()) for line in portion]
+
+    assert found == list(enumerate(expected if expected[-1] else expected[:-1], start=1))
+
+
+def test_a_line_without_an_end_is_refused(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_BYTES", 1000)
+    with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
+        list(streams.chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
+
+
+def test_lines_may_be_given_as_arguments(bundle):
+    """Standard input is left alone then, and options hold for each."""
+    assert translate(bundle, *LINES, lines=["Brot"]) == translate(bundle)
+    assert translate(bundle, "Hund", "--n-best", 2, "Haus").count("\n") == 4
+    result = run("translate", "--model", bundle, "-i", "Hund")
+
+    assert result.stderr == (
+        "nmt: --interactive asks for lines; leave it out to translate those given\n"
+    )
+
+
+def test_who_types_is_told_that_lines_are_awaited(bundle, monkeypatch):
+    class Typed(io.BytesIO):
+        def isatty(self):
+            return True
+
+    module = sys.modules["nmt_core.cli.translate"]
+    monkeypatch.setattr(module, "standard_input", lambda: Typed(b"Hund\n"))
+    result = run("translate", "--model", bundle)
+
+    assert "Write lines; each is translated when it ends." in result.stderr
+    assert result.stdout == translate(bundle, "Hund")
 
 
 def test_only_newlines_end_a_line(bundle):
@@ -196,6 +293,12 @@ def test_a_file_of_beginnings_has_a_line_for_every_line(bundle, tmp_path, count,
             ("--sample", 1, "--top-p", 3),
             "sample.top_p must be less than or equal to 1, got 3.0 (float)",
         ),
+        (("--sample", 10**9), "sample.samples must be less than or equal to 1000, got 1000000000"),
+        (("--beam", 10**6), "beam.width must be less than or equal to 1000, got 1000000"),
+        (("--max-tokens", 10**9), "translate.max_tokens must be less than or equal to 1000000"),
+        (("--prefix", "a\udcff"), "--prefix is not UTF-8 (character 2); set your terminal to"),
+        (("\udcff",), "LINE is not UTF-8 (character 1); set your terminal to"),
+        (("--device", "meta"), "there is no device 'meta' here; use auto or cpu"),
     ],
     ids=str,
 )
@@ -314,13 +417,54 @@ def test_help_waits_for_no_torch():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def nmt(bundle, *arguments, **streams):
+    """Run the program as a shell does."""
+    command = [sys.executable, "-m", "nmt_core.cli", *arguments, "--model", str(bundle)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, **streams)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["translate", "next"])
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [
+        ("<&-", "standard input is closed; give lines by a pipe or by < FILE"),
+        (">&-", "standard output is closed; leave it open, or write > FILE"),
+        ("> /dev/full", "standard input or output failed (No space left on device)"),
+    ],
+)
+def test_streams_that_do_not_work_are_told(bundle, command, redirection, reason):
+    program = shlex.join([sys.executable, "-m", "nmt_core.cli", command, "--model", str(bundle)])
+    ran = subprocess.run(
+        ["sh", "-c", f"echo Hund | {program} {redirection}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"nmt: {reason}")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_line_is_answered_before_the_next_is_written(bundle):
+    [expected] = load_translator(bundle).translate(["Hund"])
+    with nmt(bundle, "translate", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for _ in range(2):
+            process.stdin.write(b"Hund\n")
+            process.stdin.flush()
+
+            assert process.stdout.readline().decode() == f"{expected}\n"
+        process.stdin.close()
+
+        assert process.wait() == 0
+
+
 @pytest.mark.slow
 def test_a_broken_pipe_is_quiet(bundle):
     """As in `nmt translate | head -1`."""
-    command = [sys.executable, "-m", "nmt_core.cli", "translate", "--model", str(bundle)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with nmt(bundle, "translate", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.close()
         process.stdin.write(b"Hund\n" * 40)
         process.stdin.close()
