@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +27,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
-from prefect.exceptions import ObjectNotFound
+from prefect.exceptions import ObjectAlreadyExists
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from rich.console import Console
 from rich.table import Table
@@ -104,11 +105,12 @@ def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
     base = json.loads(template.read_text(encoding="utf-8"))
     limit = LIMITS.get(name)
     try:
-        found = client.read_work_pool(name)
-    except ObjectNotFound:
         client.create_work_pool(
             WorkPoolCreate(name=name, type=kind, base_job_template=base, concurrency_limit=limit)
         )
+    except ObjectAlreadyExists:
+        found = client.read_work_pool(name)
+    else:
         return
     if found.type != kind:
         raise ConfigError(
@@ -120,9 +122,7 @@ def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
 
 def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
     """Make a limit that holds over all pools, unless it is there."""
-    try:
-        client.read_global_concurrency_limit_by_name(name)
-    except ObjectNotFound:
+    with suppress(ObjectAlreadyExists):
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
 
 

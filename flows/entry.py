@@ -12,6 +12,7 @@ import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown, without_secrets
 from stages import paths
 from stages.servers import find_servers
 
@@ -62,14 +63,15 @@ def check_server() -> str | None:
         )
     except httpx.HTTPError as error:
         without = f"remove {paths.DOTENV}" if paths.DOTENV.exists() else "unset PREFECT_API_URL"
+        reason = without_secrets(str(error)) or type(error).__name__
         raise NmtError(
-            f"no Prefect server is ready at {address} ({error or type(error).__name__}); start it "
-            f"with make server, set PREFECT_API_URL to yours, or {without} to do without one"
+            f"no Prefect server is ready at {shown(address)} ({reason}); start it with make "
+            f"server, set PREFECT_API_URL to yours, or {without} to do without one"
         ) from None
     if answer.status_code == httpx.codes.UNAUTHORIZED:
         raise NmtError(
-            f"the Prefect server at {address} wants another password; copy servers/environment of "
-            f"its machine to {paths.DOTENV}, or set PREFECT_API_AUTH_STRING"
+            f"the Prefect server at {shown(address)} wants another password; copy "
+            f"servers/environment of its machine to {paths.DOTENV}, or set PREFECT_API_AUTH_STRING"
         )
     return address
 

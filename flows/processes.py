@@ -73,7 +73,11 @@ def end_with_parent() -> None:
 
 
 def run_to_the_end(
-    command: Sequence[str], environment: Mapping[str, str], *, say: Callable[[str], None]
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    say: Callable[[str], None],
+    last_word: signal.Signals = signal.SIGTERM,
 ) -> int:
     """Run a command, wait for it and for whatever it leaves behind, and return its exit code.
 
@@ -84,11 +88,15 @@ def run_to_the_end(
         command: an absolute path and arguments.
         environment: all its variables.
         say: is told what is waited for.
+        last_word: the signal that it gets if we are killed.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
     process = subprocess.Popen(
-        leashed(command), env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+        leashed(command, last_word=last_word),
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
     told = False
 

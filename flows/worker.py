@@ -9,6 +9,7 @@ without a word, such as with the machine.
 """
 
 import os
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from flows import processes
 from flows.deploy import ensure_pool
 from flows.entry import as_program, needed_server
 from nmt_core.errors import ConfigError, NmtError
+from nmt_core.fetch.address import shown
 from stages.tracking import tracking_uri
 
 KIND = "process"
@@ -78,9 +80,12 @@ def main(
         with temporary_settings({PREFECT_API_URL: url}):
             check_pool(pool)
             crash_what_is_dead(pool)
-            typer.echo(f"Prefect is at {url}, MLflow at {tracking_uri()}")
+            typer.echo(f"Prefect is at {shown(url)}, MLflow at {shown(tracking_uri())}")
             code = processes.run_to_the_end(
-                command(pool, worker, limit), environment(url, worker), say=typer.echo
+                command(pool, worker, limit),
+                environment(url, worker),
+                say=typer.echo,
+                last_word=signal.SIGKILL,  # its runs notice that, and say that they have crashed
             )
             try:
                 crash_what_is_dead(pool)

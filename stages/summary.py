@@ -15,9 +15,11 @@ from rich.text import Text
 
 from nmt_core import files
 from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown
 from stages import paths
 from stages.entry import run_stage
 from stages.params import DownloadParams, load
+from stages.tracking import tracking_uri
 
 
 def score_table(scores: dict[str, Any]) -> Table:
@@ -79,11 +81,11 @@ def example_table(examples: list[dict[str, str]]) -> Table:
 
 def next_steps(download: DownloadParams, example: str) -> Table:
     """Return commands that a person may want to type now."""
-    translate = f".venv/bin/nmt translate --model {paths.EXPORT}"
+    translate, runs = f".venv/bin/nmt translate --model {paths.EXPORT}", tracking_uri()
     steps = [
         ("translate", f"{translate} {shlex.quote(example)}"),
         ("talk to it", f"{translate} --interactive"),
-        ("compare runs", "make mlflow"),
+        ("compare runs", "make mlflow" if runs.startswith("sqlite:") else shown(runs)),
         ("see what it looks at", f"{paths.REPORTS}/attention/"),
     ]
     if download.corpus.kind == "demo":

@@ -291,7 +291,7 @@ def ui(
     """Show all runs in a browser, unless the server that they go to does."""
     uri = tracking_uri()
     if not uri.startswith("sqlite:"):
-        typer.echo(f"runs go to {uri}, which shows them itself")
+        typer.echo(f"runs go to {shown(uri)}, which shows them itself")
         return
     try:
         check_port(port)
@@ -300,7 +300,8 @@ def ui(
         raise typer.Exit(1) from None
     typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at http://127.0.0.1:{port}")
     set_defaults()
-    command = [sys.executable, "-m", "mlflow", "ui", "--host=127.0.0.1", f"--port={port}"]
+    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # nothing here uses it
+    command = [sys.executable, "-m", "mlflow", "ui", "--workers=1", f"--port={port}"]
     os.execv(sys.executable, [*command, f"--backend-store-uri={uri}"])  # noqa: S606 - our own
 
 

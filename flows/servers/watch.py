@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from signal import Signals
 
 from flows.servers.server import Server, ServerFailed
 
@@ -28,7 +29,7 @@ class Watch:
                 self._silent, self._wait = False, FIRST_WAIT_SECONDS
                 self._say(f"{self._server.name} answers again")
         elif self._due is None:
-            self._put_off(f"ended with code {self._server.code}, see {self._server.log}")
+            self._put_off(f"{ended(self._server.code)}, see {self._server.log}")
         elif time.monotonic() >= self._due:
             self._start_again()
 
@@ -43,6 +44,13 @@ class Watch:
         self._say(f"{self._server.name}: {reason}; starting it again in {self._wait:.0f} s")
         self._due = time.monotonic() + self._wait
         self._wait = min(2 * self._wait, LONGEST_WAIT_SECONDS)
+
+
+def ended(code: int | None) -> str:
+    """Return how a program ended by its exit code; 0 is that of one whose child was killed, too."""
+    if code is not None and code < 0:
+        return f"was killed by {Signals(-code).name}"
+    return f"ended with code {code}" if code else "ended"
 
 
 def watch(servers: Iterable[Server], say: Callable[[str], None], *, every: float = 0.5) -> None:

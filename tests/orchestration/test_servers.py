@@ -345,7 +345,7 @@ def test_a_killed_server_is_started_again(program):
 
     mlflow.kill()
 
-    assert wait_for(lambda: program.said("mlflow: ended with code -9"), seconds=60)
+    assert wait_for(lambda: program.said("mlflow: was killed by SIGKILL"), seconds=60)
     assert wait_for(lambda: program.said("mlflow answers again"), seconds=180)
 
 

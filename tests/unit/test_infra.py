@@ -43,7 +43,7 @@ def program(name, *arguments, **environment):
 
 
 def rendered(**secrets):
-    arguments = ["-f", INFRA / "compose.yaml", "--env-file", "/dev/null", "--profile", "gpu"]
+    arguments = ["-f", INFRA / "compose.yaml", "--env-file", "/dev/null", "--profile", "*"]
     return program("docker-compose", *arguments, "config", "--format=json", **secrets)
 
 
@@ -383,6 +383,7 @@ def test_a_pod_may_do_little_and_gets_the_time_to_save(deployment):
     assert f"nmt-worker:{VERSION}-{kind}" == worker["image"]
     assert f"--pool={kind}" in worker["args"]
     assert (kind == "gpu") == ("nvidia.com/gpu" in limits)
+    assert {"memory", "ephemeral-storage"} <= set(limits)
     assert "project" == pod["volumes"][0]["name"]  # which storage/ replaces
 
 
@@ -399,6 +400,16 @@ def test_kustomize_finds_its_files():
         kustomization = yaml.safe_load(path.read_text())
         for name in kustomization.get("resources", []) + kustomization.get("components", []):
             assert (path.parent / name).exists()
+
+
+def test_nobody_may_call_a_worker():
+    (policy,) = (one for one in RESOURCES if one["kind"] == "NetworkPolicy")
+    chosen = policy["spec"]["podSelector"]["matchLabels"].items()
+
+    assert ["Ingress"] == policy["spec"]["policyTypes"]
+    assert "ingress" not in policy["spec"]
+    for deployment in DEPLOYMENTS:
+        assert chosen <= deployment["spec"]["template"]["metadata"]["labels"].items()
 
 
 def test_no_manifest_holds_a_secret():

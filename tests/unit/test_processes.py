@@ -43,7 +43,8 @@ PROGRAM = """\
 import os, sys
 from flows import processes
 processes.LEAVE_SECONDS = float(sys.argv[1])
-sys.exit(processes.run_to_the_end([sys.executable, "-c", *sys.argv[2:]], os.environ, say=print))
+command, last_word = [sys.executable, "-c", *sys.argv[3:]], int(sys.argv[2])
+sys.exit(processes.run_to_the_end(command, os.environ, say=print, last_word=last_word))
 """
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to us on Linux")
@@ -54,11 +55,11 @@ def program(tmp_path):
     """Run a command to its end, in another process; SIGINT is ignored there, as behind a shell."""
     started = []
 
-    def start(*command, patience=60.0):
+    def start(*command, patience=60.0, last_word=signal.SIGTERM):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(patience), *command],
+                [sys.executable, "-c", PROGRAM, str(patience), str(int(last_word)), *command],
                 cwd=tmp_path,
                 env=os.environ | {"PYTHONPATH": str(PROJECT)},
                 stdout=subprocess.PIPE,
@@ -130,3 +131,17 @@ def test_a_command_is_told_to_stop_when_the_program_is_killed(program, tmp_path)
     _, alive = psutil.wait_procs(everything, timeout=SECONDS)
     assert [] == alive
     assert (tmp_path / "saved").exists()
+
+
+def test_a_command_may_be_killed_with_the_program(program):
+    """A Prefect worker that is told to stop leaves its runs as Running; they notice its death."""
+    process = program(WORKER, STAGE, last_word=signal.SIGKILL)
+    assert "ready\n" == process.stdout.readline()
+    (worker,) = psutil.Process(process.pid).children()
+    (stage,) = worker.children()
+
+    process.kill()
+
+    assert [] == psutil.wait_procs([worker], timeout=5)[1]
+    assert stage.is_running()  # which this worker would have told to end
+    stage.kill()

@@ -4,6 +4,7 @@ import io
 import json
 import signal
 import socket
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -27,7 +28,7 @@ from flows.servers.__main__ import (
 from flows.servers.secrets import kept_secrets
 from flows.servers.server import Server, ServerFailed
 from flows.servers.topology import Database, Files, Topology
-from flows.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch
+from flows.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, ended
 from nmt_core.errors import ConfigError
 
 ANSWER = """\
@@ -68,6 +69,8 @@ def toy(tmp_path):
 
 
 def child(toy):
+    while not toy.log.read_text().endswith("\n"):  # another thread writes it
+        time.sleep(0.01)
     return psutil.Process(int(toy.log.read_text().split()[1]))
 
 
@@ -251,6 +254,54 @@ def test_prefect_answers_no_page_but_its_own(tmp_path):
     } == allowed
 
 
+def test_who_needs_others_is_told_to_stop_before_them(full, monkeypatch):
+    told = []
+    monkeypatch.setattr(Server, "ask_to_stop", lambda server: told.append(server.name))
+    full.stop()
+
+    assert {"prefect", "mlflow"} == set(told[:2])
+    assert {"postgres", "store"} == set(told[-2:])
+
+
+def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("flows.servers.postgres.programs", lambda: tmp_path)
+    monkeypatch.setattr("flows.servers.programs.rclone", lambda: "/rclone")
+    wide = Topology(tmp_path, database=Database.postgres, files=Files.s3, host="127.0.0.2")
+
+    assert {
+        "postgres": "127.0.0.1",
+        "store": "127.0.0.2",
+        "prefect": "127.0.0.2",
+        "mlflow": "127.0.0.2",
+    } == {one.name: one.host for one in wide}
+
+
+STOPPED = """\
+import time
+from flows.servers.__main__ import stopped_by_signals
+with stopped_by_signals():
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        time.sleep(0.5)
+        print("all has ended", flush=True)
+"""
+
+
+def test_who_presses_ctrl_c_twice_still_has_everything_ended():
+    command = [sys.executable, "-c", STOPPED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert "ready\n" == program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        program.send_signal(signal.SIGINT)
+        program.send_signal(signal.SIGTERM)
+
+        assert "all has ended\n" == program.stdout.read()
+        assert 0 == program.wait(10)
+
+
 def test_servers_tell_nobody_of_themselves(full):
     for one in (full.prefect, full.mlflow):
         told = one.variables()
@@ -396,6 +447,13 @@ def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
     assert [2.0, 4.0, 8.0] == waits[:3]
     assert LONGEST_WAIT_SECONDS == waits[-1]
     assert "fake: ended with code 3, see fake.log; starting it again in 1 s" == said[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(0, "ended"), (1, "ended with code 1"), (-9, "was killed by SIGKILL")]
+)
+def test_who_was_killed_is_not_said_to_have_ended_well(code, told):
+    assert told == ended(code)
 
 
 def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):

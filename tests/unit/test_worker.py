@@ -62,6 +62,17 @@ def test_a_flow_needs_no_server_but_a_worker_does():
             needed_server()
 
 
+def test_a_server_without_its_database_is_not_ready():
+    with serving() as site:
+        site.put("/api/ready", status(503))
+        url = site.put("/api/admin/version", status(200)).removesuffix("/admin/version")
+        with (
+            temporary_settings({PREFECT_API_URL: url}),
+            pytest.raises(NmtError, match=f"no Prefect server is ready at {url} .*503"),
+        ):
+            check_server()
+
+
 @pytest.mark.parametrize("login", ["admin:right", "admin:wrong"])
 def test_a_server_that_wants_another_password_is_told_in_a_sentence(login):
     with serving() as site:
@@ -95,8 +106,9 @@ class Api:
         self.runs = runs
         self.states = {}
 
-    def read_flow_runs(self, **_):
-        return self.runs
+    def read_flow_runs(self, *, flow_run_filter, work_pool_filter):
+        assert ["cpu"] == work_pool_filter.name.any_
+        return [run for run in self.runs if run.state_type in flow_run_filter.state.type.any_]
 
     def set_flow_run_state(self, number, state):
         self.states[number] = state.name
@@ -146,6 +158,15 @@ def test_runs_of_dead_workers_here_end(api):
 def test_runs_of_others_are_left_alone(api, name):
     """Of other machines, of other users, and of workers that were started otherwise."""
     api.runs = [run(name)]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert {} == api.states
+
+
+def test_runs_that_wait_or_have_ended_are_left_alone(api):
+    left = set(StateType) - {StateType.RUNNING, StateType.PENDING, StateType.CANCELLING}
+    api.runs = [run(f"cpu-1:{HERE}", state) for state in left]
 
     worker.crash_what_is_dead("cpu")
 

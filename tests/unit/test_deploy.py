@@ -1,0 +1,160 @@
+"""What is put on a Prefect server, also when others are at it."""
+
+import json
+import subprocess
+from datetime import timedelta
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from prefect.events.schemas.automations import Posture
+from prefect.exceptions import ObjectAlreadyExists
+
+from flows import deploy
+from nmt_core.errors import ConfigError, NmtError
+
+
+class Server:
+    """Prefect's client, as far as it is used: one pool, and one limit."""
+
+    def __init__(self, kind=None):
+        self.kind = kind
+        self.made = None
+        self.updated = None
+        self.limits = {}
+
+    def create_work_pool(self, pool):
+        if self.kind is not None:
+            raise taken()
+        self.made = pool
+
+    def read_work_pool(self, name):
+        return SimpleNamespace(name=name, type=self.kind)
+
+    def update_work_pool(self, name, update):
+        self.updated = update
+
+    def create_global_concurrency_limit(self, limit):
+        if limit.name in self.limits:
+            raise taken()
+        self.limits[limit.name] = limit.limit
+
+
+def taken():
+    request = httpx.Request("POST", "http://127.0.0.1/api")
+    answer = httpx.Response(409, request=request)
+    return ObjectAlreadyExists(httpx.HTTPStatusError("409", request=request, response=answer))
+
+
+def test_a_pool_is_made_with_its_limit():
+    made = {name: Server() for name in ("cpu", "gpu")}
+    for name, server in made.items():
+        deploy.ensure_pool(server, name, "process")
+
+    assert {"cpu": None, "gpu": 1} == {
+        name: server.made.concurrency_limit for name, server in made.items()
+    }
+    assert made["cpu"].made.base_job_template["variables"]["properties"]["env"]["default"]
+
+
+def test_a_pool_that_is_there_is_brought_to_its_template():
+    """Also one that a worker has made a moment ago; its limit is whose who set it by hand."""
+    server = Server("process")
+    deploy.ensure_pool(server, "gpu", "process")
+
+    assert server.made is None
+    assert server.updated.base_job_template["job_configuration"]
+    assert "concurrency_limit" not in server.updated.model_fields_set
+
+
+def test_a_pool_of_another_kind_is_refused():
+    with pytest.raises(ConfigError, match="pool gpu is of kind docker, not process; delete it"):
+        deploy.ensure_pool(Server("docker"), "gpu", "process")
+
+
+def test_a_kind_without_a_template_is_refused():
+    with pytest.raises(ConfigError, match=r"pool cpu: .proces. is not a kind of pool: azure-.*ecs"):
+        deploy.ensure_pool(Server(), "cpu", "proces")
+
+
+def test_a_limit_that_is_there_stays_as_it_was_set():
+    server = Server()
+    for limit in (1, 3):
+        deploy.ensure_limit(server, "promotion", limit)
+
+    assert {"promotion": 1} == server.limits
+
+
+def test_a_run_is_dead_that_misses_three_heartbeats_and_has_not_ended():
+    template = json.loads((deploy.TEMPLATES / "process.json").read_text())
+    environment = template["variables"]["properties"]["env"]["default"]
+    heartbeat = timedelta(seconds=int(environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"]))
+    alive = "prefect.flow-run.heartbeat"
+    ends = {f"prefect.flow-run.{end}" for end in ("Completed", "Failed", "Cancelled", "Crashed")}
+
+    trigger = deploy.watch().trigger
+
+    assert Posture.Proactive is trigger.posture
+    assert ({alive}, {alive} | ends, 3 * heartbeat, 1) == (
+        trigger.after,
+        trigger.expect,
+        trigger.within,
+        trigger.threshold,
+    )
+    assert {"prefect.resource.id"} == trigger.for_each
+
+
+class Watches:
+    """Prefect's client, as far as it knows automations: numbers, and how often each was updated."""
+
+    def __init__(self, *there):
+        self.there = dict.fromkeys(there, 0)
+
+    def read_automations_by_name(self, name):
+        return [SimpleNamespace(id=number) for number in self.there]
+
+    def create_automation(self, _):
+        self.there["new"] = 0
+
+    def update_automation(self, number, _):
+        self.there[number] += 1
+
+    def delete_automation(self, number):
+        del self.there[number]
+
+
+@pytest.mark.parametrize(
+    ("there", "then"), [([], {"new": 0}), ([1], {1: 1}), ([1, 2], {1: 1}), ([1, 2, 3], {1: 1})]
+)
+def test_there_is_one_watch(there, then):
+    """Also where two programs have installed it at once."""
+    watches = Watches(*there)
+    deploy.ensure_watch(watches)
+
+    assert then == watches.there
+
+
+def test_where_this_clone_lies_is_not_told_to_the_server(monkeypatch):
+    """It is for each worker to say where its own is."""
+    monkeypatch.setenv("NMT_PROJECT", "/home/of/one/worker")
+    ran = []
+
+    def run(command, *, env, **_):
+        ran.append((command, env))
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    deploy.deploy("http://127.0.0.1:1/api")
+
+    [(command, environment)] = ran
+    assert ["--no-prompt", "deploy", "--all"] == command[-3:]
+    assert "http://127.0.0.1:1/api" == environment["PREFECT_API_URL"]
+    assert "NMT_PROJECT" not in environment
+
+
+def test_what_prefect_does_not_like_is_told(monkeypatch):
+    failed = SimpleNamespace(returncode=1, stderr="no such flow\n", stdout="")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+
+    with pytest.raises(NmtError, match="prefect deploy: no such flow"):
+        deploy.deploy("http://127.0.0.1:1/api")
