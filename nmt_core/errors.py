@@ -66,3 +66,9 @@ class BundleError(NmtError):
 
 class DiskError(NmtError):
     """A file could not be written: the disk is full, or must not be written."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether memory ran out, on a processor or on a GPU; torch need not be imported."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool({"MemoryError", "OutOfMemoryError"} & names) or "allocate memory" in str(error)

@@ -10,7 +10,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from nmt_core.errors import NmtError, ServerError
+from nmt_core.errors import NmtError, ServerError, is_out_of_memory
 from nmt_core.files import disk_error
 from nmt_core.parallel.pool import end_with_parent
 
@@ -33,6 +33,8 @@ def run_stage(main: Callable[[], object]) -> None:
         sys.exit(128 + signal.SIGINT)
     except Exception as error:
         told = error if isinstance(error, NmtError) else disk_error(error)
+        if told is None and is_out_of_memory(error):
+            told = NmtError("memory ran out; lower this stage's sizes, or end other programs")
         if told is None:
             raise
         Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)

@@ -105,8 +105,9 @@ class Share:
     batch: Batch
     """Without rows if the whole has fewer than there are processes."""
     sentences: int
-    """Of the whole batch; so are the tokens."""
+    """Of the whole batch; so are the tokens, and the numbers of the pairs."""
     target_tokens: int
+    pairs: tuple[int, ...]
     after: Position
     """The place after the batch."""
 
@@ -142,5 +143,6 @@ class TrainingBatches:
             collate([self.dataset[int(pair)] for pair in pairs[rank::size]]),
             sentences=len(pairs),
             target_tokens=int(self.dataset.lengths[pairs, 1].sum()) + len(pairs),
+            pairs=tuple(pairs.tolist()),
             after=after,
         )

@@ -1,8 +1,8 @@
 """Dropout (Srivastava et al. 2014), from random bytes.
 
 A keep-or-drop decision needs few random bits, so eight decisions are cut from one 64-bit draw. The
-probability is rounded to 1/256 and the survivors are scaled by what was really kept, which leaves
-the mean exact. On a CPU this costs a fifth of a draw per element.
+probability is rounded to 1/256, though never to 0 or 1, and the survivors are scaled by what was
+really kept, which leaves the mean exact. On a CPU this costs a fifth of a draw per element.
 """
 
 import torch
@@ -22,9 +22,9 @@ def dropout(x: Tensor, probability: float, *, training: bool, over_time: bool = 
         over_time: draw for every position; False draws one mask per sentence for all positions
             (the articles' ``noise_shape=[B, 1, E]``).
     """
-    level = round(probability * _LEVELS)
-    if not training or level == 0:
+    if not training or probability == 0:
         return x
+    level = min(max(round(probability * _LEVELS), 1), _LEVELS - 1)
     shape = x.shape if over_time else (x.size(0), 1, x.size(2))
     keep = _keep(shape, level, x.device).to(x.dtype)
     return x * keep.mul_(_LEVELS / (_LEVELS - level))

@@ -43,7 +43,7 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.precision import Compute, prepare
+from nmt_core.training.precision import Compute, memory_told, prepare
 from nmt_core.training.schedule import ScheduleConfig, WarmDown
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 from nmt_core.vocabulary import BOS, PAD
@@ -195,7 +195,9 @@ class Learning:
         recent: list[tuple[float, int]] = []
         for passage in self.reading.epoch(self.progress.epoch):
             begin = state if passage.continues else None
-            loss, count, state = self._update(passage.to(self.compute.device), begin)
+            place, lower = f"at step {self.progress.step + 1}", "training.rows or training.window"
+            with memory_told(place, lower):
+                loss, count, state = self._update(passage.to(self.compute.device), begin)
             recent.append((loss * count, count))
             if len(recent) == LOG_EVERY:
                 self._log(recent)
@@ -208,9 +210,10 @@ class Learning:
 
     def _update(self, passage: Passage, state: Any) -> tuple[float, int, Any]:
         step = self.progress.step
-        rate = self.config.schedule.rate(step, step / self._total)
+        # the end of a schedule comes after the last update, which is lost at a rate of 0
+        self._rate = self.config.schedule.rate(step, (step + 1) / (self._total + 1))
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self._rate
         torch.manual_seed(seed_of(self.seed, "dropout", step))
         with self.compute.autocast():
             nats, count, state = self._nats(passage, state)
@@ -241,10 +244,8 @@ class Learning:
 
     def _log(self, recent: list[tuple[float, int]]) -> None:
         if recent:
-            step = self.progress.step
             loss = sum(nats for nats, _ in recent) / max(1, sum(count for _, count in recent))
-            rate = self.config.schedule.rate(step - 1, (step - 1) / self._total)
-            self.watching.step(self.progress, loss=loss, learning_rate=rate)
+            self.watching.step(self.progress, loss=loss, learning_rate=self._rate)
 
     def _validate(self, train_loss: float) -> None:
         progress = self.progress

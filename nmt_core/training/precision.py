@@ -1,11 +1,12 @@
 """Where and how precisely to compute; no model file decides it."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 
-from nmt_core.errors import ConfigError
+from nmt_core.errors import ConfigError, TrainingError, is_out_of_memory
 from nmt_core.training.settings import ComputeConfig
 
 
@@ -49,3 +50,20 @@ def cpu_has_bfloat16() -> bool:
     """Tell whether this processor multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "arm_bf16"))
+
+
+@contextmanager
+def memory_told(place: str, lower: str) -> Iterator[None]:
+    """Say in a sentence that memory ran out, where, and what to lower.
+
+    Raises:
+        TrainingError: if it did.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise TrainingError(
+            f"memory ran out {place}; the last checkpoint is kept: lower {lower}"
+        ) from None

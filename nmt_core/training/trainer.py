@@ -36,7 +36,7 @@ from nmt_core.training.checkpoint import (
 )
 from nmt_core.training.distributed import ALONE, World
 from nmt_core.training.loss import batch_loss, mean_cross_entropy
-from nmt_core.training.precision import Compute
+from nmt_core.training.precision import Compute, memory_told
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
 from nmt_core.training.scheduled_sampling import with_own_words
@@ -199,15 +199,19 @@ class Trainer:
         Raises:
             Interrupted: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; another
                 Ctrl-C, a second later, does not wait for it.
-            TrainingError: if the loss is not a number, naming the step, or if another process
-                has died or does not answer.
+            TrainingError: if the loss is not a number or memory runs out, naming the batch, or if
+                another process has died or does not answer.
             CheckpointError: if the best model cannot be read back.
         """
         self._resume()
+        size = {"tokens": "max_tokens", "buckets": "batch_size"}[self.batches.config.kind]
+        lower = f"train.batching.{size}, shard.max_tokens or the sizes of train.model"
         with _asked_to_stop() as asked:
             self._clock.start()
             for share in self._remaining():
-                self._update(share)
+                place = self._place(share)
+                with memory_told(f"at {place}", lower):
+                    self._update(share, place)
                 self._clock.stop(share.target_tokens)
                 if number := self._conclude(asked):
                     raise Interrupted(number)
@@ -220,7 +224,7 @@ class Trainer:
     def _remaining(self) -> Iterator[Share]:
         if self.progress.finished:
             return
-        self._pending: list[tuple[Tensor, int]] = []
+        self._pending: list[tuple[Tensor, int, str]] = []
         for share in self.batches.start_from(
             self.progress.position, rank=self.world.rank, size=self.world.size
         ):
@@ -228,8 +232,8 @@ class Trainer:
             if self.progress.finished:
                 return
 
-    def _update(self, share: Share) -> None:
-        """Make one optimizer update."""
+    def _update(self, share: Share, place: str) -> None:
+        """Make one optimizer update; ``place`` says which."""
         step = self.progress.step
         tokens = share.target_tokens
         done = self.budget.done(
@@ -249,7 +253,7 @@ class Trainer:
             # early averages forget faster, or they would remember the random start
             decay = min(self.config.average, (1 + step) / (10 + step))
             torch._foreach_lerp_(self._average, learnt, 1 - decay)
-        self._pending.append((plain, tokens))
+        self._pending.append((plain, tokens, place))
         self._settle(leave=1)
         self.progress.step += 1
         self.progress.position = share.after
@@ -293,15 +297,25 @@ class Trainer:
             self.world.follow(self._save)
         return 0 if self.progress.finished else int(number)
 
+    def _place(self, share: Share) -> str:
+        """Return in words where training is: the update, and the pairs that it reads."""
+        named = ", ".join(map(str, share.pairs[:PAIRS_NAMED]))
+        more = len(share.pairs) - PAIRS_NAMED
+        others = f" and {more} more" if more > 0 else ""
+        position = self.progress.position
+        return (
+            f"step {self.progress.step + 1}, in batch {position.batch + 1} of epoch "
+            f"{position.epoch + 1} (training pairs {named}{others})"
+        )
+
     def _settle(self, *, leave: int) -> None:
         """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
         while len(self._pending) > leave:
-            plain, tokens = self._pending.pop(0)
+            plain, tokens, place = self._pending.pop(0)
             value = plain.item()
             if not math.isfinite(value):
-                step = self.progress.step + 1 - len(self._pending)
                 raise TrainingError(
-                    f"the loss is {value} near step {step}; the last checkpoint is kept: lower "
+                    f"the loss is {value} at {place}; the last checkpoint is kept: lower "
                     f"train.schedule's learning rate or train with precision float32"
                 )
             self.progress.loss_sum += value
@@ -340,7 +354,8 @@ class Trainer:
     def _validate(self) -> None:
         self._settle(leave=0)
         progress, config = self.progress, self.config
-        with self._averaged():
+        lower = "train.training.validation_sentences or the sizes of train.model"
+        with self._averaged(), memory_told(f"validating after step {progress.step}", lower):
             loss = self._validation_loss()
             bleu = self.translate_and_score(self.model)
             weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
@@ -441,6 +456,9 @@ class Trainer:
 
 
 MEASURES = ("loss", "perplexity", "bleu")
+
+PAIRS_NAMED = 5
+"""Of a batch, where something is wrong with it."""
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals after which training saves and ends; the last comes when its terminal is closed."""

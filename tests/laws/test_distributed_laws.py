@@ -103,7 +103,9 @@ def both(top):
 def last(top, scenario):
     """Weights, optimizer and averages of the last checkpoint, and the rest of it."""
     *_, newest = sorted((top / scenario / "checkpoints0").glob("step-*.json"))
-    return load_file(newest.with_suffix(".safetensors")), files.read_json(newest)["progress"]
+    return load_file(newest.with_suffix(".safetensors")), files.read_json(newest)["record"][
+        "progress"
+    ]
 
 
 @pytest.mark.slow

@@ -182,19 +182,19 @@ def test_given_vectors_are_copied(frozen):
     assert table.weight.tolist() == [[1.0] * 3] * 5
 
 
-@pytest.mark.parametrize("probability", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.9, 0.999])
 def test_dropout_drops_the_right_share_and_keeps_the_mean(probability):
     count = 200_000
     x = dropout(torch.ones(count), probability, training=True)
-    deviation = math.sqrt(probability * (1 - probability) / count)
-    kept = 1 - round(probability * 256) / 256
+    kept = 1 - min(max(round(probability * 256), 1), 255) / 256
+    deviation = math.sqrt(kept * (1 - kept) / count)
 
     assert (x == 0).float().mean().item() == pytest.approx(1 - kept, abs=5 * deviation)
     assert x.mean().item() == pytest.approx(1, abs=5 * deviation / kept)
     assert x[x != 0].unique().tolist() == pytest.approx([1 / kept])
 
 
-@pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True), (0.001, True)])
+@pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])
 def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training):
     x = torch.randn(3, 4, 5)
 

@@ -21,6 +21,7 @@ from nmt_core.language_models.scoring import Score
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
 from nmt_core.random import generator
+from nmt_core.training import language_model as module
 from nmt_core.training.language_model import (
     LearningConfig,
     fingerprint,
@@ -252,7 +253,7 @@ def test_patience_ends_learning(tmp_path, monkeypatch):
 def weights_after(folder, *, epoch):
     [best] = (folder / "checkpoints").glob("best-*.safetensors")
     newest = max((folder / "checkpoints").glob("step-*.json"))
-    points = json.loads(newest.read_text())["progress"]["history"]
+    points = json.loads(newest.read_text())["record"]["progress"]["history"]
     assert int(best.stem.split("-")[1]) == points[epoch - 1]["step"]
     return {name: w.numpy().tobytes() for name, w in load_file(best).items()}
 
@@ -260,6 +261,50 @@ def weights_after(folder, *, epoch):
 def test_a_loss_that_is_no_number_stops_learning(tmp_path):
     with pytest.raises(TrainingError, match=r"the loss is (nan|inf) at step"):
         learnt(tmp_path, training={"schedule": {"kind": "warm_down", "peak": 1e38}})
+
+
+def test_the_rate_of_every_update_counts_the_update(tmp_path, monkeypatch):
+    """It rises, falls, and is nowhere 0: what is told is what is used."""
+    optimizers, told, used = [], [], []
+    build_optimizer = module.build_optimizer
+
+    class Rates(Log):
+        def step(self, progress, *, loss, learning_rate):
+            told.append(learning_rate)
+            used.extend(group["lr"] for group in optimizers[0].param_groups[:1])
+
+    def remembered(*arguments):
+        optimizers.append(build_optimizer(*arguments))
+        return optimizers[-1]
+
+    monkeypatch.setattr(module, "LOG_EVERY", 1)
+    monkeypatch.setattr(module, "build_optimizer", remembered)
+    config, *_ = learnt(tmp_path, log=Rates())
+    rate, end = config.training.schedule.rate, len(told) + 1
+
+    assert told == used == [rate(number - 1, number / end) for number in range(1, end)]
+    assert 0 < told[0] < max(told)
+    assert 0 < told[-1] < max(told) / 10
+
+
+def test_a_single_update_learns(tmp_path):
+    """A text so short that it is read at once, and once."""
+    once = {"epochs": 1, "rows": 1, "window": 10_000}
+    found = []
+    for peak in (1e-3, 2e-3):
+        schedule = {"kind": "warm_down", "peak": peak}
+        _, model, [point] = learnt(tmp_path / str(peak), training={**once, "schedule": schedule})
+        assert point.step == 1
+        found.append(weights(model))
+
+    assert all(found[0][name] != found[1][name] for name in found[0])
+
+
+def test_where_memory_ran_out_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(module.Learning, "_nats", lambda *_: torch.empty(2**60))
+
+    with pytest.raises(TrainingError, match=r"ran out at step 1; .* lower training.rows or train"):
+        learnt(tmp_path)
 
 
 def test_other_settings_or_text_are_another_training():

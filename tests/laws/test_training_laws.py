@@ -1,0 +1,193 @@
+"""What an update, a validation and a choice are, against the same computed by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from nmt_core.data.batch import collate
+from nmt_core.data.settings import BucketBatching, TokenBatching
+from nmt_core.errors import TrainingError
+from nmt_core.training import trainer as module
+from nmt_core.training.budget import Budget
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.schedule import WarmDown
+from nmt_core.training.settings import NesterovSgd
+from tests.laws import test_resume_laws as laws
+from tests.laws.test_resume_laws import dataset
+
+__all__ = ["dataset"]
+
+
+class Watch(laws.Log):
+    """Remembers, update by update, the learning rate that was told and used, and the weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.told, self.used, self.weights = [], [], []
+
+    def step(self, progress, *, loss, learning_rate):
+        self.told.append(learning_rate)
+        self.used += {group["lr"] for group in self.training.optimizer.param_groups}
+        self.weights.append([w.detach().clone() for w in self.training.model.parameters()])
+
+
+def watched(dataset, folder, **settings):
+    training = laws.trainer(dataset, folder, watch := Watch(), **settings)
+    watch.training = training
+    return training, watch
+
+
+def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
+    """The first is not lost, and the last is that of the budget's end."""
+    training, watch = watched(dataset, tmp_path, budget=Budget(steps=4))
+    training.schedule = WarmDown(peak=1.0, warmup=0.5, shape="linear", floor=0.25)
+    training.fit()
+
+    assert watch.told == watch.used == [0.5, 1.0, 0.625, 0.25]
+
+
+def test_a_validation_changes_no_weight(dataset, tmp_path):
+    """It looks at the averages of the weights, which training knows nothing of."""
+    often, other = (
+        watched(dataset, tmp_path / str(every), validate_every=every) for every in (2, 100)
+    )
+    often[0].fit()
+    other[0].fit()
+
+    for one, two in zip(often[1].weights, other[1].weights, strict=True):
+        assert all(map(torch.equal, one, two))
+
+
+def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
+    """Of weight 0.9 for what was before; less in the beginning, to forget the random start."""
+    training, watch = watched(dataset, tmp_path, validate_every=4)
+    average = [weight.detach().clone() for weight in training.model.parameters()]
+    seen = []
+
+    def remember(model):
+        seen.append([weight.detach().clone() for weight in model.parameters()])
+        return 0.0
+
+    training.translate_and_score = remember
+    training.fit()
+    expected = []
+    for number, weights in enumerate(watch.weights):
+        decay = min(0.9, (1 + number) / (10 + number))
+        average = [decay * a + (1 - decay) * w for a, w in zip(average, weights, strict=True)]
+        if (number + 1) % 4 == 0:
+            expected.append(average)
+
+    for one, two in zip(expected, seen, strict=True):
+        for weight, other in zip(one, two, strict=True):
+            torch.testing.assert_close(weight, other)
+
+
+def test_gradients_are_clipped(dataset, tmp_path):
+    """However large the loss, an update of SGD moves the weights no further than its rate."""
+    training, watch = watched(
+        dataset, tmp_path, budget=Budget(steps=1), max_gradient_norm=0.01, average=0.0
+    )
+    training.optimizer = build_optimizer(training.model, NesterovSgd(momentum=0.5))
+    training.schedule = WarmDown(peak=0.5, warmup=0.5, floor=1.0)
+    before = [weight.detach().clone() for weight in training.model.parameters()]
+    training.fit()
+    [after] = watch.weights
+    moved = torch.cat([(a - b).flatten() for a, b in zip(after, before, strict=True)]).norm()
+
+    rate_with_momentum = 0.5 * (1 + 0.5)
+    assert moved.item() == pytest.approx(rate_with_momentum * 0.01, rel=1e-3)
+
+
+def test_the_training_loss_of_a_point_is_that_since_the_point_before(
+    dataset, tmp_path, monkeypatch
+):
+    seen = []
+    batch_loss = module.batch_loss
+
+    def remembered(model, batch, **settings):
+        loss, plain = batch_loss(model, batch, **settings)
+        seen.append((plain.item(), batch.target_tokens))
+        return loss, plain
+
+    monkeypatch.setattr(module, "batch_loss", remembered)
+    history = laws.trainer(dataset, tmp_path, laws.Log()).fit().history
+    parts = [np.array(seen[begin:end]).sum(axis=0) for begin, end in ((0, 5), (5, 10), (10, 12))]
+
+    assert [point.train_loss for point in history] == pytest.approx([n / t for n, t in parts])
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "ends", "best"),
+    [
+        ([1, 0, 2, 1, 3, 2, 2, 9], 2, 7, 5),
+        ([1, 0, 2, 1, 3, 2, 4, 3, 5, 4, 6, 5], 2, 12, 11),
+        ([1, 1, 1, 9], 2, 3, 1),
+        ([3, 2, 1, 5, 4, 3, 2, 9], 3, 7, 4),
+    ],
+)
+def test_patience_begins_anew_with_every_best(dataset, tmp_path, scores, patience, ends, best):
+    training = laws.trainer(dataset, tmp_path, laws.Log(), validate_every=1, patience=patience)
+    values = iter(scores)
+    training.translate_and_score = lambda _: float(next(values))
+    progress = training.fit()
+
+    assert (progress.step, progress.best_step) == (ends, best)
+
+
+def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
+    training = laws.trainer(dataset, tmp_path, laws.Log(), select_by="loss", validate_every=2)
+    losses = iter([3.0, 1.0, 2.0, 1.5, 1.0, 4.0])
+    training._validation_loss = lambda: next(losses)
+
+    assert training.fit().best_step == 4
+
+
+@pytest.mark.parametrize("config", [TokenBatching(max_tokens=20), BucketBatching(batch_size=9)])
+def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypatch, config):
+    training = laws.trainer(dataset, tmp_path, laws.Log(), validate_every=100, log_every=100)
+    training.batches = replace(training.batches, config=config)
+    shares = training.batches.start_from(module.Position())
+    sixth = [next(shares) for _ in range(6)][-1]
+    batch_loss, count = module.batch_loss, iter(range(100))
+
+    def broken(model, batch, **settings):
+        loss, plain = batch_loss(model, batch, **settings)
+        return loss, plain * (torch.nan if next(count) == 5 else 1)
+
+    monkeypatch.setattr(module, "batch_loss", broken)
+    with pytest.raises(TrainingError) as told:
+        training.fit()
+    numbers = sixth.pairs
+    named = ", ".join(map(str, numbers[:5]))
+
+    assert torch.equal(collate([dataset[n] for n in numbers]).source, sixth.batch.source)
+    assert str(told.value).startswith(
+        f"the loss is nan at step 6, in batch {6} of epoch 1 (training pairs {named}"
+    )
+    assert (f" and {len(numbers) - 5} more)" in str(told.value)) == (len(numbers) > 5)
+
+
+@pytest.mark.parametrize("kind", ["torch", "numpy"])
+@pytest.mark.parametrize("where", ["batch_loss", "mean_cross_entropy"])
+def test_where_memory_ran_out_is_told(dataset, tmp_path, monkeypatch, kind, where):
+    def greedy(*_, **__):
+        return torch.empty(2**60) if kind == "torch" else np.empty(2**55)
+
+    monkeypatch.setattr(module, where, greedy)
+    place = {
+        "batch_loss": r"at step 1, in batch 1 of epoch 1 .*lower train.batching.max_tokens, ",
+        "mean_cross_entropy": r"validating after step 5; .*lower train.training.validation_sent",
+    }
+    with pytest.raises(TrainingError, match=f"memory ran out {place[where]}"):
+        laws.trainer(dataset, tmp_path, laws.Log()).fit()
+
+
+def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(module, "batch_loss", broken)
+    with pytest.raises(RuntimeError, match="ours"):
+        laws.trainer(dataset, tmp_path, laws.Log()).fit()

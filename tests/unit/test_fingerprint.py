@@ -1,0 +1,64 @@
+"""What makes a training another one: settings, data, code, and nothing else."""
+
+import pytest
+
+from nmt_core.config import Config
+from stages.fingerprint import fingerprint
+
+
+class Settings(Config):
+    seed: int = 1
+
+
+DEPENDENCIES = ("code/trainer.py", "code/inner/model.py", "data/shards/0.npy", "stage.py")
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch):
+    """The fingerprint of a stage that depends on two folders and a file."""
+    monkeypatch.chdir(tmp_path)
+    for name in (*DEPENDENCIES, "other.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    pipeline = tmp_path / "dvc.yaml"
+    pipeline.write_text(
+        "stages:\n"
+        "  train: {deps: [stage.py, code, data/shards]}\n"
+        "  other: {deps: [other.py, code]}\n"
+    )
+    return lambda stage="train", **settings: fingerprint(
+        Settings(**settings), stage, pipeline=pipeline
+    )
+
+
+@pytest.mark.parametrize("name", DEPENDENCIES)
+def test_whatever_a_stage_depends_on_makes_another_training(key, tmp_path, name):
+    before = key()
+    path = tmp_path / name
+    path.write_text(f"{name} ")
+    changed = key()
+    path.rename(path.with_name("renamed"))
+
+    assert len({before, changed, key()} if name != "stage.py" else {before, changed, ""}) == 3
+
+
+def test_settings_and_stages_make_another_training(key):
+    assert len({key(), key(seed=2), key("other")}) == 3
+
+
+def test_a_new_file_of_code_makes_another_training(key, tmp_path):
+    before = key()
+    (tmp_path / "code/inner/new.py").touch()
+
+    assert before != key()
+
+
+def test_nothing_else_does(key, tmp_path):
+    before = key()
+    (tmp_path / "other.py").write_text("changed")
+    (tmp_path / "code/__pycache__").mkdir()
+    (tmp_path / "code/__pycache__/trainer.cpython-311.pyc").touch()
+    (tmp_path / "stage.py").touch()
+
+    assert before == key()
