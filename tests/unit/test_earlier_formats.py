@@ -1,0 +1,67 @@
+"""What earlier versions wrote, kept as they wrote it: it is read, or refused in a sentence.
+
+Whoever changes a format adds what the version before wrote to ``tests/earlier``, and counts up.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nmt_core import bundle
+from nmt_core.data import shards
+from nmt_core.data.shards import ShardDataset
+from nmt_core.errors import NmtError
+from nmt_core.language_bundle import load_language_model
+from nmt_core.training import checkpoint
+from nmt_core.training.checkpoint import CheckpointStore
+
+EARLIER = Path(__file__).parents[1] / "earlier"
+
+
+def newest(folder):
+    return CheckpointStore(folder).newest()
+
+
+READERS = {
+    "bundle": (bundle.load_translator, bundle.FORMAT),
+    "checkpoint": (newest, checkpoint.FORMAT),
+    "language_model": (load_language_model, 1),
+    "shards": (ShardDataset, shards.FORMAT),
+}
+WRITTEN = [path.name.rsplit("_", 1) for path in sorted(EARLIER.iterdir())]
+
+
+def test_every_format_there_ever_was_is_here():
+    kept = {tuple(one) for one in WRITTEN}
+    assert kept >= {(kind, str(n)) for kind, (_, now) in READERS.items() for n in range(1, now)}
+
+
+@pytest.mark.parametrize(("kind", "number"), WRITTEN)
+def test_it_is_read_or_refused(kind, number, tmp_path):
+    folder = shutil.copytree(EARLIER / f"{kind}_{number}", tmp_path / kind)
+    read, now = READERS[kind]
+    if int(number) == now:
+        assert read(folder) is not None
+        return
+    with pytest.raises(NmtError) as told:
+        read(folder)
+
+    assert f"format {number}" in str(told.value)
+    assert f"reads {now}" in str(told.value).replace("format ", "")
+    assert "\n" not in str(told.value)
+
+
+def test_what_is_in_them_comes_back():
+    store = CheckpointStore(EARLIER / "checkpoint_2")
+    found = store.newest()
+    text = load_language_model(EARLIER / "language_model_1", device="cpu")
+    pairs = [[side.tolist() for side in pair] for pair in ShardDataset(EARLIER / "shards_1")]
+
+    assert (found.progress, found.tensors["model.w"].tolist()) == (
+        {"step": 7, "history": []},
+        [0.25],
+    )
+    assert store.best().tensors["w"].tolist() == [1.5]
+    assert text.units.vocabulary.tokens[4:] == ("the", "cat", "dog")
+    assert pairs == [[[4, 5], [6]], [[], [7, 8, 9]]]
