@@ -10,6 +10,10 @@ class Settings(Config):
     seed: int = 1
 
 
+class Languages(Config):
+    target: str = "en"
+
+
 DEPENDENCIES = ("code/trainer.py", "code/inner/model.py", "data/shards/0.npy", "stage.py")
 
 
@@ -27,8 +31,8 @@ def key(tmp_path, monkeypatch):
         "  train: {deps: [stage.py, code, data/shards]}\n"
         "  other: {deps: [other.py, code]}\n"
     )
-    return lambda stage="train", **settings: fingerprint(
-        Settings(**settings), stage, pipeline=pipeline
+    return lambda stage="train", seed=1, target="en": fingerprint(
+        [Settings(seed=seed), Languages(target=target)], stage, pipeline=pipeline
     )
 
 
@@ -44,7 +48,7 @@ def test_whatever_a_stage_depends_on_makes_another_training(key, tmp_path, name)
 
 
 def test_settings_and_stages_make_another_training(key):
-    assert len({key(), key(seed=2), key("other")}) == 3
+    assert len({key(), key(seed=2), key(target="fr"), key("other")}) == 4
 
 
 def test_a_new_file_of_code_makes_another_training(key, tmp_path):
