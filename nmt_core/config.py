@@ -7,7 +7,7 @@ is named with its place.
 
 import difflib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
@@ -22,6 +22,9 @@ class Config(BaseModel):
         frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
     )
 
+
+BRIEF_CHARACTERS = 200
+"""Of a wrong value, in a message."""
 
 Settings = TypeVar("Settings", bound=Config)
 
@@ -48,16 +51,26 @@ def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settin
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
 
 
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return what somebody may have meant who wrote ``name``."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"
+
+
+def brief(value: object) -> str:
+    """Return a value as a message may repeat it."""
+    text = repr(value)
+    return text if len(text) <= BRIEF_CHARACTERS else f"{text[:BRIEF_CHARACTERS]}..."
+
+
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
     names, owner = _follow(kind, values, problem["loc"])
     place = ".".join([at, *names])
     got = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
-            known = list(owner.model_fields)
-            close = difflib.get_close_matches(names[-1], known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(known)}"
-            return f"{place} is not a parameter; {hint}"
+            return f"{place} is not a parameter; {hint(names[-1], owner.model_fields)}"
         case "missing":
             return f"{place} is missing; it has no default"
         case "union_tag_not_found":
@@ -72,7 +85,7 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
             return f"{place}: {problem['ctx']['error']}"
         case _:
             rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-            return f"{place} must be {rule}, got {got!r} ({type(got).__name__})"
+            return f"{place} must be {rule}, got {brief(got)} ({type(got).__name__})"
 
 
 def _follow(

@@ -15,6 +15,7 @@ import io
 import sys
 import textwrap
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,14 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from nmt_core import files
-from nmt_core.config import Config
+from nmt_core.config import Config, hint
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.address import without_secrets
 from nmt_core.fetch.corpora import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from stages import paths
 from stages.entry import run_stage
-from stages.params import DownloadParams, build_all, read
+from stages.params import SECTIONS, DownloadParams, build_all, read
 
 HEADING = """\
 Every setting of the project, a section per stage. Groups in conf/ compose this file:
@@ -50,6 +51,13 @@ def configured(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, An
     groups = {folder.name for folder in conf.iterdir() if folder.is_dir()}
     choices = [given for given in arguments if given.split("=")[0] in groups]
     settings = [given for given in arguments if given not in choices]
+    for name in (given.split("=")[0] for given in settings):
+        if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
+            raise ConfigError(f"{name} is no group of conf/; {hint(name, groups)}")
+    for group, _, name in (given.partition("=") for given in choices):
+        names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
+        if name not in names:
+            raise ConfigError(f"conf/: there is no {group}={name}; {hint(name, names)}")
     return changed(composed(choices, conf=conf) if choices else read(paths.PARAMS), settings)
 
 

@@ -1,5 +1,6 @@
 """The sections of params.yaml as types, one per stage, each composed of the library's own."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -15,6 +16,7 @@ from nmt_core.embeddings.fasttext import TrainedVectors
 from nmt_core.embeddings.vectors import GivenVectors, LearnedEmbeddings
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation.words import check_installed
+from nmt_core.fetch.address import without_secrets
 from nmt_core.fetch.corpora import CorpusConfig, Languages, check_languages
 from nmt_core.fetch.http import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
@@ -81,7 +83,7 @@ class VocabularyParams(Config):
     words: Literal["corpus", "vectors"] = "corpus"
     """The most frequent words of the training text, or of the downloaded vectors."""
 
-    max_size: int = Field(100_000, ge=1)
+    max_size: int = Field(100_000, ge=1, le=10_000_000)
     """Words per language, reserved tokens not counted."""
 
     min_count: int = Field(1, ge=1)
@@ -106,10 +108,10 @@ class EmbeddingsParams(Config):
 class ShardParams(Config):
     """How numbered pairs lie on disk."""
 
-    pairs_per_shard: int = Field(100_000, ge=1)
+    pairs_per_shard: int = Field(100_000, ge=1, le=100_000_000)
     """Sentence pairs per shard; memory holds one shard while it is written."""
 
-    max_tokens: int = Field(200, ge=1)
+    max_tokens: int = Field(200, ge=1, le=1_000_000)
     """Tokens on either side above which a training pair is left out."""
 
 
@@ -166,19 +168,19 @@ class EvaluateParams(Config):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to compute, in float32 as the exported model will; auto takes a GPU if there is one."""
 
-    threads: int = Field(0, ge=0)
+    threads: int = Field(0, ge=0, le=4096)
     """Processor threads; 0 takes all."""
 
-    max_tokens: int = Field(2048, ge=1)
+    max_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch while translating."""
 
-    resamples: int = Field(1000, ge=0)
+    resamples: int = Field(1000, ge=0, le=1_000_000)
     """Bootstrap resamples behind each confidence interval; 0 for none."""
 
-    examples: int = Field(5, ge=0)
+    examples: int = Field(5, ge=0, le=10_000)
     """Translations shown beside their references, drawn by ``seed``."""
 
-    pictures: int = Field(3, ge=0)
+    pictures: int = Field(3, ge=0, le=10_000)
     """Sentences whose attention is drawn."""
 
     seed: int = Field(1, ge=0)
@@ -188,7 +190,7 @@ class EvaluateParams(Config):
 class ExportParams(Config):
     """What goes into the sealed folder beside the model."""
 
-    canaries: int = Field(20, ge=1)
+    canaries: int = Field(20, ge=1, le=10_000)
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
 
 
@@ -205,6 +207,11 @@ SECTIONS: dict[str, type[Config]] = {
 }
 """The type of every section: of each stage, in order; then of what no result depends on, and no
 stage lists in dvc.yaml."""
+
+MAX_VALUES = 100_000
+"""Values that params.yaml may come to, each as often as an alias repeats it."""
+
+SOME_VALUES = "write it anew: python -m stages.configure data=demo"
 
 Section = TypeVar("Section", bound=Config)
 
@@ -234,7 +241,7 @@ def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
         ConfigError: naming ``source`` and every wrong key.
     """
     problems = [
-        f"{source}: {name} is not a section; known: {', '.join(SECTIONS)}"
+        f"{source}: {name} is not a section; {config.hint(str(name), SECTIONS)}"
         for name in document
         if name not in SECTIONS
     ]
@@ -285,23 +292,64 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
 def _build(kind: type[Section], document: dict[str, Any], name: str, *, source: str) -> Section:
     values = document.get(name)
     if not isinstance(values, dict):
-        found = f"must be a mapping, got {values!r}" if name in document else "is missing"
+        found = (
+            f"must be a mapping, got {config.brief(values)}" if name in document else "is missing"
+        )
         raise ConfigError(f"{source}: section {name!r} {found}")
     try:
         return config.build(kind, values, at=name)
     except ConfigError as error:
-        lines = str(error).split("\n")
+        lines = without_secrets(str(error)).split("\n")
         raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a parameter file without interpreting it."""
+    """Read a parameter file without interpreting it.
+
+    Raises:
+        ConfigError: if it cannot be read, is not YAML in UTF-8, gives a key twice, holds NUL, or
+            comes to too many values.
+    """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        root = loader.get_single_node()
+        _check(root, path)
+        document = None if root is None else loader.construct_document(root)
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; run from the top of the project") from None
-    except yaml.YAMLError as error:
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position "
+            f"{error.start + 1}); save it as UTF-8"
+        ) from None
+    except RecursionError:
+        raise ConfigError(f"{path} nests too deep; {SOME_VALUES}") from None
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
     return document
+
+
+def _check(root: yaml.Node | None, path: Path) -> None:
+    """Refuse what YAML allows and nobody means."""
+    waiting = [] if root is None else [root]
+    met = 0
+    while waiting:
+        node = waiting.pop()
+        line = f"{path} line {node.start_mark.line + 1}"
+        met += 1
+        if met > MAX_VALUES:
+            raise ConfigError(f"{path} comes to more than {MAX_VALUES} values; {SOME_VALUES}")
+        if isinstance(node, yaml.MappingNode):
+            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+            twice = [key for key, count in keys.items() if count > 1]
+            if twice:
+                raise ConfigError(f"{line} and after gives {twice[0]!r} twice; keep one of the two")
+            waiting += [inner for pair in node.value for inner in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif "\0" in node.value:
+            raise ConfigError(f"{line} holds a NUL character; take it out")

@@ -12,9 +12,9 @@ class TokenBatching(Config):
 
     kind: Literal["tokens"] = "tokens"
     """The tag of this choice."""
-    max_tokens: int = Field(1024, ge=1)
+    max_tokens: int = Field(1024, ge=1, le=100_000_000)
     """Padded tokens per batch on the longer side: rows times the longest sentence with its end."""
-    pool_batches: int = Field(200, ge=1)
+    pool_batches: int = Field(200, ge=1, le=1_000_000)
     """Batches' worth of pairs sorted together; more waste less padding, fewer shuffle better."""
 
 
@@ -23,11 +23,11 @@ class BucketBatching(Config):
 
     kind: Literal["buckets"] = "buckets"
     """The tag of this choice."""
-    batch_size: int = Field(8, ge=1)
+    batch_size: int = Field(8, ge=1, le=1_000_000)
     """Sentence pairs per batch."""
     boundaries: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256)
     """Source lengths, in tokens, at which a new bucket begins."""
-    shuffle_pairs: int = Field(1000, ge=1)
+    shuffle_pairs: int = Field(1000, ge=1, le=1_000_000_000)
     """Pairs in the buffer from which the next pair is drawn."""
 
 

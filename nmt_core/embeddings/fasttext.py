@@ -48,7 +48,7 @@ class TrainedVectors(Config):
     dimensions: int = Field(300, ge=1, le=10_000)
     """Numbers per vector; 300 as in the published vectors."""
 
-    epochs: int = Field(10, ge=1)
+    epochs: int = Field(10, ge=1, le=10_000)
     """Passes over the text; fewer than 10 on a small text make all vectors alike."""
 
     min_count: int = Field(5, ge=1)
@@ -57,13 +57,13 @@ class TrainedVectors(Config):
     learning_rate: float = Field(0.05, gt=0)
     """At the start; falls to 0 in a straight line. 0.05 is fastText's own."""
 
-    min_n: int = Field(3, ge=0)
+    min_n: int = Field(3, ge=0, le=100)
     """Letters in the shortest subwords."""
 
-    max_n: int = Field(6, ge=0)
+    max_n: int = Field(6, ge=0, le=100)
     """Letters in the longest subwords; 0 for none, then rare words have no vector."""
 
-    buckets: int = Field(200_000, ge=1)
+    buckets: int = Field(200_000, ge=1, le=100_000_000)
     """Vectors that all subwords share; fastText's own 2,000,000 take 2.4 GB at 300 dimensions."""
 
     @model_validator(mode="after")

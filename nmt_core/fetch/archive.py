@@ -24,6 +24,8 @@ MAX_MEMBERS = 1000
 MAX_HEADER_BYTES = 1 << 20
 """Bytes between two members."""
 
+DAMAGE = (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error)
+
 
 def extract(
     archive: Path,
@@ -70,7 +72,7 @@ def extract(
                         found[name] = _copy(tar, member, folder / name)
             while metered.read(1 << 16):  # the checksum of gzip stands at its end
                 pass
-    except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (*DAMAGE, ValueError, RecursionError) as error:  # some headers tarfile chokes on
         raise DownloadError(f"{archive} is damaged or no .tgz archive ({error})") from None
     missing = sorted(set(names) - set(found))
     if missing:

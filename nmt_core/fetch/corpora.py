@@ -33,6 +33,7 @@ from nmt_core.text.corpus import (
     Problem,
     Text,
     TextFiles,
+    ordinary,
     unreadable,
     write_pairs,
 )
@@ -283,6 +284,7 @@ def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.Side:
 
 def _origin(path: Path) -> dict[str, Any]:
     try:
-        return {"path": str(path), "bytes": path.stat().st_size, "sha256": files.sha256(path)}
+        digest = files.sha256(ordinary(path))
+        return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
     except OSError as error:
         raise unreadable(path, error) from None

@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import httpx
 import tenacity
-from pydantic import AfterValidator, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
@@ -61,24 +61,27 @@ Renewed = dict[str, Checksum]
 class HttpConfig(Config):
     """How patient to be with a server."""
 
-    attempts: PositiveInt = 6
+    attempts: int = Field(6, ge=1, le=1000)
     """Failures after which to give up; one after which the file has grown, by what
     ``min_bytes_per_second`` asks of ``timeout_seconds``, begins a new count."""
 
-    backoff_seconds: PositiveFloat = 1.0
+    backoff_seconds: float = Field(1.0, gt=0, le=86_400)
     """Longest wait after the first failure; it doubles with each, and chance picks below it."""
 
-    max_backoff_seconds: PositiveFloat = 60.0
+    max_backoff_seconds: float = Field(60.0, gt=0, le=86_400)
     """Longest wait between two attempts, also where a server asks for more."""
 
-    timeout_seconds: PositiveFloat = 30.0
+    timeout_seconds: float = Field(30.0, gt=0, le=86_400)
     """Longest silence of a server, and the time over which its speed is measured."""
 
-    min_bytes_per_second: NonNegativeInt = 1000
+    min_bytes_per_second: int = Field(1000, ge=0)
     """A slower transfer is broken off and tried again; 0 bears any speed."""
 
-    max_redirects: NonNegativeInt = 5
+    max_redirects: int = Field(5, ge=0, le=100)
     """Addresses a server may send us on to, one after another."""
+
+    max_bytes: int = Field(10_000_000_000, ge=1)
+    """A larger file is refused before it fills the disk."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +231,7 @@ class _Transfer:
         self._config = config
         self._setting = source.setting
         self._lines = source.lines
+        self._check = source.check
         self._known = known or _Version()
         self._failures = 0
         self._most_bytes = 0
@@ -255,7 +259,8 @@ class _Transfer:
                 f"check the network, or set {self._setting} to a mirror"
             ) from None
         except OSError as error:
-            raise DownloadError(f"{self.part} cannot be written: {error.strerror}") from None
+            told = f"{self.part} cannot be written: {error.strerror}"
+            raise files.disk_error(error, self.part) or DownloadError(told) from None
 
     def keep(self, digest: str) -> Fetched:
         """Give ``part`` the file's name; another file of that name is kept beside it.
@@ -264,8 +269,8 @@ class _Transfer:
         """
         record, before = _beside(self._path, ".json"), _beside(self._path, ".before")
         if self._path.exists() and record.exists():
-            old = files.read_json(record)
-            if old["sha256"] != digest:
+            old = _read_record(record)
+            if old.get("sha256", digest) != digest:
                 files.write_json(_beside(before, ".json"), old)
                 self._path.replace(before)
         size = self.part.stat().st_size
@@ -294,6 +299,8 @@ class _Transfer:
                     total = self._check_range(response, offset)
                 else:
                     offset, total = 0, _content_length(response)
+                if total is not None and total > self._config.max_bytes and not self._lines:
+                    raise self._too_large()
                 self._receive(response, offset, total, progress, task)
             finally:
                 response.close()
@@ -384,7 +391,12 @@ class _Transfer:
         with self.part.open("ab" if offset else "wb") as file:
             if not offset:  # the file is empty by now, so the version can only be its own
                 files.write_json(self._version, asdict(_version(response)))
+            size = file.tell()
             for chunk in self._chunks(response):
+                size += len(chunk)
+                if size > self._config.max_bytes:
+                    self.forget()
+                    raise self._too_large()
                 file.write(chunk)
                 progress.advance(task, len(chunk))
                 newlines += chunk.count(b"\n") if self._lines else 0
@@ -397,6 +409,25 @@ class _Transfer:
             _cut(self.part, self._lines)
         elif total is not None and size != total:
             raise _TransientError(f"the transfer ended after {size} of {total} bytes")
+        elif total is None and "Transfer-Encoding" not in response.headers:
+            self._check_whole()
+
+    def _check_whole(self) -> None:
+        """Make sure that a file is whole whose server has not said where it ends."""
+        try:
+            if self._check is not None:
+                self._check(self.part)
+        except NmtError as error:
+            self.forget()
+            raise _TransientError(
+                f"the server told no length, and what came is not whole: {error}"
+            ) from None
+
+    def _too_large(self) -> DownloadError:
+        return DownloadError(
+            f"{shown(self._url)} is larger than download.http.max_bytes "
+            f"({self._config.max_bytes:,} bytes); raise that if the file is right"
+        )
 
     def _chunks(self, response: httpx.Response) -> Iterator[bytes]:
         """Yield what arrives as it arrives, for as long as it arrives fast enough."""
@@ -501,9 +532,21 @@ def _version(response: httpx.Response) -> _Version:
 
 
 def _read_version(path: Path) -> _Version:
-    """Return the version that a record names, if it names one."""
-    record = files.read_json(path) if path.exists() else {}
-    return _Version(**{name: record[name] for name in asdict(_Version()) if name in record})
+    """Return the version that a record names, if there is one that names one."""
+    try:
+        return TypeAdapter(_Version).validate_json(path.read_bytes(), strict=True)
+    except (OSError, ValidationError):
+        return _Version()
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """Return what a record says; one that is damaged says nothing."""
+    try:
+        record = files.read_json(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    sound = isinstance(record, dict) and isinstance(record.get("sha256"), str)
+    return record if sound else {}
 
 
 def _content_length(response: httpx.Response) -> int | None:
@@ -519,11 +562,11 @@ def _in_words(error: httpx.TransportError) -> str:
 
 def _recorded(path: Path, source: Source) -> Fetched | None:
     """Return the file as an earlier run fetched it, if it is whole and has the wanted digest."""
-    record = _beside(path, ".json")
-    if not (path.exists() and record.exists()):
+    recorded = _read_record(_beside(path, ".json")).get("sha256")
+    if recorded is None or not path.exists():
         return None
     digest = files.sha256(path)
-    if digest != files.read_json(record)["sha256"] or digest != (source.digest or digest):
+    if digest != recorded or digest != (source.digest or digest):
         return None
     return Fetched(path, shown(source.url), path.stat().st_size, digest)
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
 from nmt_core.fetch.address import Address
 from nmt_core.fetch.http import Fetched, HttpConfig, Renewed, Source, fetch
-from nmt_core.text.corpus import raw_lines, unreadable
+from nmt_core.text.corpus import ordinary, raw_lines, unreadable
 
 MAX_DIMENSIONS = 10_000
 MODEL_MAGIC = (793712314).to_bytes(4, "little")
@@ -45,7 +45,7 @@ class DownloadedVectors(Config):
     url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
     """Address of a plain .vec file; ``{language}`` stands for each language's code."""
 
-    rows: PositiveInt = 100_000
+    rows: int = Field(100_000, ge=1, le=1_000_000_000)
     """Rows to take from the top, sound or not; 100,000 as in the articles."""
 
     renewed: Renewed = Field(default_factory=dict)
@@ -68,7 +68,7 @@ class VectorFiles(Config):
     source_model: Path | None = None
     """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
 
-    rows: PositiveInt = 100_000
+    rows: int = Field(100_000, ge=1, le=1_000_000_000)
     """Rows to take from the top, sound or not."""
 
 
@@ -82,7 +82,7 @@ def published(config: DownloadedVectors, language: str) -> Source:
         "download.vectors.url",
         renewed=config.renewed,
         lines=config.rows + 1,
-        check=lambda path: _header(path, next(raw_lines(path), b"")),
+        check=lambda path: _check_rows(path, config.rows),
     )
 
 
@@ -137,7 +137,7 @@ def copy_model(model: Path, path: Path) -> None:
         CorpusError: if it is not there or is none.
     """
     try:
-        with model.open("rb") as content:
+        with ordinary(model).open("rb") as content:
             if content.read(len(MODEL_MAGIC)) != MODEL_MAGIC:
                 raise CorpusError(f"{model} is no fastText model; give a .bin that fastText wrote")
             content.seek(0)
@@ -145,6 +145,14 @@ def copy_model(model: Path, path: Path) -> None:
                 shutil.copyfileobj(content, file)
     except FileNotFoundError as error:
         raise unreadable(model, error) from None
+
+
+def _check_rows(vectors: Path, rows: int) -> None:
+    lines = raw_lines(vectors)
+    promised, _ = _header(vectors, next(lines, b""))
+    found, wanted = sum(1 for _ in lines), min(rows, promised)
+    if found < wanted:
+        raise CorpusError(f"{vectors} has {found} of {wanted} rows")
 
 
 def _header(vectors: Path, line: bytes | None) -> tuple[int, int]:

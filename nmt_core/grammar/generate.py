@@ -19,7 +19,7 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from pydantic import model_validator
+from pydantic import Field
 
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
@@ -48,24 +48,17 @@ _WORD = re.compile(r"[^\W_]+")
 class GrammarConfig(Config):
     """How much of the demo language to write."""
 
-    train_pairs: int = 20000
+    train_pairs: int = Field(20_000, ge=1, le=10_000_000)
     """Pairs in the training set; below about 2000, too few words are known to test with."""
 
-    validation_pairs: int = 500
+    validation_pairs: int = Field(500, ge=1, le=10_000_000)
     """Pairs in the validation set."""
 
-    test_pairs: int = 1000
+    test_pairs: int = Field(1000, ge=1, le=10_000_000)
     """Pairs in the test set."""
 
     seed: int = 1
     """Another seed writes other sentences; what is held out stays."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "GrammarConfig":
-        for name in ("train_pairs", "validation_pairs", "test_pairs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        return self
 
 
 class Pair(NamedTuple):

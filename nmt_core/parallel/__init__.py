@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, NonNegativeInt, PositiveInt
+from pydantic import AfterValidator, Field
 from rich.console import Console
 
 from nmt_core import files
@@ -42,7 +42,7 @@ Scheduler = Annotated[str, AfterValidator(_scheduler)]
 class WorkersConfig(Config):
     """Who does the work of the data stages; no result depends on it, and none is made anew."""
 
-    processes: NonNegativeInt = 0
+    processes: int = Field(0, ge=0, le=4096)
     """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
 
     dask: Scheduler | None = None
@@ -50,7 +50,7 @@ class WorkersConfig(Config):
     null stays on this machine. They run the same code and versions, and see the project's folder at
     the same path. Who reaches a scheduler can run anything there: keep it in a private network."""
 
-    chunk_lines: PositiveInt = 20_000
+    chunk_lines: int = Field(20_000, ge=1, le=100_000_000)
     """Lines that a process takes at a time: what is done again where a worker is lost, and what an
     interrupt waits for."""
 

@@ -382,19 +382,28 @@ def _strike(keep: Mask, marked: Mask, removed: Counter[str], why: str) -> Mask:
 
 
 def _check(outcome: Outcome, texts: Mapping[Split, Text], split: SplitConfig) -> None:
+    """Refuse a split without any pair, train first, for the others may come of it."""
     rates = {"validation": split.validation_per_10000, "test": split.test_per_10000}
-    for name, kept in outcome.kept.items():
-        if kept:
+    for name in ("train", "test", "validation"):
+        if outcome.kept[name]:
             continue
-        reasons = ", ".join(f"{why} {count}" for why, count in outcome.removed[name].items())
-        if name in texts:
+        reading = outcome.readings.get(name, outcome.readings["train"])
+        breaks = reading.repaired["inner_line_break"] > sum(outcome.kept.values())
+        hint = ""
+        if breaks or reading.dropped["line_too_long"]:
+            hint = r"; lines must end in \n, for which CR alone does not stand"
+        if name not in texts:
             raise CorpusError(
-                f"no pair is left for {name} (removed: {reasons or 'none, the text is empty'}); "
-                f"give more text or loosen the filter"
+                f"no pair of {outcome.kept['train']} fell into {name} at {rates[name]:g} in "
+                f"10,000; raise split.{name}_per_10000 or give a {name} text{hint}"
             )
+        why = outcome.removed[name] + reading.dropped
+        reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(why.items()))
+        others = any(outcome.kept.values())
+        nothing = "none, all fell into other splits" if others else "none, the text is empty"
         raise CorpusError(
-            f"no pair of {outcome.kept['train']} fell into {name} at {rates[name]:g} in 10,000; "
-            f"raise split.{name}_per_10000 or give a {name} text"
+            f"no pair is left for {name} (removed: {reasons or nothing}); "
+            f"give more text or loosen the filter{hint}"
         )
 
 

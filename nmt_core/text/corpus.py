@@ -140,7 +140,8 @@ class TextFiles(Config):
         """
         try:
             digests = {
-                part: [files.sha256(path) for path in pair] for part, pair in self.found().items()
+                part: [files.sha256(ordinary(path)) for path in pair]
+                for part, pair in self.found().items()
             }
         except OSError as error:
             raise CorpusError(
@@ -221,6 +222,17 @@ def unreadable(path: Path, error: OSError) -> CorpusError:
     return CorpusError(f"{path} cannot be read: {error.strerror}")
 
 
+def ordinary(path: Path) -> Path:
+    """Return a path that is a file, or nothing yet.
+
+    Raises:
+        CorpusError: if it is a folder, or what may be read for ever: a device or a pipe.
+    """
+    if path.exists() and not path.is_file():
+        raise CorpusError(f"{path} is no ordinary file; give one that holds what is to be read")
+    return path
+
+
 def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[Rows]:
     """Cut text into rows of so many lines.
 
@@ -291,7 +303,7 @@ def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
 
 
 def _opened(path: Path) -> BinaryIO | gzip.GzipFile:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+    return gzip.open(ordinary(path)) if path.suffix == ".gz" else ordinary(path).open("rb")
 
 
 def _parts(path: Path) -> set[str]:
@@ -310,7 +322,7 @@ def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[Rows]:
     columns = []
     for path in paths:
         with _told(path):
-            columns.append(cut(_plain(path, scratch), lines))
+            columns.append(cut(_plain(ordinary(path), scratch), lines))
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         raise CorpusError(

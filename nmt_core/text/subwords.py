@@ -26,7 +26,7 @@ class SubwordConfig(Config):
 
     algorithm: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
-    pieces: int = Field(8000, ge=300)
+    pieces: int = Field(8000, ge=300, le=1_000_000)
     """Vocabulary, reserved and byte pieces included; per language unless joint."""
     joint: bool = True
     """One vocabulary for both languages, as tied embeddings need it."""
@@ -34,7 +34,7 @@ class SubwordConfig(Config):
     """Spell characters that no piece covers in UTF-8 bytes, so that nothing is unknown."""
     character_coverage: float = Field(0.9998, gt=0, le=1)
     """Share of character occurrences that get a piece of their own."""
-    max_lines: int = Field(2_000_000, ge=1)
+    max_lines: int = Field(2_000_000, ge=1, le=1_000_000_000)
     """Lines to learn from; a larger corpus is read evenly."""
 
 

@@ -21,7 +21,7 @@ class ComputeConfig(Config):
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type of matrix products; auto takes bfloat16 where the processor multiplies it faster.
     Weights, sums and the optimizer stay in float32."""
-    threads: int = Field(0, ge=0)
+    threads: int = Field(0, ge=0, le=4096)
     """Processor threads of each process; 0 shares all among them. Results depend on it in the last
     bits."""
 
@@ -29,7 +29,7 @@ class ComputeConfig(Config):
 class WorldConfig(ComputeConfig):
     """Where and how precisely to compute, and by how many processes."""
 
-    processes: int = Field(1, ge=1)
+    processes: int = Field(1, ge=1, le=4096)
     """Processes on this machine that share every batch; on GPUs, each has one of its own. Whoever
     starts them by torchrun, as on several machines, tells it how many, and not us."""
     timeout_seconds: float = Field(300.0, gt=0)
@@ -100,13 +100,13 @@ class TrainingConfig(Config):
     """Validations without improvement after which to stop; null never stops early."""
     select_by: Literal["bleu", "loss"] = "bleu"
     """What makes a model the best one: BLEU of greedy translations, or validation loss."""
-    validation_sentences: int = Field(500, ge=1)
+    validation_sentences: int = Field(500, ge=1, le=1_000_000)
     """Validation pairs that are translated for BLEU; the loss is measured on all."""
     max_gradient_norm: float = Field(1.0, gt=0)
     """L2 norm to which gradients are clipped."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass spread evenly over the vocabulary."""
-    sampled_softmax: int = Field(0, ge=0)
+    sampled_softmax: int = Field(0, ge=0, le=1_000_000)
     """Words, beside the right ones, from which the training loss is estimated; 0 takes them all.
     For vocabularies of many tens of thousands. The validation loss is always the full one, so the
     two are no longer comparable."""

@@ -165,3 +165,43 @@ def test_no_tar_is_no_archive(tmp_path, folder):
     archive.write_bytes(gzip.compress(b"Guten Tag.\n" * 100))
 
     assert refusal(archive, folder) == "is damaged or no .tgz archive (invalid header)"
+
+
+def raw(tmp_path, header):
+    """An archive that begins with these bytes."""
+    path = tmp_path / "de-en.tgz"
+    path.write_bytes(gzip.compress(header + b"\0" * 1024))
+    return path
+
+
+def header(name, kind, size):
+    info = tarfile.TarInfo(name)
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def padded(content):
+    return content + b"\0" * (-len(content) % 512)
+
+
+LONG_NUMBER = b"1" * 5000 + b" path=x\n"
+SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n25 GNU.sparse.name=abcdef\n"
+NAME = header("././@LongLink", tarfile.GNUTYPE_LONGNAME, 2) + padded(b"a\0")
+COMMENT = header("x", tarfile.XHDTYPE, 12) + padded(b"12 comment=\n")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        header("x", tarfile.XHDTYPE, len(LONG_NUMBER)) + padded(LONG_NUMBER),
+        header("x", tarfile.XHDTYPE, len(SPARSE))
+        + padded(SPARSE)
+        + header("a", b"0", 512)
+        + b"x" * 512,
+        NAME * 5000,
+        COMMENT * 1500,
+    ],
+    ids=["length", "sparse", "names", "records"],
+)
+def test_headers_that_python_chokes_on_are_damage(tmp_path, folder, headers):
+    assert "is damaged or no .tgz archive" in f" {refusal(raw(tmp_path, headers), folder)}"

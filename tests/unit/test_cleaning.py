@@ -17,7 +17,7 @@ from nmt_core.text.cleaning import (
     prepare,
     split_of,
 )
-from nmt_core.text.corpus import Pair, Text
+from nmt_core.text.corpus import UNUSABLE, Pair, Text
 from nmt_core.text.normalize import normalize
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
@@ -325,6 +325,46 @@ def test_nothing_left_to_train_on_is_refused(clean):
         "no pair is left for train (removed: also_in_test 1); give more text or loosen the filter"
     )
     assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "drop", "expected"),
+    [
+        (b"", (), "no pair is left for train (removed: none, the text is empty); give more text"),
+        (b"\n \n\n", UNUSABLE, "no pair is left for train (removed: empty_side 3); give more text"),
+        (
+            b"a\rb\rc\r",
+            UNUSABLE,
+            "no pair of 1 fell into test at 10 in 10,000; raise split.test_per_10000 or give a "
+            "test text; lines must end in \\n, for which CR alone does not stand",
+        ),
+        (
+            b"ja\r" * 50_000,
+            UNUSABLE,
+            "no pair is left for train (removed: line_too_long 1); give more text or loosen the "
+            "filter; lines must end in \\n, for which CR alone does not stand",
+        ),
+    ],
+)
+def test_a_text_without_lines_is_told_as_what_it_is(tmp_path, text, drop, expected):
+    paths = (tmp_path / "a.de", tmp_path / "a.en")
+    for path in paths:
+        path.write_bytes(text)
+    with pytest.raises(CorpusError) as caught:
+        prepare(
+            {"train": Text((paths,), drop)},
+            tmp_path,
+            scratch=tmp_path,
+            filters=LOOSE,
+            split=SplitConfig(),
+            workers=WorkersConfig(),
+        )
+    assert str(caught.value).startswith(expected)
+
+
+def test_a_text_that_went_into_other_splits_is_told(clean):
+    with pytest.raises(CorpusError, match="none, all fell into other splits"):
+        clean({"train": [Pair("Wo ist das Buch?", "b")]})
 
 
 @pytest.mark.parametrize(

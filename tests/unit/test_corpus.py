@@ -1,5 +1,6 @@
 import gzip
 import hashlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from hypothesis import strategies as st
 
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.fetch.corpora import FilesCorpus, Languages, obtain
+from nmt_core.fetch.http import HttpConfig
+from nmt_core.fetch.vectors import copy_model
 from nmt_core.text import corpus, pivot
 from nmt_core.text.corpus import (
     UNREADABLE,
@@ -247,7 +251,10 @@ def test_a_missing_file_is_named(tmp_path):
 
 def test_a_folder_is_no_file(tmp_path):
     (tmp_path / "a.tsv").mkdir()
-    assert refusal(TextFiles(source=tmp_path / "a.tsv")) == "a.tsv cannot be read: Is a directory"
+    assert (
+        refusal(TextFiles(source=tmp_path / "a.tsv"))
+        == "a.tsv is no ordinary file; give one that holds what is to be read"
+    )
 
 
 @pytest.mark.parametrize(
@@ -383,8 +390,8 @@ def test_a_folder_that_fits_is_no_file(many):
     for name in ("b.de", "b.en"):
         (given.source.parent / name).mkdir()
 
-    assert refusal(given) == "b.de cannot be read: Is a directory"
-    with pytest.raises(CorpusError, match=r"b\.de cannot be read \(Is a directory\)"):
+    assert refusal(given) == "b.de is no ordinary file; give one that holds what is to be read"
+    with pytest.raises(CorpusError, match=r"b\.de is no ordinary file"):
         given.digest()
 
 
@@ -487,3 +494,34 @@ def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
     sides = side("a", [("ja", "yes"), ("n" * 200_000, "no")]), side("b", [("non", "no")])
 
     assert pivot.join(*sides, tmp_path / "out.de", tmp_path / "out.fr") == 0
+
+
+@pytest.mark.parametrize("name", ["zero", "pipe", "pipe.gz"])
+def test_what_never_ends_is_not_read(tmp_path, name):
+    """A device or a pipe, also by another name."""
+    path = tmp_path / name
+    if name == "zero":
+        path.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(path)
+    text = TextFiles(source=path, target=path)
+
+    for read in (
+        text.digest,
+        lambda: next(raw_lines(path)),
+        lambda: cut_rows(Text((text.paths,)), 9, scratch=tmp_path),
+        lambda: obtain_files(text, tmp_path),
+        lambda: copy_model(path, tmp_path / "copy"),
+    ):
+        with pytest.raises(CorpusError, match="is no ordinary file; give one that holds what is"):
+            read()
+
+
+def obtain_files(text, folder):
+    return obtain(
+        FilesCorpus(kind="files", train=text),
+        Languages(source="de", target="en"),
+        downloads=folder,
+        scratch=folder,
+        http=HttpConfig(),
+    )

@@ -1,3 +1,4 @@
+import errno
 import hashlib
 import json
 import logging
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core import files
-from nmt_core.errors import CorpusError, DownloadError
+from nmt_core.errors import CorpusError, DiskError, DownloadError
 from nmt_core.fetch import http
 from nmt_core.fetch.address import VARIABLE
 from nmt_core.fetch.http import HttpConfig, Source, fetch, quarantine, renew
@@ -462,12 +463,13 @@ def test_names_are_safe(url):
 
 def test_a_full_disk_is_said(site, get, monkeypatch):
     def full(*_):
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(http.os, "fsync", full)
-    assert message(get, site.put("/a", whole(CONTENT))).endswith(
-        "a.part cannot be written: No space left on device"
-    )
+    monkeypatch.setattr(http, "asdict", full)  # as it writes, so that nothing else is hit
+    with pytest.raises(
+        DiskError, match=r"a\.part could not be written \(No space left on device\)"
+    ):
+        get(site.put("/a", whole(CONTENT)))
 
 
 OTHER = CONTENT[::-1] + b"more"
@@ -763,3 +765,90 @@ def test_a_file_that_rotted_is_renewed_whatever_its_record_says(site, get, again
     get(url).path.write_bytes(b"rot")
 
     assert again(url).path.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("suffix", [".json", ".part.json"])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"[]", b"null", b"\xff", b'{"etag": 7}', b'{"sha256": []}', b"[" * 100_000],
+)
+def test_a_damaged_record_is_none(site, get, again, tmp_path, suffix, damage):
+    """A failing disk costs one more transfer, and not every run until a person comes."""
+    url = site.put("/a", whole(CONTENT, send=1000), status(404))
+    message(get, url)
+    site.put("/a", whole(CONTENT))
+    name = Source(url, "a").name
+    if suffix == ".json":
+        get(url)
+    (tmp_path / f"{name}{suffix}").write_bytes(damage)
+
+    assert get(url).path.read_bytes() == CONTENT
+    (tmp_path / f"{name}{suffix}").write_bytes(damage)
+    assert again(url).path.read_bytes() == CONTENT
+    assert json.loads((tmp_path / f"{name}.json").read_text())["sha256"] == DIGEST
+    assert not list(tmp_path.glob("*.before*"))
+
+
+def endless(handler):
+    handler.answer(200)
+    while True:
+        handler.wfile.write(b"x" * 1000)
+
+
+LARGE = "is larger than download.http.max_bytes (50,000 bytes); raise that if the file is right"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "lines"), [(endless, None), (whole(CONTENT), None), (endless, 9)]
+)
+def test_a_file_that_is_too_large_is_refused(site, get, tmp_path, behaviour, lines):
+    config = QUICK.model_copy(update={"max_bytes": 50_000})
+    url = site.put("/a", behaviour)
+
+    assert message(get, url, config, lines=lines) == f"{url} {LARGE}"
+    assert len(site.requests) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_may_be_as_large_as_is_allowed(site, get):
+    config = QUICK.model_copy(update={"max_bytes": len(CONTENT)})
+    url = site.put("/a", whole(CONTENT, send=1000), whole(CONTENT))
+
+    assert get(url, config).sha256 == DIGEST
+
+
+def test_the_first_lines_of_a_large_file_may_be_fetched(site, get):
+    config = QUICK.model_copy(update={"max_bytes": 200_000})
+    lines = b"word 1 2\n" * 100_000
+
+    assert get(site.put("/a", whole(lines)), config, lines=10).size_bytes == 90
+
+
+def unmeasured(content):
+    """Answer without a length: the end of the connection is the end of the file."""
+
+    def behave(handler):
+        handler.answer(200)
+        handler.wfile.write(content)
+
+    return behave
+
+
+def must_be_whole(path):
+    if path.read_bytes() != CONTENT:
+        raise CorpusError(f"{path.name} is damaged")
+
+
+def test_a_transfer_cut_off_without_a_length_is_noticed(site, get):
+    url = site.put("/a", unmeasured(CONTENT[:5000]), unmeasured(CONTENT))
+
+    assert get(url, check=must_be_whole).sha256 == DIGEST
+    assert len(site.requests) == 2
+
+
+def test_a_file_without_a_length_that_is_never_whole_is_given_up(site, get, tmp_path):
+    url = site.put("/a", unmeasured(CONTENT[:5000]))
+
+    told = message(get, url, check=must_be_whole)
+    assert "in 3 attempts: the server told no length, and what came is not whole: " in told
+    assert not finals(tmp_path)

@@ -560,5 +560,7 @@ class TestGenerate:
             generate(GrammarConfig(train_pairs=1, validation_pairs=20, test_pairs=1))
 
     def test_a_split_must_not_be_empty(self):
-        with pytest.raises(ValueError, match="test_pairs must be at least 1, got 0"):
+        with pytest.raises(
+            ValueError, match="test_pairs\n  Input should be greater than or equal to 1"
+        ):
             GrammarConfig(test_pairs=0)

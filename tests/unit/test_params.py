@@ -1,4 +1,5 @@
 import copy
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import yaml
 from nmt_core.config import _configs
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation import words
-from stages.params import SECTIONS, TrainParams, build_all, check_all, load
+from stages.params import SECTIONS, TrainParams, build_all, check_all, load, read
 
 PROJECT = Path(__file__).parents[2]
 WRITTEN = yaml.safe_load((PROJECT / "params.yaml").read_text(encoding="utf-8"))
@@ -80,7 +81,7 @@ def test_all_wrong_parameters_are_told_at_once():
     told = problems(trian={}, train__sede=1, train__budget__steps=0, export__canaries="x")
 
     assert told == [
-        f"params.yaml: trian is not a section; known: {', '.join(SECTIONS)}",
+        "params.yaml: trian is not a section; did you mean 'train'?",
         "params.yaml: train.budget.steps must be greater than or equal to 1, got 0 (int)",
         "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
         "params.yaml: export.canaries must be integer, got 'x' (str)",
@@ -185,6 +186,118 @@ def test_a_file_of_something_else_is_told(tmp_path, text, message):
         load(TrainParams, "train", path=path)
     assert f"{path} {message}" in str(told.value)
     assert len(str(told.value).splitlines()) == 1
+
+
+def read_text(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding=encoding)
+    with pytest.raises(ConfigError) as told:
+        read(path)
+    return str(told.value).removeprefix(f"{path} ")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "byte"), [("utf-16", "0xff at position 1"), ("latin-1", "0xe4 at position 4")]
+)
+def test_another_encoding_is_told(tmp_path, encoding, byte):
+    told = read_text(tmp_path, "# x\u00e4", encoding)
+
+    assert told == f"is not UTF-8 (byte {byte}); save it as UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: " + "[" * 3000 + "]" * 3000, "nests too deep; write it anew"),
+        (
+            "train: {}\nshard: {}\ntrain: {}",
+            "line 1 and after gives 'train' twice; keep one of the",
+        ),
+        (
+            "train:\n  seed: 1\n  model: {}\n  seed: 2",
+            "line 2 and after gives 'seed' twice; keep one",
+        ),
+        ('train:\n  x: ["a\\0b"]', "line 2 holds a NUL character; take it out"),
+        ("a: &a [*a]", "comes to more than 100000 values; write it anew"),
+        ("a: 2024-13-45", "is not YAML: month must be in 1..12"),
+        (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),
+    ],
+)
+def test_what_nobody_means_is_told(tmp_path, text, message):
+    assert read_text(tmp_path, text).startswith(message)
+
+
+@pytest.mark.parametrize("shape", ["[{}]", "{{{}}}"])
+def test_a_bomb_of_aliases_is_refused_at_once(tmp_path, shape):
+    """Ten names, each ten times the one before: ten thousand million values."""
+    names = "abcdefghij"
+    lines = ["download:", "  a: &a [x]"]
+    for one, other in pairwise(names):
+        tens = (f"k{n}: *{one}" if "{{" in shape else f"*{one}" for n in range(10))
+        lines.append(f"  {other}: &{other} {shape.format(', '.join(tens))}")
+
+    assert read_text(tmp_path, "\n".join(lines)).startswith("comes to more than 100000 values")
+
+
+def test_a_folder_is_no_parameter_file(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read(tmp_path)
+
+
+def test_aliases_and_merges_are_read(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\n")
+
+    assert read(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}, "c": {"x": 1, "y": 2}}
+
+
+ANY_SIZE = {
+    "seed", "steps", "epochs", "tokens", "validate_every", "log_every", "patience", "warmup_steps",
+    "first_steps", "min_count", "min_words", "max_words", "max_characters", "repeat_guard", "best",
+    "ratio_floor_characters", "min_bytes_per_second", "max_bytes", "boundaries",
+}  # fmt: skip
+"""Numbers of settings that cost nothing by being large, or are bounded by another."""
+
+
+def test_numbers_that_cost_memory_are_bounded():
+    """So that a digit too many is told by the check, and not by a full machine."""
+    unbounded = {
+        field
+        for kind in SECTIONS.values()
+        for field, schema in numbers(kind.model_json_schema())
+        if "maximum" not in schema
+    }
+
+    assert unbounded <= ANY_SIZE
+
+
+def numbers(schema):
+    """The whole numbers among the settings that a schema describes, by name."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        for name, field in part.get("properties", {}).items():
+            for option in (field, *field.get("anyOf", [])):
+                if option.get("type") == "integer":
+                    yield name, option
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["train__model__width", "train__model__encoder_layers", "tokenize__subwords__pieces",
+     "train__compute__processes", "workers__processes", "train__batching__max_tokens",
+     "evaluate__max_tokens", "evaluate__beam__width", "download__corpus__grammar__train_pairs"],
+)  # fmt: skip
+def test_an_absurd_size_is_refused(name):
+    [told] = problems(**{name: 10**9})
+
+    assert told.startswith(f"params.yaml: {name.replace('__', '.')} must be less than or equal to")
+
+
+def test_a_long_value_is_told_in_brief_and_without_its_secrets():
+    [told] = problems(train__seed="x" * 10_000)
+    [secret] = problems(download__corpus="http://anna:canary@h/a?token=canary")
+
+    assert len(told) < 300
+    assert "canary" not in secret
 
 
 def test_a_section_alone_may_be_read_whatever_the_others_hold(tmp_path):
