@@ -28,8 +28,8 @@ class Vocabulary:
                 f"run the vocabulary stage again"
             )
         self.tokens = tuple(tokens)
-        self._ids = {token: number for number, token in enumerate(tokens)}
-        if len(self._ids) != len(self.tokens):
+        self._ids = {token: number for number, token in enumerate(tokens) if number >= UNK}
+        if len(set(self.tokens)) != len(self.tokens):
             [(twice, count)] = Counter(tokens).most_common(1)
             raise TokenizerError(f"the token {twice!r} stands {count} times in a vocabulary")
 
@@ -65,7 +65,10 @@ class Vocabulary:
         return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Return the number of every token; an unknown one is UNK."""
+        """Return the number of every token of a text; an unknown one is UNK.
+
+        So is one that is spelt like PAD, BOS or EOS: no text holds their meaning.
+        """
         return [self._ids.get(token, UNK) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:

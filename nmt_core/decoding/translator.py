@@ -191,7 +191,8 @@ class Translator:
         read = self._read(line)
         if not read:
             return []
-        source, target = self._rows([read]), self._rows([[BOS, *self._prefix(self._begin(prefix))]])
+        begin = self.target_vocabulary.encode(self._begin(prefix))
+        source, target = self._rows([read]), self._rows([[BOS, *begin]])
         memory = self.model.encode(source, source == PAD)
         hidden, _ = self.model.decode(target, memory, self.model.start(memory))
         probabilities = self.model.log_probs(hidden[0, -1]).exp()
@@ -251,7 +252,7 @@ class Translator:
             batch = [tasks[row] for row in rows]
             best_first = search(
                 self._rows([task.source for task in batch]),
-                self._rows([self._prefix(task.prefix) for task in batch]),
+                self._rows([self.target_vocabulary.encode(task.prefix) for task in batch]),
             )
             for row, translations in zip(rows, self._write(batch, best_first), strict=True):
                 found[row] = translations
@@ -277,10 +278,6 @@ class Translator:
 
     def _begin(self, prefix: str) -> list[str]:
         return self.cut(self.target_tokenizer.encode(normalize(prefix)), prefix)
-
-    def _prefix(self, tokens: Sequence[str]) -> list[int]:
-        """Return the numbers of tokens, none of them one that marks a start or an end."""
-        return [max(number, UNK) for number in self.target_vocabulary.encode(tokens)]
 
     def _write(
         self, tasks: Sequence["_Task"], found: Sequence[Sequence[Hypothesis]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.language_models.sampling import TokenSampling, write
 from nmt_core.language_models.scoring import Score, line_log_likelihoods, stream_log_likelihoods
-from nmt_core.language_models.units import Units, split_lines, unknown
+from nmt_core.language_models.units import Units, blank, split_lines, unknown
 from nmt_core.random import generator
 from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 
@@ -29,22 +29,26 @@ class TextModel:
         """Return what the model thinks of every line, its end included.
 
         Characters are read as one stream, each line after those before it; so are words and
-        subwords by a model that was trained to go on from line to line.
+        subwords by a model that was trained to go on from line to line. Of words and subwords, a
+        blank line counts nothing, as in training.
         """
+        counts = [self.units.document or not blank(line) for line in lines]
+        read = list(compress(lines, counts))
         if self.units.document:
-            texts = [f"{line}\n" for line in lines]
-            tokens = [self.units.vocabulary.encode(text) for text in texts]
+            tokens = [self.units.vocabulary.encode(f"{line}\n") for line in read]
             flat = [BOS, *(number for line in tokens for number in line)]
-            ends = np.cumsum([len(line) for line in tokens])
-            worth = np.split(stream_log_likelihoods(self.model, flat), ends[:-1])
+            ends = np.cumsum([0, *(len(line) for line in tokens)])
+            nats = stream_log_likelihoods(self.model, flat)
+            worth = [nats[begin:end] for begin, end in pairwise(ends)]
         else:
-            encoded = [self.units.encode_line(line) for line in lines]
+            encoded = [self.units.encode_line(line) for line in read]
             tokens = [line[1:] for line in encoded]
             worth = line_log_likelihoods(self.model, encoded)
-        return [
+        scores = iter(
             Score(float(nats.sum()), len(numbers), unknown(numbers), len(line) + 1)
-            for nats, numbers, line in zip(worth, tokens, lines, strict=True)
-        ]
+            for nats, numbers, line in zip(worth, tokens, read, strict=True)
+        )
+        return [next(scores) if counted else Score() for counted in counts]
 
     def generate(self, length: int, sampling: TokenSampling, *, seed: int, prefix: str = "") -> str:
         """Return ``prefix`` and ``length`` more tokens.

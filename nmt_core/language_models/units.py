@@ -115,7 +115,7 @@ class Units:
         if self.document:
             numbers = [BOS, *self.vocabulary.encode(text)]
         else:
-            lines = (self.encode_line(line) for line in split_lines(text) if line.strip())
+            lines = (self.encode_line(line) for line in split_lines(text) if not blank(line))
             numbers = [number for line in lines for number in line]
         if len(numbers) <= 1:
             raise CorpusError("the text holds nothing to learn from; give a text that is not empty")
@@ -182,6 +182,11 @@ def learn_units(settings: CharacterUnit | WordUnit, text: str) -> Units:
 def split_lines(text: str) -> list[str]:
     r"""Return the lines of a text, ended by ``\n`` alone."""
     return text.removesuffix("\n").split("\n") if text else []
+
+
+def blank(line: str) -> bool:
+    """Tell whether a line of words or subwords is left out: nothing is learnt from it or scored."""
+    return not line.strip()
 
 
 def unknown(numbers: Iterable[int]) -> int:

@@ -120,8 +120,13 @@ class Subwords:
         return self.encode(line)
 
     def decode(self, tokens: Sequence[str]) -> str:
-        """Return the line that the pieces make; bytes that are no UTF-8 become U+FFFD."""
-        return self._processor.decode(list(tokens))
+        """Return the line that the pieces make; bytes that are no UTF-8 become U+FFFD.
+
+        The unknown token stays as it is spelt, in two parts that SentencePiece does not know: the
+        whole it would write as another sign.
+        """
+        spelt = {SPECIALS[UNK]: ("<", "unk>")}
+        return self._processor.decode([p for token in tokens for p in spelt.get(token, (token,))])
 
 
 def evenly(lines: Iterable[str], total: int, at_most: int) -> Iterable[str]:

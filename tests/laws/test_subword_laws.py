@@ -50,6 +50,13 @@ def test_digits_stand_alone_and_are_always_known(subwords):
         assert list(number) == [piece for piece in subwords.encode(number) if piece != "▁"]
 
 
+def test_the_unknown_token_is_written_as_it_is_spelt(subwords):
+    """A search may be asked to leave it in the text."""
+    tokens = ["<unk>", *subwords.encode("Der"), "<unk>", "<unk>", *subwords.encode("BERICHT")]
+
+    assert subwords.decode(tokens) == "<unk> Der<unk><unk> BERICHT"
+
+
 def test_case_survives(subwords):
     assert subwords.decode(subwords.encode("Der BERICHT")) == "Der BERICHT"
 

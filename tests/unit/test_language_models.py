@@ -1,7 +1,9 @@
 """Units, reading, sampling, learning and sealing of language models."""
 
 import json
+import math
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -357,6 +359,75 @@ def test_a_document_scores_alike_however_it_is_cut_into_lines(tmp_path):
 
     assert [score.tokens for score in scores] == [8, 1, 5]
     assert sum(score.log_likelihood for score in scores) == pytest.approx(expected, rel=1e-4)
+
+
+def test_words_spelt_like_reserved_tokens_are_words():
+    """They neither cut a line nor end it, in training or in scoring."""
+    text = "a b </s> c\na <pad> b\n<s> a\n" * 3
+    units = learn_units(WordUnit(min_count=1, split="whitespace"), text)
+    ids = units.encode(text)
+    model = TextModel(NGram.count(NGramConfig(order=2), len(units.vocabulary), ids), units)
+
+    assert (ids == BOS).sum() == (ids == EOS).sum() == 9
+    assert PAD not in ids
+    assert [(s.tokens, s.unknown) for s in model.score(text.splitlines()[:3])] == [
+        (5, 1),
+        (4, 1),
+        (3, 1),
+    ]
+
+
+@pytest.mark.parametrize("unit", [CharacterUnit(), WordUnit(min_count=1)], ids=str)
+def test_no_lines_have_no_scores(unit):
+    units = learn_units(unit, TEXT)
+    model = NGram.count(NGramConfig(order=2), len(units.vocabulary), units.encode(TEXT))
+
+    assert TextModel(model, units).score([]) == []
+
+
+@pytest.mark.parametrize("stateful", [True, False])
+def test_a_text_scores_as_its_validation_said(tmp_path, stateful):
+    """Blank lines, of which words learn nothing, count nothing."""
+    _, model, _ = learnt(tmp_path, LSTM | {"stateful": stateful}, unit="word")
+    lines = ["the cat ran.", "", " \t", "the dog sat, too."]
+    scores = model.score(lines)
+    total = Score()
+    for score in scores:
+        total = total.plus(score)
+    ids = model.units.encode("\n".join(lines))
+
+    assert scores[1] == scores[2] == Score()
+    assert total.tokens == 12
+    assert -total.log_likelihood / total.tokens == pytest.approx(
+        mean_loss(model.model, ids, document=False), rel=1e-5
+    )
+
+
+def test_perplexity_is_that_of_a_token():
+    """A die with words on its faces, and the end of the line on one, has so many faces."""
+    faces = ["one", "two", "six", "ten", "can", "fox"]
+    units = learn_units(WordUnit(min_count=1), "\n".join(faces))
+    model = NGram.count(NGramConfig(order=1), 10, np.array([BOS, *range(4, 10), EOS]))
+    [score] = TextModel(model, units).score(["one two"])
+
+    assert (score.tokens, score.characters) == (3, 8)
+    assert score.perplexity == pytest.approx(math.exp(-score.log_likelihood / 3))
+    assert score.perplexity == pytest.approx(7, rel=0.2)
+
+
+def test_what_is_written_follows_from_all_that_was_read(tmp_path):
+    """Line after line, by a model that was trained so."""
+    _, text_model, _ = learnt(tmp_path, LSTM, unit="word", training={"epochs": 12})
+    model, read = text_model.model, [BOS]
+    likeliest = TokenSampling(temperature=0)
+    for token in islice(write(model, read[:], likeliest, generator(1, "w"), never=[PAD, BOS]), 30):
+        with torch.no_grad():
+            [following] = model(torch.tensor([read]))[:, -1]
+
+        assert token == following.argmax()
+        read += [EOS, BOS] if token == EOS else [token]
+
+    assert read.count(EOS) > 2
 
 
 def test_the_same_seed_writes_the_same_text(tmp_path):

@@ -20,6 +20,14 @@ def test_known_tokens_come_back_and_others_are_unknown():
     assert ["a", "<unk>", "b"] == vocabulary.decode([BOS, 4, UNK, 5, EOS, PAD])
 
 
+def test_no_text_holds_what_only_a_number_means():
+    """Words that are spelt like the start, the end or padding are words."""
+    vocabulary = Vocabulary([*SPECIALS, "a"])
+
+    assert [UNK, UNK, UNK, UNK, 4] == vocabulary.encode([*SPECIALS, "a"])
+    assert [False, False, False] == [token in vocabulary for token in SPECIALS[:UNK]]
+
+
 def test_a_vocabulary_is_kept_as_text(tmp_path):
     path = tmp_path / "v.txt"
     Vocabulary([*SPECIALS, "\u2028", "ä"]).save(path)
