@@ -10,6 +10,7 @@
     decoding.json           how to search
     canaries.json           lines, and what the model made of them when it was exported
     README.md               the model card
+    sbom.cdx.json           which packages made it, of which version and licence
 
 A file that is missing, altered or was added is refused by name before anything else is read, and
 so is all that is neither a file nor a folder of the manifest. Nothing in it is executed, unpickled
@@ -85,6 +86,7 @@ def write_bundle(
     translator: Translator,
     model_config: Mapping[str, Any],
     card: str,
+    bill: Mapping[str, Any],
     canaries: Sequence[str],
 ) -> None:
     """Seal a translator into a folder, which replaces one of that name.
@@ -94,6 +96,7 @@ def write_bundle(
         translator: model, tokenizers, vocabularies and how to search.
         model_config: settings the model was built from, as :func:`read_model_config` reads them.
         card: what the model is, in Markdown.
+        bill: which packages made it, as CycloneDX.
         canaries: source lines whose translations are kept, to tell later that nothing has changed.
 
     Raises:
@@ -111,6 +114,7 @@ def write_bundle(
         kept = [answer.model_dump(mode="json") for answer in answers(translator, canaries)]
         files.write_json(part / "canaries.json", kept)
         files.write_text(part / "README.md", card)
+        files.write_json(part / "sbom.cdx.json", dict(bill))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": contents(part)})
         device = next(translator.model.parameters()).device.type
         for mismatch in run_canaries(load_translator(part, device=device), part):

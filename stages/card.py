@@ -1,6 +1,11 @@
-"""The model card: what a model is, what it was made from and how good it is."""
+"""The model card: what a model is, what it was made from and how good it is.
 
-from typing import Any
+It begins with the metadata that Hugging Face reads (https://huggingface.co/docs/hub/model-cards).
+"""
+
+from typing import Any, NamedTuple
+
+import yaml
 
 from stages.params import DownloadParams
 
@@ -23,38 +28,137 @@ nmt translate --model FOLDER < in.txt > out.txt
 | | `{chrf_signature}` |
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
-| commit | {commit} |
+| made with | {packages}; all packages and licences: `sbom.cdx.json` |
+| commit | {commit}, of {date} |
 | fingerprint | {fingerprint} |
+
+## What it is for
+
+Sentences of the kind it was trained on, one a line, where a person reads the result or a mistake
+costs little. It may leave out, add or twist what the source says, and gives no sign of it; names,
+numbers and negations deserve a second look.
 
 Scores are of detokenized translations against the untouched references of the test set, of which
 neither side of any pair was seen in training. Text of another kind than the corpus will be
-translated worse, and nobody has measured how much.
+translated worse, and nobody has measured how much. What the corpus gets wrong or says of people,
+the model may repeat.
+
+## Data
+
+{data}
 """
 
 
+class Data(NamedTuple):
+    """What is known of a corpus."""
+
+    name: str
+    licence: dict[str, str]
+    """Hugging Face's keys."""
+    text: str
+
+
 def model_card(
-    download: DownloadParams, record: dict[str, Any], measured: dict[str, Any], *, commit: str
+    download: DownloadParams,
+    record: dict[str, Any],
+    measured: dict[str, Any],
+    *,
+    commit: str,
+    date: str,
+    packages: str,
 ) -> str:
-    """Return the card in Markdown; nothing in it depends on when or where it was written."""
+    """Return the card in Markdown; nothing in it depends on when or where it was written.
+
+    Args:
+        download: settings of the text.
+        record: how the model was trained, as the train stage writes it.
+        measured: metrics of the stages ``shard`` and ``evaluate``.
+        commit: what the model was made from.
+        date: of that commit.
+        packages: the most important ones and their versions.
+    """
     scores, shards = measured["evaluate"], measured["shard"]
+    data = describe(download)
     failures = ", ".join(
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items()
     )
-    return TEMPLATE.format(
+    values = {
         **{name: value for name, value in scores.items() if name != "failures"},
-        failures=f"{failures}, of {scores['sentences']:,} sentences",
-        source=download.languages.source,
-        target=download.languages.target,
-        architecture=record["params"]["model"]["architecture"],
-        parameters=record["parameters"],
-        corpus=download.corpus.kind,
-        train=shards["train_pairs"],
-        validation=shards["validation_pairs"],
-        test=scores["sentences"],
-        steps=record["steps"],
-        epochs=record["epochs"],
-        tokens=record["target_tokens"],
-        best=record["best_step"],
-        commit=commit,
-        fingerprint=record["fingerprint"],
+        "failures": f"{failures}, of {scores['sentences']:,} sentences",
+        "source": download.languages.source,
+        "target": download.languages.target,
+        "architecture": record["params"]["model"]["architecture"],
+        "parameters": record["parameters"],
+        "corpus": data.name,
+        "data": data.text,
+        "train": shards["train_pairs"],
+        "validation": shards["validation_pairs"],
+        "test": scores["sentences"],
+        "steps": record["steps"],
+        "epochs": record["epochs"],
+        "tokens": record["target_tokens"],
+        "best": record["best_step"],
+        "packages": packages,
+        "commit": commit,
+        "date": date,
+        "fingerprint": record["fingerprint"],
+    }
+    cells = {
+        name: _cell(value) if isinstance(value, str) else value for name, value in values.items()
+    }
+    return f"---\n{_front_matter(download, record, scores, data)}---\n\n{TEMPLATE.format(**cells)}"
+
+
+def describe(download: DownloadParams) -> Data:
+    """Return what is known of the corpus, its licence above all."""
+    corpus = download.corpus
+    if corpus.kind == "demo":
+        text = "Sentences that a small grammar of this project wrote; like it, they are Apache-2.0."
+        return Data("demo", {"license": "apache-2.0"}, text)
+    if corpus.kind == "europarl":
+        home = "https://www.statmt.org/europarl/"
+        text = (
+            f"Proceedings of the European Parliament (Koehn 2005), release {corpus.release}. Their "
+            f"publisher knows of no copyright restriction: <{home}>."
+        )
+        licence = {"license": "other", "license_name": "europarl", "license_link": home}
+        return Data(f"europarl {corpus.release}", licence, text)
+    text = (
+        "Files of whoever trained the model; they alone know the licence of the text, and whether "
+        "the model may be given away."
     )
+    return Data("files", {"license": "unknown"}, text)
+
+
+def _front_matter(
+    download: DownloadParams, record: dict[str, Any], scores: dict[str, Any], data: Data
+) -> str:
+    pair = f"{download.languages.source}-{download.languages.target}"
+    metrics = [
+        {
+            "type": kind,
+            "name": name,
+            "value": round(scores[kind], 2),
+            "args": scores[f"{kind}_signature"],
+        }
+        for kind, name in (("bleu", "BLEU"), ("chrf", "chrF"))
+    ]
+    result = {
+        "task": {"type": "translation", "name": f"Translation {pair}"},
+        "dataset": {"type": data.name.split()[0], "name": f"{data.name} {pair}", "split": "test"},
+        "metrics": metrics,
+    }
+    values = {
+        "language": [download.languages.source, download.languages.target],
+        **data.licence,
+        "pipeline_tag": "translation",
+        "tags": ["translation", record["params"]["model"]["architecture"]],
+        "metrics": ["bleu", "chrf"],
+        "model-index": [{"name": f"nmt-{pair}", "results": [result]}],
+    }
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=1000)
+
+
+def _cell(text: str) -> str:
+    """Return text that may stand in a cell of a table, in code, too."""
+    return text.replace("|", "\\|")

@@ -40,6 +40,15 @@ def branch() -> str:
         return ""
 
 
+def date() -> str:
+    """Return the day of the commit that is checked out, such as 2026-11-22.
+
+    Raises:
+        NmtError: without git, or outside it, or before the first commit.
+    """
+    return git("show", "--no-patch", "--format=%cs", "HEAD")
+
+
 def named(revision: str) -> str:
     """Return the full name of the commit that a revision names.
 

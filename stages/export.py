@@ -12,10 +12,11 @@ from nmt_core import files
 from nmt_core.bundle import write_bundle
 from nmt_core.errors import NmtError
 from stages import paths
+from stages.bill import bill_of_materials
 from stages.card import model_card
-from stages.commit import checkout
+from stages.commit import checkout, date
 from stages.entry import run_stage
-from stages.exported import read_exported
+from stages.exported import model_name, read_exported
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.tracking import open_tracker
 from stages.trained import Inputs, choose, load_translator
@@ -27,6 +28,7 @@ def run(
     inputs: Inputs,
     *,
     card: str,
+    bill: dict[str, Any],
     export: Path,
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does."""
@@ -37,6 +39,7 @@ def run(
         translator=load_translator(evaluation, inputs),
         model_config=files.read_json(inputs.trained / "model.json"),
         card=card,
+        bill=bill,
         canaries=[sources[number] for number in chosen],
     )
     everything = [path for path in export.rglob("*") if path.is_file()]
@@ -47,12 +50,20 @@ def run(
     }
 
 
-def commit() -> str:
-    """Return the commit the model was made from, where one is known."""
+def provenance() -> dict[str, str]:
+    """Return the commit the model was made from and its day, where they are known."""
     try:
-        return checkout()
+        return {"commit": checkout(), "date": date()}
     except NmtError:
-        return "unknown"
+        return {"commit": "unknown", "date": "unknown"}
+
+
+def versions(bill: dict[str, Any]) -> str:
+    """Return the packages that decide most of how a model comes out."""
+    of = {component["name"]: component["version"] for component in bill["components"]}
+    python = bill["components"][0]["name"]
+    wanted = (python, "torch", "numpy", "sentencepiece", "spacy", "sacrebleu")
+    return ", ".join(f"{name} {of[name]}" for name in wanted)
 
 
 def main() -> None:
@@ -62,13 +73,15 @@ def main() -> None:
         stage: files.read_json(paths.METRICS / f"{stage}.json") for stage in ("shard", "evaluate")
     }
     download = load(DownloadParams, "download")
-    card = model_card(download, record, measured, commit=commit())
+    bill = bill_of_materials(model=model_name(download.languages), version=record["fingerprint"])
+    card = model_card(download, record, measured, **provenance(), packages=versions(bill))
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(
             load(ExportParams, "export"),
             load(EvaluateParams, "evaluate"),
             Inputs(),
             card=card,
+            bill=bill,
             export=paths.EXPORT,
         )
         exported = read_exported(download)

@@ -53,6 +53,7 @@ def export(folder, *, translator=None, model=MODEL):
         translator=translator or tiny_translator(),
         model_config=model.model_dump(mode="json"),
         card="# A tiny model\n",
+        bill={"bomFormat": "CycloneDX"},
         canaries=LINES,
     )
     return folder
