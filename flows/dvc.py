@@ -161,6 +161,20 @@ def check_up_to_date() -> None:
         raise NmtError(f"what was pulled is not what this clone would make: {', '.join(behind)}")
 
 
+def is_done(stages: Sequence[str]) -> bool:
+    """Tell whether DVC would run none of the stages; not where it cannot tell.
+
+    Another dvc may be at work, which :func:`reproduce` waits for.
+    """
+    answer = subprocess.run(
+        [sys.executable, "-m", "dvc", "status", "--json", *stages],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return answer.returncode == 0 and not json.loads(answer.stdout)
+
+
 def _remote(arguments: list[str], log: Callable[[str], None]) -> None:
     lines: list[str] = []
     try:

@@ -63,9 +63,13 @@ async def server_was_away(_task: object, _run: object, state: State[None]) -> bo
     retry_delay_seconds=RETRY_SECONDS,
     retry_condition_fn=server_was_away,
 )
-def reproduce(stage: str, *, shared: bool) -> None:
-    """Bring one stage up to date; DVC decides whether anything has to run."""
-    dvc.reproduce(stage, shared=shared, log=get_run_logger().info)
+def reproduce(stage: str, *, shared: bool, done: bool) -> None:
+    """Bring one stage up to date; DVC decides, or has decided, whether anything has to run."""
+    say = get_run_logger().info
+    if done:
+        say(f"Stage {stage!r} didn't change, skipping")
+    else:
+        dvc.reproduce(stage, shared=shared, log=say)
 
 
 @task(
@@ -139,9 +143,13 @@ def introduce() -> None:
 
 
 def run_all(stages: Sequence[str], *, shared: bool) -> None:
-    """Bring stages up to date, one after another, a task each."""
+    """Bring stages up to date, one after another, a task each.
+
+    DVC is asked of all at once first: where it has nothing to do, eight questions take seconds.
+    """
+    done = not shared and dvc.is_done(stages)
     for stage in stages:
-        reproduce.with_options(task_run_name=stage)(stage, shared=shared)
+        reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=done)
 
 
 def plan(until: str) -> list[str]:

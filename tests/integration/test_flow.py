@@ -191,11 +191,13 @@ def test_a_run_is_known_by_what_it_makes_and_says_what_it_works_on(finished):
     assert toy.database("select name from flow_run") == ["train de-en"]
 
 
-def test_a_second_run_runs_no_stage(finished):
+def test_a_second_run_runs_no_stage_and_no_server(finished):
     toy, _ = finished
     before = toy.ran()
 
-    assert toy.run("flow").returncode == 0
+    again = toy.run("flow")
+
+    assert (0, "All stages are up to date.\n", "") == (again.returncode, again.stdout, again.stderr)
     assert before == toy.ran()
 
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from prefect.logging.configuration import setup_logging
 
-from flows import dvc
+from flows import dvc, pipeline
 from flows.dvc import StageFailed
 from nmt_core.errors import NmtError
 from stages import paths
@@ -73,6 +73,37 @@ def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
     """)
 
     assert logged("train") == ["repro --single-item train", "1 1"]
+
+
+@pytest.mark.parametrize(
+    ("program", "done"),
+    [
+        ("print('{}')", True),
+        ("""print('{"train": ["changed checksum"]}')""", False),
+        ("import sys; sys.exit('ERROR: Unable to acquire lock.')", False),
+    ],
+    ids=["all is there", "one is behind", "another dvc is at work"],
+)
+def test_all_stages_are_asked_for_at_once(fake_dvc, program, done):
+    fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
+
+    assert done == dvc.is_done(["train", "export"])
+    assert program.startswith("import") or Path("asked").read_text() == "status --json train export"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_task_per_stage_asks_dvc_unless_all_is_done(monkeypatch, shared):
+    """What other clones made is only known to be there when DVC has looked at its remote."""
+    told = []
+
+    def task(**settings):
+        return lambda stage, **how: told.append((settings["task_run_name"], stage, how["done"]))
+
+    monkeypatch.setattr(dvc, "is_done", lambda stages: stages == ["train", "export"])
+    monkeypatch.setattr(pipeline.reproduce, "with_options", task)
+    pipeline.run_all(["train", "export"], shared=shared)
+
+    assert [(stage, stage, not shared) for stage in ("train", "export")] == told
 
 
 def test_a_table_is_one_entry_and_advice_to_nobody_is_none(fake_dvc):
