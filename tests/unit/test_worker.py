@@ -21,6 +21,12 @@ from tests.server import serving, status
 HERE = f"{os.getuid()}@{socket.gethostname()}"
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """Where no servers are known, whatever runs in this checkout."""
+    monkeypatch.chdir(tmp_path)
+
+
 def test_a_caller_may_choose_everything_but_who_and_where(monkeypatch):
     monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "7")
     monkeypatch.setenv("PREFECT_API_URL", "http://elsewhere/api")
