@@ -34,7 +34,7 @@ from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
-from nmt_core.fetch.corpora import FilesCorpus
+from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.tracking import Tracker
 from stages import comparison, configure, paths, report
 from stages.commit import checkout

@@ -27,7 +27,7 @@ from nmt_core import files
 from nmt_core.config import Config, hint
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.address import without_secrets
-from nmt_core.fetch.corpora import FilesCorpus
+from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from stages import paths
 from stages.entry import run_stage

@@ -10,7 +10,7 @@ import yaml
 
 from nmt_core import files
 from nmt_core.fetch.address import shown
-from nmt_core.fetch.corpora import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
+from nmt_core.fetch.settings import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
 from nmt_core.training.budget import Budget
 from stages import paths, provenance
 from stages.params import DownloadParams, TrainParams, load, read

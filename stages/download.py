@@ -16,17 +16,16 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core import files
-from nmt_core.fetch.corpora import Languages, Obtained, obtain
-from nmt_core.fetch.http import HttpConfig
-from nmt_core.fetch.vectors import (
+from nmt_core.fetch.corpora import Obtained, obtain
+from nmt_core.fetch.settings import (
     DownloadedVectors,
+    HttpConfig,
+    Languages,
     NoVectors,
     VectorFiles,
     VectorsConfig,
-    copy_model,
-    fetch_vectors,
-    write_vectors,
 )
+from nmt_core.fetch.vectors import copy_model, fetch_vectors, write_vectors
 from nmt_core.parallel import WorkersConfig
 from nmt_core.text.cleaning import Outcome, prepare
 from stages import paths

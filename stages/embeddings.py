@@ -12,14 +12,10 @@ from typing import Any
 from safetensors.numpy import save_file
 
 from nmt_core import files
-from nmt_core.embeddings.fasttext import TrainedVectors, compose_missing, train_vectors
+from nmt_core.embeddings.fasttext import compose_missing, train_vectors
 from nmt_core.embeddings.matrix import embedding_matrix
-from nmt_core.embeddings.vectors import (
-    GivenVectors,
-    LearnedEmbeddings,
-    WordVectors,
-    read_vectors,
-)
+from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
+from nmt_core.embeddings.vectors import WordVectors, read_vectors
 from nmt_core.errors import CorpusError
 from nmt_core.random import generator
 from nmt_core.vocabulary import Vocabulary

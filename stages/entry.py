@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nmt_core.errors import NmtError, ServerError, is_out_of_memory
 from nmt_core.files import disk_error
-from nmt_core.parallel.pool import end_with_parent
+from nmt_core.parent import end_with_parent
 
 
 def run_stage(main: Callable[[], object]) -> None:

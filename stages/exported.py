@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nmt_core import bundle, files
 from nmt_core.errors import BundleError
 from nmt_core.evaluation import gate
-from nmt_core.fetch.corpora import DemoCorpus, FilesCorpus, Languages
+from nmt_core.fetch.settings import DemoCorpus, FilesCorpus, Languages
 from stages import paths
 from stages.journal import BUNDLE_DIGEST
 from stages.params import DownloadParams

@@ -12,14 +12,18 @@ from nmt_core import config
 from nmt_core.config import Config
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.embeddings.fasttext import TrainedVectors
-from nmt_core.embeddings.vectors import GivenVectors, LearnedEmbeddings
+from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import without_secrets
-from nmt_core.fetch.corpora import CorpusConfig, Languages, check_languages
-from nmt_core.fetch.http import HttpConfig
-from nmt_core.fetch.vectors import NoVectors, VectorsConfig
+from nmt_core.fetch.settings import (
+    CorpusConfig,
+    HttpConfig,
+    Languages,
+    NoVectors,
+    VectorsConfig,
+    check_languages,
+)
 from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel import WorkersConfig
 from nmt_core.text.cleaning import FilterConfig, SplitConfig

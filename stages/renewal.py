@@ -20,9 +20,16 @@ from rich.console import Console
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch.address import shown
-from nmt_core.fetch.corpora import CorpusConfig, EuroparlCorpus, FilesCorpus, archives
-from nmt_core.fetch.http import HttpConfig, Source, renew
-from nmt_core.fetch.vectors import DownloadedVectors, published
+from nmt_core.fetch.corpora import archives
+from nmt_core.fetch.http import Source, renew
+from nmt_core.fetch.settings import (
+    CorpusConfig,
+    DownloadedVectors,
+    EuroparlCorpus,
+    FilesCorpus,
+    HttpConfig,
+)
+from nmt_core.fetch.vectors import published
 from stages import configure, paths
 from stages.entry import run_stage
 from stages.params import DownloadParams, check_all

@@ -1,12 +1,13 @@
 """Show what the pipeline made: scores, some translations, where the model lies, what to type next.
 
 Usage: python -m stages.summary
-Reads:  metrics/, reports/, models/export/
+Reads:  dvc.lock, metrics/, reports/, models/export/
 """
 
 import shlex
 from typing import Any
 
+import yaml
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.rule import Rule
@@ -18,7 +19,6 @@ from nmt_core.errors import NmtError
 from nmt_core.fetch.address import shown
 from stages import paths
 from stages.entry import run_stage
-from stages.params import DownloadParams, load
 from stages.tracking import tracking_uri
 
 
@@ -79,7 +79,7 @@ def example_table(examples: list[dict[str, str]]) -> Table:
     return table
 
 
-def next_steps(download: DownloadParams, example: str) -> Table:
+def next_steps(corpus: str, example: str) -> Table:
     """Return commands that a person may want to type now."""
     translate, runs = f".venv/bin/nmt translate --model {paths.EXPORT}", tracking_uri()
     steps = [
@@ -88,7 +88,7 @@ def next_steps(download: DownloadParams, example: str) -> Table:
         ("compare runs", "make mlflow" if runs.startswith("sqlite:") else shown(runs)),
         ("see what it looks at", f"{paths.REPORTS}/attention/"),
     ]
-    if download.corpus.kind == "demo":
+    if corpus == "demo":
         steps.append(("your own text", "make repro DATA=files   (conf/data/files.yaml says how)"))
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
@@ -103,11 +103,13 @@ def main() -> None:
     try:
         scores = files.read_json(paths.METRICS / "evaluate.json")
         training = files.read_json(paths.METRICS / "train.json")
+        made = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
         examples = files.read_json(paths.REPORTS / "examples.json")
     except FileNotFoundError as error:
         raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
-    download = load(DownloadParams, "download")
-    languages = f"{download.languages.source} → {download.languages.target}"
+    download = made["download"]["params"][str(paths.PARAMS)]["download"]
+    languages = " → ".join(download["languages"][side] for side in paths.SIDES)
+    corpus = download["corpus"]["kind"]
     example = min((found["source"] for found in examples), key=len, default="...")
     size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
     Console().print(
@@ -123,9 +125,9 @@ def main() -> None:
                     "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
                 ),
                 Rule(style="dim"),
-                next_steps(download, example),
+                next_steps(corpus, example),
             ),
-            title=f"[bold]{languages}  {download.corpus.kind}[/]",
+            title=f"[bold]{languages}  {corpus}[/]",
             padding=(1, 2),
         )
     )

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float32, UInt8
-from pydantic import Field, model_validator
 from safetensors.numpy import load_file, save_file
 
 from nmt_core.config import Config
+from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.errors import CorpusError, TrainingError
 from nmt_core.vocabulary import SPECIALS, Vocabulary
@@ -34,46 +34,6 @@ to run and now and then are not numbers. With ten threads it would fill all, but
 
 LARGEST = 1e4
 """No training gets there; memory that nobody filled does."""
-
-
-class TrainedVectors(Config):
-    """Vectors that fastText learns from the training text, per language."""
-
-    kind: Literal["train"] = "train"
-    """The tag of this choice."""
-
-    objective: Literal["skipgram", "cbow"] = "skipgram"
-    """Predict the words around a word, or the word from those around; skipgram as published."""
-
-    dimensions: int = Field(300, ge=1, le=10_000)
-    """Numbers per vector; 300 as in the published vectors."""
-
-    epochs: int = Field(10, ge=1, le=10_000)
-    """Passes over the text; fewer than 10 on a small text make all vectors alike."""
-
-    min_count: int = Field(5, ge=1)
-    """Occurrences below which a word gets no vector of its own but one composed of subwords."""
-
-    learning_rate: float = Field(0.05, gt=0)
-    """At the start; falls to 0 in a straight line. 0.05 is fastText's own."""
-
-    min_n: int = Field(3, ge=0, le=100)
-    """Letters in the shortest subwords."""
-
-    max_n: int = Field(6, ge=0, le=100)
-    """Letters in the longest subwords; 0 for none, then rare words have no vector."""
-
-    buckets: int = Field(200_000, ge=1, le=100_000_000)
-    """Vectors that all subwords share; fastText's own 2,000,000 take 2.4 GB at 300 dimensions."""
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.max_n and not 1 <= self.min_n <= self.max_n:
-            raise ValueError(
-                f"min_n must be from 1 to max_n ({self.max_n}), got {self.min_n}; "
-                f"set max_n to 0 for no subwords"
-            )
-        return self
 
 
 class Task(Config):

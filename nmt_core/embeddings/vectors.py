@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 import numpy as np
 from jaxtyping import Float32, UInt8
 
-from nmt_core.config import Config
 from nmt_core.errors import CorpusError
 from nmt_core.vocabulary import SPECIALS, Vocabulary
 
@@ -26,23 +25,6 @@ MAX_DIMENSIONS = 10_000
 MAX_LINE_BYTES = 2**20
 
 _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
-
-
-class LearnedEmbeddings(Config):
-    """The model learns its embeddings itself, from random numbers."""
-
-    kind: Literal["none"] = "none"
-    """The tag of this choice."""
-
-
-class GivenVectors(Config):
-    """Vectors that the download stage has brought, such as fastText's of Wikipedia."""
-
-    kind: Literal["vectors"] = "vectors"
-    """The tag of this choice."""
-
-    equal_dimensions: bool = True
-    """Refuse vectors of two lengths; false for a model that takes another width on each side."""
 
 
 @dataclass(frozen=True)

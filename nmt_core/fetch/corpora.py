@@ -1,29 +1,25 @@
 """Where parallel text comes from: invented, the European Parliament, or files of one's own."""
 
-import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator, Field
+from typing import Any
 
 from nmt_core import files
-from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch import archive
-from nmt_core.fetch.address import Address
-from nmt_core.fetch.http import (
-    Checksum,
-    Fetched,
+from nmt_core.fetch.http import Fetched, Source, fetch, quarantine
+from nmt_core.fetch.settings import (
+    ENGLISH,
+    CorpusConfig,
+    DemoCorpus,
+    EuroparlCorpus,
+    FilesCorpus,
     HttpConfig,
-    Renewed,
-    Source,
-    fetch,
-    quarantine,
+    Languages,
 )
-from nmt_core.grammar import GrammarConfig, generate
+from nmt_core.grammar.generate import generate
 from nmt_core.text import pivot
 from nmt_core.text.cleaning import Split
 from nmt_core.text.corpus import (
@@ -38,101 +34,6 @@ from nmt_core.text.corpus import (
     write_pairs,
 )
 
-ENGLISH = "en"
-# fmt: off
-EUROPARL_LANGUAGES = frozenset([
-    "bg", "cs", "da", "de", "el", "es", "et", "fi", "fr", "hu",
-    "it", "lt", "lv", "nl", "pl", "pt", "ro", "sk", "sl", "sv",
-])
-# fmt: on
-"""The languages besides English; each has an archive with English."""
-
-OnBadLine = Literal["error", "drop"]
-
-
-def _language_code(code: str) -> str:
-    if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code):
-        raise ValueError(f"must be a language code such as de or pt-BR, got {code!r}")
-    return code
-
-
-LanguageCode = Annotated[str, AfterValidator(_language_code)]
-
-
-class Languages(Config):
-    """The languages of the two sides."""
-
-    source: LanguageCode
-    """Code of the language to translate from, such as de."""
-
-    target: LanguageCode
-    """Code of the language to translate into, such as en."""
-
-
-class DemoCorpus(Config):
-    """Sentences of a small grammar: no network, no licence, made in a second."""
-
-    kind: Literal["demo"]
-    """The tag of this choice."""
-
-    grammar: GrammarConfig
-    """How many pairs of each split, and of which seed."""
-
-
-class EuroparlCorpus(Config):
-    """Proceedings of the European Parliament (Koehn 2005), any pair of its 21 languages.
-
-    The release has one archive per language, with English; a pair without English is joined over
-    identical English lines.
-    """
-
-    kind: Literal["europarl"]
-    """The tag of this choice."""
-
-    release: Literal["v7"] = "v7"
-    """Version of the corpus, as in the names of the files in its archives."""
-
-    url: Address = "https://www.statmt.org/europarl/v7/{pair}.tgz"
-    """Address of an archive; ``{pair}`` stands for de-en, fr-en and so on. Name and password belong
-    in ~/.netrc; ``{secret}`` in the query stands for the variable NMT_DOWNLOAD_SECRET."""
-
-    sha256: Checksum = ""
-    """Checksum of the archive, the source language's of two: nothing else is ever taken. Empty
-    records what came, and ``python -m stages.renewal`` asks whether there is another."""
-
-    pivot_sha256: Checksum = ""
-    """Checksum of the target language's archive, for a pair without English."""
-
-    renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.renewal`` found and will replace when an archive changes,
-    under the names of downloads/; until then nothing else is taken. Of no effect beside yours."""
-
-    on_bad_line: OnBadLine = "drop"
-    """What to do with a pair that is not UTF-8 or holds NUL; drop counts it."""
-
-
-class FilesCorpus(Config):
-    """Text that is on this machine."""
-
-    kind: Literal["files"]
-    """The tag of this choice."""
-
-    train: TextFiles
-    """What to learn from."""
-
-    validation: TextFiles | None = None
-    """What to measure on during training; null splits it off train."""
-
-    test: TextFiles | None = None
-    """What to measure on at the end; null splits it off train."""
-
-    on_bad_line: OnBadLine = "error"
-    """What to do with a pair that is not UTF-8, holds NUL or lacks a column, and with an empty or
-    endless line of validation or test: stop and name it, or drop and count it."""
-
-
-CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")]
-
 
 @dataclass
 class Obtained:
@@ -141,22 +42,6 @@ class Obtained:
     texts: dict[Split, Text]
     origins: list[dict[str, Any]]
     """Size and SHA-256 of every file it came from."""
-
-
-def check_languages(corpus: CorpusConfig, languages: Languages) -> None:
-    """Check that a corpus has both languages.
-
-    Raises:
-        ValueError: if it has not.
-    """
-    pair = {languages.source, languages.target}
-    given = f"{languages.source} and {languages.target}"
-    if isinstance(corpus, DemoCorpus) and pair != {"de", "en"}:
-        raise ValueError(f"the demo corpus has German (de) and English (en), got {given}")
-    if isinstance(corpus, EuroparlCorpus):
-        known = EUROPARL_LANGUAGES | {ENGLISH}
-        if not pair <= known or languages.source == languages.target:
-            raise ValueError(f"EuroParl has any two of {' '.join(sorted(known))}; got {given}")
 
 
 def archives(corpus: EuroparlCorpus, languages: Languages) -> dict[str, Source]:

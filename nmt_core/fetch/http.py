@@ -18,17 +18,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote
 
 import httpx
 import tenacity
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from nmt_core import files
-from nmt_core.config import Config
 from nmt_core.errors import DownloadError, NmtError, ServerError
 from nmt_core.fetch.address import (
     IN_NETRC,
@@ -38,50 +37,12 @@ from nmt_core.fetch.address import (
     shown,
     with_secret,
 )
+from nmt_core.fetch.settings import HttpConfig
 from nmt_core.progress import bytes_bar
 
 logging.getLogger("httpx").setLevel(
     logging.WARNING
 )  # it logs addresses with what is secret in them
-
-
-def _checksum(digest: str) -> str:
-    if not re.fullmatch(r"[0-9a-fA-F]{64}|", digest):
-        raise ValueError(f"must be 64 hexadecimal digits or empty, got {digest!r}")
-    return digest.lower()
-
-
-Checksum = Annotated[str, AfterValidator(_checksum)]
-"""A SHA-256 digest, or empty for any."""
-
-Renewed = dict[str, Checksum]
-"""The digest of each file as it was when its server was last asked, by :attr:`Source.name`."""
-
-
-class HttpConfig(Config):
-    """How patient to be with a server."""
-
-    attempts: int = Field(6, ge=1, le=1000)
-    """Failures after which to give up; one after which the file has grown, by what
-    ``min_bytes_per_second`` asks of ``timeout_seconds``, begins a new count."""
-
-    backoff_seconds: float = Field(1.0, gt=0, le=86_400)
-    """Longest wait after the first failure; it doubles with each, and chance picks below it."""
-
-    max_backoff_seconds: float = Field(60.0, gt=0, le=86_400)
-    """Longest wait between two attempts, also where a server asks for more."""
-
-    timeout_seconds: float = Field(30.0, gt=0, le=86_400)
-    """Longest silence of a server, and the time over which its speed is measured."""
-
-    min_bytes_per_second: int = Field(1000, ge=0)
-    """A slower transfer is broken off and tried again; 0 bears any speed."""
-
-    max_redirects: int = Field(5, ge=0, le=100)
-    """Addresses a server may send us on to, one after another."""
-
-    max_bytes: int = Field(10_000_000_000, ge=1)
-    """A larger file is refused before it fills the disk."""
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
 
 from nmt_core import files
-from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.fetch.address import Address
-from nmt_core.fetch.http import Fetched, HttpConfig, Renewed, Source, fetch
+from nmt_core.fetch.http import Fetched, Source, fetch
+from nmt_core.fetch.settings import DownloadedVectors, HttpConfig
 from nmt_core.text.corpus import ordinary, raw_lines, unreadable
 
 MAX_DIMENSIONS = 10_000
@@ -27,52 +24,6 @@ MODEL_MAGIC = (793712314).to_bytes(4, "little")
 """First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
 
 _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
-
-
-class NoVectors(Config):
-    """Embeddings are learned from scratch."""
-
-    kind: Literal["none"]
-    """The tag of this choice."""
-
-
-class DownloadedVectors(Config):
-    """The most frequent words of published vectors; the transfer ends after them."""
-
-    kind: Literal["download"]
-    """The tag of this choice."""
-
-    url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
-    """Address of a plain .vec file; ``{language}`` stands for each language's code."""
-
-    rows: int = Field(100_000, ge=1, le=1_000_000_000)
-    """Rows to take from the top, sound or not; 100,000 as in the articles."""
-
-    renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.renewal`` found and will replace when the rows change,
-    under the names of downloads/; until then nothing else is taken."""
-
-
-class VectorFiles(Config):
-    """Vectors that are on this machine."""
-
-    kind: Literal["file"]
-    """The tag of this choice."""
-
-    source: Path
-    """Vectors of the source language, .vec or .vec.gz."""
-
-    target: Path
-    """Vectors of the target language, .vec or .vec.gz."""
-
-    source_model: Path | None = None
-    """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
-
-    rows: int = Field(100_000, ge=1, le=1_000_000_000)
-    """Rows to take from the top, sound or not."""
-
-
-VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(discriminator="kind")]
 
 
 def published(config: DownloadedVectors, language: str) -> Source:

@@ -19,14 +19,12 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from pydantic import Field
-
-from nmt_core.config import Config
 from nmt_core.errors import CorpusError
 from nmt_core.grammar.composer import Composer
 from nmt_core.grammar.phrases import Combination
 from nmt_core.grammar.sentence import Sentence
 from nmt_core.grammar.sentences import sentence
+from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.random import generator
 
 Split = Literal["train", "validation", "test"]
@@ -43,22 +41,6 @@ DRAWS_PER_PAIR = 50
 """Draws, on average, after which a split is given up."""
 
 _WORD = re.compile(r"[^\W_]+")
-
-
-class GrammarConfig(Config):
-    """How much of the demo language to write."""
-
-    train_pairs: int = Field(20_000, ge=1, le=10_000_000)
-    """Pairs in the training set; below about 2000, too few words are known to test with."""
-
-    validation_pairs: int = Field(500, ge=1, le=10_000_000)
-    """Pairs in the validation set."""
-
-    test_pairs: int = Field(1000, ge=1, le=10_000_000)
-    """Pairs in the test set."""
-
-    seed: int = 1
-    """Another seed writes other sentences; what is held out stays."""
 
 
 class Pair(NamedTuple):

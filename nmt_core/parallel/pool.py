@@ -1,6 +1,5 @@
 """Jobs done by processes of this machine."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -14,11 +13,10 @@ from typing import TypeVar
 
 from nmt_core.errors import WorkersError
 from nmt_core.parallel.ahead import ahead
+from nmt_core.parent import end_with_parent
 
 AHEAD = 4
 """Jobs per process that are submitted: nobody waits for work, and little lies about undone."""
-
-PR_SET_PDEATHSIG = 1
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -45,12 +43,6 @@ def in_pool(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) 
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def end_with_parent() -> None:
-    """Let the end of the parent process send SIGTERM to this one, where Linux can."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @contextmanager

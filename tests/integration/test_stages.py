@@ -14,7 +14,8 @@ from nmt_core.bundle import load_translator as load_exported
 from nmt_core.bundle import verify
 from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.scores import bleu
-from nmt_core.grammar.generate import GrammarConfig, generate
+from nmt_core.grammar.generate import generate
+from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.parallel import WorkersConfig
 from nmt_core.text import Subwords
 from nmt_core.tracking import NullTracker

@@ -15,7 +15,8 @@ import pytest
 
 from nmt_core import config
 from nmt_core.errors import WorkersError
-from nmt_core.grammar.generate import GrammarConfig, generate
+from nmt_core.grammar.generate import generate
+from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.parallel import Job, WorkersConfig, cluster, cut, in_order
 from nmt_core.text import load_tokenizer
 from stages import download, paths, shard, tokenize, vocabulary

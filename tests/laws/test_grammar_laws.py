@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.grammar import GrammarConfig, generate, lexicon, numerals
+from nmt_core.grammar import lexicon, numerals
 from nmt_core.grammar.composer import Composer
-from nmt_core.grammar.generate import LONGEST_WORDS, draw, held_out, split_of
+from nmt_core.grammar.generate import LONGEST_WORDS, draw, generate, held_out, split_of
 from nmt_core.grammar.german import MIXED, STRONG, WEAK, Case, Gender
 from nmt_core.grammar.phrases import Combination
 from nmt_core.grammar.sentences import FAMILIES, sentence
+from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.random import generator
 
 SIDES = (0, 1)

@@ -152,7 +152,8 @@ def test_a_card_depends_on_nothing_else():
 def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    files.write_text(Path("params.yaml"), (PROJECT / "params.yaml").read_text(encoding="utf-8"))
+    made = {"download": {"params": {"params.yaml": {"download": DOWNLOAD}}}}
+    files.write_json(Path("dvc.lock"), {"schema": "2.0", "stages": made})
     files.write_json(Path("metrics/evaluate.json"), SCORES)
     files.write_json(Path("metrics/train.json"), RECORD)
     files.write_json(Path("reports/examples.json"), EXAMPLES)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
-from nmt_core.fetch.corpora import FilesCorpus, Languages, obtain
-from nmt_core.fetch.http import HttpConfig
+from nmt_core.fetch.corpora import obtain
+from nmt_core.fetch.settings import FilesCorpus, HttpConfig, Languages
 from nmt_core.fetch.vectors import copy_model
 from nmt_core.text import corpus, pivot
 from nmt_core.text.corpus import (

@@ -8,7 +8,8 @@ from nmt_core import bundle, files
 from nmt_core.config import build
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.gate import digest
-from nmt_core.grammar import GrammarConfig, generate
+from nmt_core.grammar.generate import generate
+from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.text.cleaning import split_of
 from stages.exported import GIVEN, read_exported, rule
 from stages.params import DownloadParams

@@ -14,7 +14,8 @@ from nmt_core import files
 from nmt_core.errors import CorpusError, DiskError, DownloadError
 from nmt_core.fetch import http
 from nmt_core.fetch.address import VARIABLE
-from nmt_core.fetch.http import HttpConfig, Source, fetch, quarantine, renew
+from nmt_core.fetch.http import Source, fetch, quarantine, renew
+from nmt_core.fetch.settings import HttpConfig
 from tests.server import (
     claiming,
     dated,

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from nmt_core.errors import CorpusError
-from nmt_core.grammar import GrammarConfig, generate, lexicon, numerals, phrases
+from nmt_core.grammar import lexicon, numerals, phrases
 from nmt_core.grammar.clauses import (
     CAN,
     MAY,
@@ -23,9 +23,11 @@ from nmt_core.grammar.clauses import (
 )
 from nmt_core.grammar.composer import ALREADY, YET
 from nmt_core.grammar.english import EnglishVerb, plural, with_article
+from nmt_core.grammar.generate import generate
 from nmt_core.grammar.german import Agreement, Case, Gender, GermanVerb
 from nmt_core.grammar.phrases import Country, Fixed, Name, NounPhrase, Prepositional
 from nmt_core.grammar.sentence import finished
+from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.grammar.wording import Wording
 
 NOUNS = {noun.german.lemma: noun for noun in (*lexicon.SIMPLE_NOUNS, *lexicon.COMPOUND_NOUNS)}

@@ -19,6 +19,7 @@ PLUMBING = {
     "nmt_core/parallel/__init__.py",
     "nmt_core/parallel/pool.py",
     "nmt_core/parallel/spans.py",
+    "nmt_core/parent.py",
     "nmt_core/progress.py",
     "nmt_core/tracking.py",
     "nmt_core/data/__init__.py",
