@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nmt_core import files
 from nmt_core.decoding.translator import Translator, TranslatorConfig
-from nmt_core.models import build_model
+from nmt_core.models.architectures import build_model
 from nmt_core.parallel import WorkersConfig
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.corpus import Reading, Text, cut_rows, read_pairs
