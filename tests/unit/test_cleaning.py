@@ -1,3 +1,4 @@
+import tracemalloc
 from collections import Counter
 
 import pytest
@@ -383,3 +384,30 @@ def test_settings_that_contradict_are_refused(kind, values, expected):
     with pytest.raises(ConfigError) as caught:
         build(kind, values, at="at")
     assert expected == str(caught.value)
+
+
+def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
+    """But two digests of eight bytes per pair, and what one process has at hand."""
+    source, target = paths = (tmp_path / "a.de", tmp_path / "a.en")
+    for path in paths:
+        with path.open("w") as file:
+            file.writelines(f"{number} {'ja ' * 1500}\n" for number in range(100))
+    with source.open("a") as file, target.open("a") as other:
+        file.writelines("nein " * 1000 for _ in range(4000))
+        other.write("endless\n")
+
+    tracemalloc.start()
+    outcome = prepare(
+        {"train": Text((paths,), UNUSABLE)},
+        tmp_path,
+        scratch=tmp_path,
+        filters=FilterConfig(max_words=5000, max_characters=5000, remove_untranslated=False),
+        split=HALVES,
+        workers=WorkersConfig(processes=1),
+    )
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert sum(outcome.kept.values()) == 100
+    assert outcome.readings["train"].dropped == {"line_too_long": 1}
+    assert most_bytes < source.stat().st_size / 4
