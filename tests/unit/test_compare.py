@@ -9,12 +9,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
 from flows import compare, dvc
-from nmt_core.decoding.translator import Translation
 from nmt_core.errors import ConfigError, CorpusError, NmtError
 from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from nmt_core.training.budget import Budget
-from stages import comparison, evaluate, report
+from stages import comparison, report
 from stages.comparison import ComparisonError, Outcome, Run
 from stages.journal import Journal
 
@@ -224,6 +223,17 @@ def test_numbers_of_different_test_sets_are_not_compared():
         comparison.compare([OUTCOMES[0], other], command="", commit="")
 
 
+def test_systems_are_tested_in_words_of_their_language():
+    text = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 4
+    better, worse = (
+        replace(OUTCOMES[number], references=text, hypotheses=written, language="zh")
+        for number, written in ((1, text), (0, [line[2:] for line in text]))
+    )
+    [bleu, _] = comparison.compare([better, worse], command="", commit="").differences
+
+    assert 0 < bleu.value < 100
+
+
 def test_the_table_shows_means_and_every_seed(compared):
     first, seed, *_ = report.rows(compared)
 
@@ -274,16 +284,3 @@ def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
     assert once.startswith("# Results\n\nBefore.\n")
     assert once.endswith(f"{report.END}\n\nAfter.\n")
     assert (tmp_path / "comparison.png").exists()
-
-
-def test_translations_with_tabs_can_be_read_back(tmp_path):
-    """One would shift the columns of its line, for us and for whoever scores them again."""
-    found = [Translation("a\thypothesis", -0.5, (), (), ()), Translation("two", -1.0, (), (), ())]
-    path = tmp_path / "translations.tsv"
-    evaluate.write_translations(path, ["a\tsource", "zwei"], ["a\t reference", "2"], found)
-
-    assert path.read_text(encoding="utf-8").splitlines() == [
-        "score\tsource\treference\thypothesis",
-        "-0.5000\ta source\ta  reference\ta hypothesis",
-        "-1.0000\tzwei\t2\ttwo",
-    ]

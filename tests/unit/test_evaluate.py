@@ -1,21 +1,36 @@
-"""What is measured beside BLEU and chrF."""
+"""What the evaluation counts and writes; the stage as a whole is in integration."""
 
-from stages.evaluate import measures
-from tests.unit.tiny import LINES, tiny_translator
+import pytest
+
+from nmt_core.decoding.translator import Translation
+from nmt_core.errors import CorpusError
+from stages import evaluate
+
+CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
 
 
-def measured(references):
-    return measures(tiny_translator(), LINES, references, LINES)
+def test_translations_with_tabs_can_be_read_back(tmp_path):
+    """One would shift the columns of its line, for us and for whoever scores them again."""
+    found = [Translation("a\thypothesis", -0.5, (), (), ()), Translation("two", -1.0, (), (), ())]
+    path = tmp_path / "translations.tsv"
+    evaluate.write_translations(path, ["a\tsource", "zwei"], ["a\t reference", "2"], found)
+
+    assert path.read_text(encoding="utf-8").splitlines() == [
+        "score\tsource\treference\thypothesis",
+        "-0.5000\ta source\ta  reference\ta hypothesis",
+        "-1.0000\tzwei\t2\ttwo",
+    ]
 
 
-def test_a_document_on_one_line_counts_as_far_as_a_translator_reads():
-    """Time and memory of attention would grow with its square."""
-    translator = tiny_translator()
-    document = "7" * 20_000
-    pieces = translator.target_tokenizer.encode(document)
-    beginning = translator.target_tokenizer.decode(pieces[:512])
-    assert translator.target_tokenizer.encode(beginning) == pieces[:512]
-    found, expected = (measured([*LINES[1:], text]) for text in (document, beginning))
+def test_scores_are_of_the_target_language():
+    found = evaluate.scores([CHINESE[0], CHINESE[1][2:]], CHINESE, language="zh", resamples=10)
 
-    assert (found["pairs_cut"], expected["pairs_cut"]) == (1, 0)
-    assert found["cross_entropy"] == expected["cross_entropy"]
+    assert 50 < found["bleu"] < 100
+    assert found["bleu_low"] < found["bleu"] < found["bleu_high"]
+    assert "|tok:zh|" in found["bleu_signature"]
+    assert found["chrf_signature"].startswith("chrF2|")
+
+
+def test_an_end_result_that_is_tokenized_is_refused():
+    with pytest.raises(CorpusError, match="200 hypotheses end in a detached full stop"):
+        evaluate.scores(["It is so ."] * 200, ["It is so."] * 200, language="en", resamples=0)

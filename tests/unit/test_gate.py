@@ -170,6 +170,18 @@ BETTER_IN_FOUR = [f"The council number {n} has met in the old house." for n in r
 FEW = [line.replace("old", "big") for line in BETTER_IN_FOUR]
 
 
+def test_a_language_without_spaces_is_judged_in_its_words():
+    lines = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 9
+    worse = [line[:-3] for line in lines]
+    verdict = judging.judge(
+        candidate(worse, lines), candidate(lines, lines), GateConfig(), language="zh"
+    )
+
+    assert verdict.outcome == "promote"
+    assert 0 < verdict.effects[0].champion < 99 < verdict.effects[0].challenger
+    assert "|tok:zh|" in verdict.signatures[0]
+
+
 def test_both_tests_must_be_sure():
     """Better in 4 of 500 sentences, equal elsewhere: chance gives that in one of 2**4 trials."""
     references = BETTER_IN_FOUR

@@ -1,13 +1,16 @@
 """Who may meet whom, and what is said of it; the contests themselves are in integration."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from nmt_core.evaluation.gate import GateConfig, GateError, Verdict, signatures
+from nmt_core.evaluation.gate import Candidate, GateConfig, GateError, Verdict, signatures
+from stages import promotion
 from stages.exported import GIVEN, Exported, HeldOut
-from stages.promotion import Contest, check, effects, evidence, report
+from stages.params import EvaluateParams
+from stages.promotion import Contest, check, contest, effects, evidence, report
 from stages.registry import RegistryError, Version
 
 HASH = "by hash, 10 in 10,000, salt 'nmt'"
@@ -62,6 +65,32 @@ def test_a_test_set_that_the_champion_may_know_is_refused(rules):
 def test_a_champion_of_unknown_origin_is_refused():
     with pytest.raises(RegistryError, match="has no tag 'test_set', so it was not registered by"):
         check(Version(number=3, tags={}), CHALLENGER, "same")
+
+
+class Champions:
+    """A registry whose champion is the third version."""
+
+    def champion(self):
+        return champion()
+
+    def fetch(self, version, folder):
+        return folder
+
+
+def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeypatch):
+    lines = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 9
+    monkeypatch.setattr(
+        promotion,
+        "candidate",
+        lambda name, *_: Candidate(
+            name, lines, lines, [line[3:] for line in lines] if "version 3" in name else lines
+        ),
+    )
+    challenger = replace(CHALLENGER, language="zh", tags=TAGS | {"bundle_sha256": "new"})
+    found = contest(Champions(), challenger, EvaluateParams(), gate=GateConfig())
+
+    assert found.outcome == "promote"
+    assert 0 < found.verdict.effects[0].champion < found.verdict.effects[0].challenger
 
 
 EFFECT = {"champion": 20.0, "challenger": 21.5, "difference": 1.5, "better": 0.02, "worse": 0.99}

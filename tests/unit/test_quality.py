@@ -89,6 +89,20 @@ def test_what_is_no_translation_is_counted(source, hypothesis, reference, kinds)
     assert expected == failures([source], [hypothesis], [reference])
 
 
+def test_failures_of_text_without_spaces_are_counted_in_its_words():
+    """Between spaces, each of these lines is one word."""
+    found = failures(
+        ["a", "b", "c"],
+        ["好的好的好的", "我们都知道在保护自然与增长之间找到平衡有多么困难", "很好"],
+        ["好", "我们都知道", "很好"],
+        cut=list,
+    )
+
+    assert found == Failures(empty=0, copied=0, looping=1, too_long=1)
+    assert length_ratio(["我们都", "很好"], ["我们", "很好好"], cut=list) == 1
+    assert length_ratio(["我们都知道"], ["我们"], cut=list) == 5 / 2
+
+
 def test_failures_add_up():
     found = failures(["a", "b", "c"], ["", "", "c"], ["x", "y", "z"])
 
