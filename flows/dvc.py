@@ -45,6 +45,9 @@ ADVICE = (
 )
 """How the lines begin in which dvc says what to type now; a flow has nobody to type it."""
 
+NO_OUTPUTS_YET = "WARNING: No file hash info found for "
+"""What dvc says of every output that an experiment has not made yet."""
+
 EDGES = tuple("┏┃┡│├└╭╰┌")
 """What the rows of a table begin with."""
 
@@ -298,7 +301,7 @@ def _dvc(
 
 @contextmanager
 def in_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Yield what takes lines and logs them, those of a table together, without dvc's advice."""
+    """Yield what takes lines and logs them, those of a table together, without dvc's asides."""
     rows: list[str] = []
 
     def end_table() -> None:
@@ -311,7 +314,7 @@ def in_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
             rows.append(line)
             return
         end_table()
-        if line and not line.startswith(ADVICE):
+        if line and not line.startswith((*ADVICE, NO_OUTPUTS_YET)):
             log(line)
 
     yield take

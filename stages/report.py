@@ -145,8 +145,8 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 MATRIX_TITLE = (
-    "Row minus column, BLEU above the diagonal and chrF below it; p-values by paired approximate "
-    "randomisation, corrected by Holm for the number of pairs"
+    "Row minus column, BLEU above the diagonal and chrF below it; two-sided p-values by paired "
+    "approximate randomisation, corrected by Holm for the number of pairs"
 )
 
 

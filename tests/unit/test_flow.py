@@ -113,6 +113,7 @@ def test_a_table_is_one_entry_and_advice_to_nobody_is_none(fake_dvc):
     advice += "\nTo enable auto staging, run:\n\n\tdvc config core.autostage true\n"
     advice += "Use `dvc push` to send your updates to remote storage."
     lines = ["Running stage 'train':", *table, "between", *table]
+    lines += ["WARNING: No file hash info found for '/tmp/data/corpus'. It won't be created."]
     fake_dvc(f"print({chr(10).join([*lines, advice])!r})")
 
     whole = "\n".join(["", *table])
@@ -138,10 +139,12 @@ def test_dvc_still_gives_the_advice_that_is_left_out():
     """Under another wording it would come back."""
     from dvc.commands import repro  # noqa: PLC0415
     from dvc.repo import scm_context  # noqa: PLC0415
+    from dvc_data.hashfile import checkout  # noqa: PLC0415
 
     code = "".join(Path(module.__file__).read_text() for module in (repro, scm_context))
     for beginning in dvc.ADVICE:
         assert beginning.replace("\t", "\\t") in code
+    assert dvc.NO_OUTPUTS_YET.removeprefix("WARNING: ") in Path(checkout.__file__).read_text()
 
 
 def test_a_failure_names_the_stage_its_own_code_and_the_cure(fake_dvc):
