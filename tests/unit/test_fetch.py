@@ -791,9 +791,10 @@ def test_a_damaged_record_is_none(site, get, again, tmp_path, suffix, damage):
 
 
 def endless(handler):
+    """Send a hundred megabytes, for who takes them: a test must end."""
     handler.answer(200)
-    while True:
-        handler.wfile.write(b"x" * 1000)
+    for _ in range(1000):
+        handler.wfile.write(b"x" * 100_000)
 
 
 LARGE = "is larger than download.http.max_bytes (50,000 bytes); raise that if the file is right"
