@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ BUNDLE_DIGEST = "bundle_sha256"
 DESCRIPTION_CHARACTERS = 5000
 """MLflow's databases take no longer description of a model or a version."""
 
-UNSEEN = "mlflow.nmt."
-"""How the tags of a version begin that MLflow's pages leave out, as they leave out its own."""
+RECORD = "record"
+"""The tag that holds, as JSON, those of a version that tell people nothing."""
 
 _FOR_PROGRAMS = (
     BUNDLE_DIGEST,
@@ -41,12 +41,20 @@ _FOR_PROGRAMS = (
     "signature",
     "test_set",
 )
-"""How the names of tags begin that tell people nothing."""
+"""How their names begin."""
 
 
-def kept_as(tag: str) -> str:
-    """Return what MLflow is told that a tag of a version is called."""
-    return UNSEEN + tag if tag.startswith(_FOR_PROGRAMS) else tag
+def packed(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags of a version as MLflow shows them, a line each; the last is the record."""
+    record = {name: value for name, value in tags.items() if name.startswith(_FOR_PROGRAMS)}
+    shown = {name: value for name, value in tags.items() if name not in record}
+    return shown | ({RECORD: json.dumps(record)} if record else {})
+
+
+def unpacked(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return what was packed."""
+    shown = {name: value for name, value in tags.items() if name != RECORD}
+    return shown | json.loads(tags.get(RECORD, "{}"))
 
 
 class Journal:

@@ -14,25 +14,23 @@ from stages import paths
 LIST = "scores"
 """The name of the view in which MLflow lists runs with their scores."""
 
-COLUMNS = (
-    "metrics.`test_bleu`",
-    "metrics.`test_chrf`",
-    "metrics.`test_perplexity`",
-    "metrics.`validation/bleu`",
-    "metrics.`model_parameters`",
-    "attributes.`Dataset`",
-    "attributes.`Models`",
-)
-"""What the list shows beside name, time and duration, as MLflow's pages name it."""
-
-WIDTHS = {"attributes.`Run Name`": 480}
-"""Pixels of what would be cut."""
+COLUMNS = {
+    "attributes.`Run Name`": 480,
+    "metrics.`test_bleu`": 100,
+    "metrics.`test_chrf`": 100,
+    "metrics.`test_perplexity`": 130,
+    "metrics.`validation/bleu`": 130,
+    "attributes.`Models`": 200,
+}
+"""What the list shows first, in order, as MLflow's pages name it, and how wide in pixels."""
 
 TAGS = {
     "mlflow.experimentKind": "custom_model_development",
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: "test_bleu",
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: "True",
-    f"mlflow.sharedViewState.{LIST}": json.dumps({"selectedColumns": COLUMNS}),
+    f"mlflow.sharedViewState.{LIST}": json.dumps(
+        {"selectedColumns": [*COLUMNS], "columnOrder": [*COLUMNS], "columnWidths": COLUMNS}
+    ),
 }
 """What MLflow is told: that models are made in it, judged by what, and how runs are listed."""
 
@@ -58,8 +56,9 @@ def open_experiment(client: MlflowClient, name: str) -> str:
     return found.experiment_id
 
 
-def page(server: str, experiment: str) -> str:
-    """Return the address at which a server's pages list the runs of an experiment."""
+def page(server: str, *, uri: str) -> str:
+    """Return the address at which a server's pages list the runs that MLflow has at a URI."""
+    experiment = open_experiment(MlflowClient(uri), paths.EXPERIMENT)
     return (
         f"{server}/#/experiments/{experiment}/runs"
         f"?viewStateShareKey={LIST}&workflowType=machine_learning"

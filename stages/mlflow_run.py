@@ -30,17 +30,17 @@ from stages.journal import (
     BUNDLE_DIGEST,
     COMPARISON,
     DESCRIPTION_CHARACTERS,
-    UNSEEN,
     Entry,
     Journal,
-    kept_as,
+    packed,
+    unpacked,
 )
 from stages.mlflow_experiment import open_experiment
 
 FINGERPRINT = "nmt.fingerprint"
 """The tag by which a run is found again."""
 
-SENT = UNSEEN + "sent."
+SENT = "mlflow.nmt.sent."
 """How the tags begin, unseen on MLflow's pages, that say which files of a run MLflow has."""
 
 METRICS_A_REQUEST = 1000
@@ -230,7 +230,7 @@ class MlflowRun:
         if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest(folder):
             return
         versions = self._client.search_model_versions(f"name = '{name}'")
-        if any(version.tags.get(kept_as(BUNDLE_DIGEST)) == sealed for version in versions):
+        if any(unpacked(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
             return
         mlflow.set_tracking_uri(self._uri)
         with mlflow.start_run(run_id=self._id):
@@ -242,7 +242,7 @@ class MlflowRun:
                 pip_requirements=_requirements(),
                 input_example=(["Ein Haus steht am Fluss."], {"beam": 0}),
                 registered_model_name=name,
-                tags={kept_as(tag): value for tag, value in tags.items()},
+                tags=packed(tags),
             )
         version = str(logged.registered_model_version)
         self._client.update_model_version(name, version, _card(folder))

@@ -9,8 +9,8 @@ MLflow keeps every export as a version of one registered model per language pair
     restored_at, restored_by, restored_reason                         champion again after that
     earlier_promotions                                                champion more than once
 
-What only programs read begins with ``mlflow.nmt.``, which MLflow's pages leave out. The description
-of a version is its model card, that of the model says which version is champion and why.
+What only programs read stands in one tag, ``record``, for MLflow's pages to be short. The
+description of a version is its model card, that of the model says which is champion and why.
 
 MLflow cannot move an alias on a condition, so whoever moves it holds a lock. Tags come first and
 the alias last: wherever a promotion is cut off, the old champion serves on, and the promotion can
@@ -24,7 +24,7 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -44,7 +44,7 @@ from nmt_core.fetch.address import shown
 from stages import paths
 from stages.entry import run_stage
 from stages.exported import Exported, model_name
-from stages.journal import BUNDLE_DIGEST, DESCRIPTION_CHARACTERS, UNSEEN, Journal, kept_as
+from stages.journal import BUNDLE_DIGEST, DESCRIPTION_CHARACTERS, Journal, packed, unpacked
 from stages.params import DownloadParams, load
 from stages.tracking import (
     TrackingError,
@@ -162,13 +162,7 @@ class Registry:
         """Return all versions by number, the newest first."""
         with self._client() as client:
             found = client.search_model_versions(f"name = '{self.name}'")
-        versions = (
-            Version(
-                number=int(one.version),
-                tags={name.removeprefix(UNSEEN): value for name, value in one.tags.items()},
-            )
-            for one in found
-        )
+        versions = (Version(number=int(one.version), tags=unpacked(one.tags)) for one in found)
         return {one.number: one for one in sorted(versions, key=lambda one: -one.number)}
 
     def champion(self) -> Version | None:
@@ -342,14 +336,22 @@ class Registry:
             )
 
     def _tag(self, version: Version, tags: Mapping[str, str]) -> None:
+        """Set tags, the record last."""
+        whole = packed(self.version(version.number).tags | dict(tags))
         with self._client() as client:
-            for name, value in tags.items():
-                client.set_model_version_tag(self.name, str(version.number), kept_as(name), value)
+            for name in packed(tags):
+                client.set_model_version_tag(self.name, str(version.number), name, whole[name])
 
-    def _untag(self, version: Version, names: Iterable[str]) -> None:
+    def _untag(self, version: Version, names: Collection[str]) -> None:
+        """Remove tags."""
+        tags = self.version(version.number).tags
+        left = packed({name: value for name, value in tags.items() if name not in names})
         with self._client() as client:
-            for name in names:
-                client.delete_model_version_tag(self.name, str(version.number), kept_as(name))
+            for name, value in packed(tags).items():
+                if name not in left:
+                    client.delete_model_version_tag(self.name, str(version.number), name)
+                elif left[name] != value:
+                    client.set_model_version_tag(self.name, str(version.number), name, left[name])
 
     def _move(self, version: Version) -> None:
         with self._client() as client:

@@ -271,6 +271,23 @@ def tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
 
 
+def page(server: str) -> str:
+    """Return the address at which a server's pages list our runs, with their scores.
+
+    Raises:
+        TrackingError: if MLflow cannot be reached.
+    """
+    uri = tracking_uri()
+    set_defaults()
+    from stages import mlflow_experiment  # noqa: PLC0415 - takes more than a second
+
+    try:
+        return mlflow_experiment.page(server, uri=uri)
+    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
+        told = f"MLflow at {without_secrets(uri)}: {in_one_line(error)}"
+        raise TrackingError(told) from None
+
+
 def in_one_line(error: Exception) -> str:
     """Return what went wrong, as short as it can be told, without passwords."""
     return without_secrets(f"{type(error).__name__}: {error}").splitlines()[0][:200]
@@ -290,16 +307,16 @@ def ui(
 ) -> None:
     """Show all runs in a browser, unless the server that they go to does."""
     uri = tracking_uri()
-    if not uri.startswith("sqlite:"):
-        typer.echo(f"runs go to {shown(uri)}, which shows them itself")
-        return
     try:
+        if not uri.startswith("sqlite:"):
+            typer.echo(f"runs go to a server, which shows them at {page(shown(uri))}")
+            return
         check_port(port)
+        address = page(f"http://127.0.0.1:{port}")
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None
-    typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at http://127.0.0.1:{port}")
-    set_defaults()
+    typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at {address}")
     os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # nothing here uses it
     command = [sys.executable, "-m", "mlflow", "ui", "--workers=1", f"--port={port}"]
     os.execv(sys.executable, [*command, f"--backend-store-uri={uri}"])  # noqa: S606 - our own

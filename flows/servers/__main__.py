@@ -11,6 +11,8 @@ import os
 import re
 import shlex
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
@@ -129,6 +131,14 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
     for server in topology:
         table.add_row(server.name, server.address, "answers", shown(server.log))
     console.print(table)
+    runs = subprocess.run(
+        [sys.executable, "-m", "stages.tracking", "ui"],
+        env=os.environ | topology.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    console.print(f"\n{runs.stdout.strip()}", soft_wrap=True)
     path = shown(folder / "environment")
     here = (
         f"by {paths.DOTENV}"

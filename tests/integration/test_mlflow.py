@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,9 +26,9 @@ from typer.testing import CliRunner
 from werkzeug.serving import make_server
 
 from nmt_core import bundle
-from stages import machine, mlflow_experiment, mlflow_run, tracking
+from stages import machine, mlflow_experiment, mlflow_run, paths, tracking
 from stages.description import Dataset
-from stages.journal import BUNDLE_DIGEST, COMPARISON, UNSEEN, Journal, kept_as
+from stages.journal import BUNDLE_DIGEST, COMPARISON, Journal, packed
 from stages.tracking import open_tracker
 from tests.unit.tiny import LINES, export, tiny_translator
 
@@ -133,13 +133,30 @@ def test_the_list_of_runs_shows_scores(database):
     assert database.get_experiment(made).tags.items() >= mlflow_experiment.TAGS.items()
 
 
+def test_it_is_told_where_runs_are_listed(database, monkeypatch):
+    """Not on MLflow's first page, which is about something else."""
+    started = []
+    monkeypatch.setattr(os, "execv", lambda *command: started.append(command))
+    with closing(socket.create_server(("127.0.0.1", 0))) as held:
+        port = str(held.getsockname()[1])
+        taken = CliRunner().invoke(tracking.app, ["ui", "--port", port])
+    told = CliRunner().invoke(tracking.app, ["ui", "--port", port]).output
+
+    assert (taken.exit_code, len(started)) == (1, 1)
+    number = database.get_experiment_by_name(paths.EXPERIMENT).experiment_id
+    assert told.endswith(
+        f" are at http://127.0.0.1:{port}/#/experiments/{number}/runs"
+        f"?viewStateShareKey=scores&workflowType=machine_learning\n"
+    )
+
+
 def test_what_only_programs_read_is_not_shown_among_tags(project, database):
     (project / "curve.png").write_bytes(b"drawn")
     with open_tracker("f", experiment="e", tags={"languages": "de-en"}) as tracker:
         tracker.artifact(Path("curve.png"), under="plots")
 
     tags = only_run(database).data.tags
-    assert UNSEEN + "sent.plots/curve.png" in tags
+    assert "mlflow.nmt.sent.plots/curve.png" in tags
     shown = {name for name in tags if not name.startswith("mlflow.")}
     assert shown == {"languages", "nmt.fingerprint"}
 
@@ -589,7 +606,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     assert expected == json.loads(served.stdout)
     [version] = database.search_model_versions("name = 'nmt-de-en'")
     assert version.run_id == only_run(database).info.run_id
-    assert version.tags == {kept_as(name): value for name, value in tags.items()}
+    assert version.tags == packed(tags)
     assert version.description == (folder / "README.md").read_text()
 
 
@@ -639,5 +656,5 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
     assert CliRunner().invoke(tracking.app, ["sync", "first"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
-    assert version.tags == {kept_as(BUNDLE_DIGEST): bundle.digest(folder)}
+    assert version.tags == packed({BUNDLE_DIGEST: bundle.digest(folder)})
     assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"
