@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from nmt_core import files
 from nmt_core.data.batch import measured_batches
 from nmt_core.decoding.translator import Translation, Translator
@@ -69,7 +71,14 @@ def run(
     return {
         **scores(hypotheses, references, language=language, resamples=params.resamples),
         **measures(translator, sources, references, hypotheses, cut=cutter(language)),
+        "unsure_below": unsure_below(found),
     }
+
+
+def unsure_below(found: list[Translation]) -> float | None:
+    """Return the score that 1 in 100 translations do not reach; None without any."""
+    scores = [one.score for one in found if one.token_probabilities]
+    return round(float(np.quantile(scores, 0.01, method="lower")), 4) if scores else None
 
 
 def scores(

@@ -5,6 +5,7 @@ Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/test.sou
 Writes: models/export/, metrics/export.json
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,17 @@ def run(
     *,
     card: str,
     bill: dict[str, Any],
+    unsure_below: float | None,
     export: Path,
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does."""
+    translator = load_translator(evaluation, inputs)
+    config = translator.config.model_copy(update={"unsure_below": unsure_below})
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = choose(len(sources), params.canaries, evaluation.seed)
     write_bundle(
         export,
-        translator=load_translator(evaluation, inputs),
+        translator=replace(translator, config=config),
         model_config=files.read_json(inputs.trained / "model.json"),
         card=card,
         bill=bill,
@@ -82,6 +86,7 @@ def main() -> None:
             Inputs(),
             card=card,
             bill=bill,
+            unsure_below=measured["evaluate"]["unsure_below"],
             export=paths.EXPORT,
         )
         exported = read_exported(download)

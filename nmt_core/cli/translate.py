@@ -1,9 +1,10 @@
 """``nmt translate``: lines in, translations out, or a conversation."""
 
 import io
+import math
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,14 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 
 UNSURE, SURE = 0.3, 0.7
 """Probabilities below and from which a token is shown in red and in green."""
+
+DOUBT = (
+    "the model is less sure of this than of 99 in 100 of its test sentences, so the text may be "
+    "unlike what it was trained on, and the translation wrong"
+)
+
+MOST_NUMBERS = 10
+"""Of lines that are named in one message."""
 
 
 def translate(  # noqa: PLR0913 - one argument per option
@@ -125,6 +134,10 @@ def translate(  # noqa: PLR0913 - one argument per option
     the mean of their logarithms (for a length penalty other than 1, their sum over the length to
     that power); higher is better. Both are the model's own, however a translation was found.
 
+    Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
+    may be unlike what the model was trained on. Not so where a translation was drawn, begun or
+    advised, for the scores of such ones were not measured.
+
     With `--fuse`, a logarithm is the translator's plus the language model's times its weight
     (shallow fusion); both must speak of the same tokens, see `nmt learn --help`.
 
@@ -147,20 +160,28 @@ def translate(  # noqa: PLR0913 - one argument per option
     given = [argument(line, name="LINE") for line in lines or []]
     translator = fused(load(model, device, threads, max_tokens), fuse, fuse_weight)
     search = options.search(translator)
+    as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
+    unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
     search([], [])  # refuses what is out of range before any line comes
     source = standard_input() if lines is None else None
     if interactive:
-        converse(search, beginnings)
+        converse(search, beginnings, unsure_below)
         return
     if source and source.isatty():
         typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
     numbers = count(1)
     with progress() as advance:
         for portion in chunks(source) if source else [given]:
+            doubtful = []
             for found in search(portion, beginnings.next(len(portion))):
-                for record in records(next(numbers), found, ranked=options.ranked, scores=scores):
+                number = next(numbers)
+                for record in records(number, found, ranked=options.ranked, scores=scores):
                     sys.stdout.buffer.write(f"{record}\n".encode())
+                if found[0].score < unsure_below:
+                    doubtful.append(number)
             sys.stdout.buffer.flush()
+            if doubtful:
+                typer.echo(doubt(doubtful), err=True)
             advance(len(portion))
     beginnings.end()
 
@@ -184,7 +205,14 @@ def bracketed(probabilities: Iterable[float]) -> str:
     return f"[{' '.join(f'{probability:.3f}' for probability in probabilities)}]"
 
 
-def converse(search: Search, beginnings: Beginnings) -> None:
+def doubt(numbers: Sequence[int]) -> str:
+    """Say of which lines the translations are not to be trusted."""
+    first = ", ".join(str(number) for number in numbers[:MOST_NUMBERS])
+    more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
+    return f"{'line' if len(numbers) == 1 else 'lines'} {first}{more}: {DOUBT}"
+
+
+def converse(search: Search, beginnings: Beginnings, unsure_below: float) -> None:
     """Ask for lines and show their translations until there are no more."""
     with suppress(ImportError):  # gives the prompt a history where there is one
         import readline  # noqa: F401, PLC0415 - for its effect
@@ -203,6 +231,8 @@ def converse(search: Search, beginnings: Beginnings) -> None:
         milliseconds = (time.perf_counter() - began) * 1000
         for translation in found:
             console.print(portrait(translation))
+        if found[0].score < unsure_below:
+            console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
         console.print(f"{milliseconds:.0f} ms\n", style="dim")
 
 

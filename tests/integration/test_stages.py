@@ -172,6 +172,7 @@ def project(request, tmp_path_factory):
         inputs(project),
         card=card,
         bill=bill_of_materials(model="nmt", version="1"),
+        unsure_below=measured["evaluate"]["unsure_below"],
         export=project.export,
     )
     return project
@@ -364,6 +365,7 @@ def test_the_export_translates_as_evaluation_did(project):
 
     assert [row[3] for row in translations(project)] == exported.translate(sources)
     assert project.metrics["export"]["canaries"] == 4
+    assert exported.config.unsure_below == project.metrics["evaluate"]["unsure_below"]
 
 
 def test_the_card_says_how_good_and_of_what(project):

@@ -145,6 +145,47 @@ def test_lines_may_be_given_as_arguments(bundle):
     )
 
 
+@pytest.fixture
+def doubting(tmp_path):
+    """A model that knows how sure it was of its test sentences; and two lines, one less sure."""
+    plain = tiny_translator()
+    lines = ["Hund", "Wo ist das rote Haus?"]
+    scores = [best.score for [best] in plain.search(lines, best=1)]
+    doubting = tiny_translator(unsure_below=sum(scores) / 2)
+    unsure, sure = lines if scores[0] < scores[1] else lines[::-1]
+    return export(tmp_path / "export", translator=doubting), unsure, sure
+
+
+def test_lines_that_the_model_is_unsure_of_are_named(doubting):
+    bundle, unsure, sure = doubting
+    doubtful = run("translate", "--model", bundle, sure, unsure, "", unsure)
+    many = run("translate", "--model", bundle, *[unsure] * 12)
+
+    assert doubtful.stderr.startswith(
+        "lines 2, 4: the model is less sure of this than of 99 in 100"
+    )
+    assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the model is")
+    assert run("translate", "--model", bundle, unsure).stderr.startswith("line 1: the model is")
+    assert run("translate", "--model", bundle, sure, "").stderr == ""
+
+
+@pytest.mark.parametrize("option", [("--sample", 1), ("--prefix", "dog")], ids=str)
+def test_what_was_not_measured_raises_no_doubt(doubting, option):
+    bundle, unsure, _ = doubting
+
+    assert run("translate", "--model", bundle, *option, unsure).stderr == ""
+
+
+def test_a_conversation_tells_doubts(doubting):
+    bundle, unsure, sure = doubting
+    told = [
+        run("translate", "--model", bundle, "-i", lines=f"{line}\n").stdout.count("less sure")
+        for line in (unsure, sure)
+    ]
+
+    assert told == [1, 0]
+
+
 def test_who_types_is_told_that_lines_are_awaited(bundle, monkeypatch):
     class Typed(io.BytesIO):
         def isatty(self):

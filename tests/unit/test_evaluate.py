@@ -2,9 +2,10 @@
 
 import pytest
 
-from nmt_core.decoding.translator import Translation
+from nmt_core.decoding.translator import NOTHING, Translation
 from nmt_core.errors import CorpusError
 from stages import evaluate
+from tests.unit.tiny import tiny_translator
 
 CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
 
@@ -34,3 +35,13 @@ def test_scores_are_of_the_target_language():
 def test_an_end_result_that_is_tokenized_is_refused():
     with pytest.raises(CorpusError, match="200 hypotheses end in a detached full stop"):
         evaluate.scores(["It is so ."] * 200, ["It is so."] * 200, language="en", resamples=0)
+
+
+def test_one_in_a_hundred_scores_is_below_what_is_unsure():
+    """Lines without a translation have none."""
+    [[one]] = tiny_translator().search(["Hund"])
+    found = [NOTHING, *(one._replace(score=-score / 1000) for score in range(1000))]
+
+    assert evaluate.unsure_below(found[::-1]) == evaluate.unsure_below(found) == -0.99
+    assert sum(translation.score < -0.99 for translation in found) == 9
+    assert evaluate.unsure_below([NOTHING]) is None
