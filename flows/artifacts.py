@@ -35,9 +35,8 @@ def call_run(name: str) -> None:
 def publish() -> None:
     """Show beside the flow run what the stages have left so far."""
     if SCORES.exists():
-        create_table_artifact(
-            scores(files.read_json(SCORES)), key="scores", description="Scores on the test set"
-        )
+        found = files.read_json(SCORES)
+        create_table_artifact(scores(found), key="scores", description=measured(found))
     if CURVE.exists():
         create_markdown_artifact(curve(), key="learning-curve", description="How training went")
     if EXAMPLES.exists():
@@ -49,18 +48,28 @@ def publish() -> None:
 
 
 def scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each score, with its interval and how it was measured."""
+    """Return a row for each score, with its interval, and for what are no translations."""
     rows = [
         {
             "score": label,
             "value": round(found[name], 1),
             "95 %": f"{found[f'{name}_low']:.1f} to {found[f'{name}_high']:.1f}",
-            "how": found[f"{name}_signature"],
         }
         for name, label in LABELS.items()
     ]
-    how = f"over the references of {found['sentences']:,} sentences"
-    return [*rows, {"score": "perplexity", "value": round(found["perplexity"], 2), "how": how}]
+    failed = found["failures"]
+    kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
+    return [
+        *rows,
+        {"score": "perplexity", "value": round(found["perplexity"], 2), "95 %": ""},
+        {"score": f"no translations: {kinds}", "value": sum(failed.values()), "95 %": ""},
+    ]
+
+
+def measured(found: Mapping[str, Any]) -> str:
+    """Return on what and how scores were measured, in Markdown, where no cell cuts it."""
+    how = [f"- {label}: `{found[f'{name}_signature']}`" for name, label in LABELS.items()]
+    return "\n".join([f"Scores on the {found['sentences']:,} sentences of the test set", "", *how])
 
 
 def translations(examples: Iterable[Mapping[str, str]]) -> str:

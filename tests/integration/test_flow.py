@@ -42,6 +42,7 @@ if stage == "export":
     scores = {"bleu": 12.5, "chrf": 30.25}
     scores |= {f"{name}_{end}": 31.0 for name in scores for end in ("low", "high")}
     scores |= {"bleu_signature": "b", "chrf_signature": "c", "sentences": 2, "perplexity": 1.125}
+    scores["failures"] = {"empty": 1, "too_long": 0}
     Path("metrics/evaluate.json").write_text(json.dumps(scores))
 """
 
@@ -179,8 +180,11 @@ def test_scores_are_shown_beside_the_run(finished):
     [table] = toy.database("select data from artifact where key = 'scores'")
 
     rows = json.loads(json.loads(table))
-    assert [("BLEU", 12.5), ("chrF2", 30.2), ("perplexity", 1.12)] == [
-        (row["score"], row["value"]) for row in rows
+    assert [(row["score"], row["value"]) for row in rows] == [
+        ("BLEU", 12.5),
+        ("chrF2", 30.2),
+        ("perplexity", 1.12),
+        ("no translations: 1 empty, 0 too long", 1),
     ]
 
 
