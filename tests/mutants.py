@@ -797,6 +797,27 @@ MUTANTS = [
         "    check(hypotheses, references)\n    result",
         "tests/unit/test_scores.py -k on_the_way",
     ),
+    Mutant(
+        "a level that is not enough",
+        "nmt_core/evaluation/gate.py",
+        "if first.better > level:",
+        "if first.better >= level:",
+        "tests/unit/test_gate.py -k least_effect",
+    ),
+    Mutant(
+        "a least effect that is not enough",
+        "nmt_core/evaluation/gate.py",
+        "first.difference < config.minimum_effect",
+        "first.difference <= config.minimum_effect",
+        "tests/unit/test_gate.py -k least_effect",
+    ),
+    Mutant(
+        "a fingerprint without the target language",
+        "stages/train.py",
+        'fingerprint([params, languages], "train")',
+        'fingerprint([params], "train")',
+        "tests/unit/test_fingerprint.py",
+    ),
 ]
 
 

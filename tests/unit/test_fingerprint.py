@@ -1,8 +1,15 @@
 """What makes a training another one: settings, data, code, and nothing else."""
 
+import signal
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 
 from nmt_core.config import Config
+from nmt_core.training.distributed import ALONE
+from nmt_core.training.trainer import Interrupted
+from stages import train
 from stages.fingerprint import fingerprint
 
 
@@ -66,3 +73,26 @@ def test_nothing_else_does(key, tmp_path):
     (tmp_path / "stage.py").touch()
 
     assert before == key()
+
+
+def test_another_target_language_is_another_training(monkeypatch):
+    """Its BLEU is counted in other words, so that another validation may be the best."""
+    languages = Languages(target="ja")
+    told = []
+
+    def fingerprint(settings, stage):
+        told.append((stage, languages in settings))
+        return "f"
+
+    def run(*_, language, **__):
+        told.append(language)
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(train, "load", lambda *_: SimpleNamespace(languages=languages))
+    monkeypatch.setattr(train, "fingerprint", fingerprint)
+    monkeypatch.setattr(train, "tracked", lambda *_: nullcontext())
+    monkeypatch.setattr(train, "run", run)
+    with pytest.raises(SystemExit):
+        train.train(SimpleNamespace(), ALONE)
+
+    assert told == [("train", True), "ja"]

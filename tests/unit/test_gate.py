@@ -266,6 +266,30 @@ def test_scores_that_disagree_are_held():
     )
 
 
+def found(metric, difference, *, better=1.0, worse=1.0):
+    values = {"champion": 30.0, "challenger": 30.0 + difference, "difference": difference}
+    return Effect(
+        metric=metric, better=better, worse=worse, bootstrap=better, randomization=better, **values
+    )
+
+
+@pytest.mark.parametrize(
+    ("gain", "outcome"),
+    [
+        (found("BLEU", 0.3, better=0.04), "promote"),
+        (found("BLEU", 0.3, better=0.0401), "hold"),
+        (found("BLEU", 0.2999, better=0.04), "hold"),
+        (found("BLEU", -0.1, worse=0.04), "reject"),
+        (found("BLEU", -0.1, worse=0.0401), "hold"),
+    ],
+)
+def test_the_level_and_the_least_effect_are_enough(gain, outcome):
+    """As their docstrings say: up to the one, from the other on; chrF may stay the same."""
+    config = GateConfig(significance=0.04, minimum_effect=0.3)
+
+    assert decide([gain, found("chrF2", 0.0)], config)[0] == outcome
+
+
 @pytest.mark.slow
 def test_of_a_thousand_equal_systems_few_are_promoted():
     """At most 5 %, even where any gain would be useful."""
