@@ -796,6 +796,8 @@ MUTANTS = [
         "    _check_pairs(hypotheses, references)\n    result",
         "    check(hypotheses, references)\n    result",
         "tests/unit/test_scores.py -k on_the_way",
+    ),
+    Mutant(
         "the last decoder layer aligns",
         "nmt_core/models/transformer.py",
         "aligning = max(0, len(self.decoder) - 2)",
