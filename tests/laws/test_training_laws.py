@@ -9,11 +9,13 @@ import torch
 from nmt_core.data.batch import collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.errors import TrainingError
+from nmt_core.random import seed_of
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import WarmDown
-from nmt_core.training.settings import NesterovSgd
+from nmt_core.training.settings import NesterovSgd, ScheduledSampling
 from tests.laws import test_resume_laws as laws
 from tests.laws.test_resume_laws import dataset
 
@@ -112,10 +114,14 @@ def test_the_training_loss_of_a_point_is_that_since_the_point_before(
         return loss, plain
 
     monkeypatch.setattr(module, "batch_loss", remembered)
-    history = laws.trainer(dataset, tmp_path, laws.Log()).fit().history
+    log = laws.Log()
+    history = laws.trainer(dataset, tmp_path, log, log_every=4).fit().history
+    logged = [values["train/loss"] for _, values in log.points if "train/loss" in values]
+    fours = [np.array(seen[begin : begin + 4]).sum(axis=0) for begin in (0, 4, 8)]
     parts = [np.array(seen[begin:end]).sum(axis=0) for begin, end in ((0, 5), (5, 10), (10, 12))]
 
     assert [point.train_loss for point in history] == pytest.approx([n / t for n, t in parts])
+    assert logged == pytest.approx([nats / tokens for nats, tokens in fours])
 
 
 @pytest.mark.parametrize(
@@ -192,3 +198,64 @@ def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "batch_loss", broken)
     with pytest.raises(RuntimeError, match="ours"):
         laws.trainer(dataset, tmp_path, laws.Log()).fit()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"label_smoothing": 0.2},
+        {"label_smoothing": 0.0, "sampled_softmax": 4, "normalize_loss": "sentence"},
+    ],
+)
+def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, settings):
+    """Loss, draws and modes: with dropout in an update, and none in a validation."""
+    updates, shares, validations = [], [], []
+    batch_loss, with_own_words = module.batch_loss, module.with_own_words
+    mean_cross_entropy = module.mean_cross_entropy
+
+    def loss(model, batch, **given):
+        updates.append({**given, "training": model.training, "seed": torch.initial_seed()})
+        return batch_loss(model, batch, **given)
+
+    def own_words(model, batch, config, done):
+        shares.append((config, done))
+        return with_own_words(model, batch, config, done)
+
+    def validation_loss(model, batches):
+        validations.append(model.training)
+        return mean_cross_entropy(model, batches)
+
+    for name, spy in (
+        ("batch_loss", loss),
+        ("with_own_words", own_words),
+        ("mean_cross_entropy", validation_loss),
+    ):
+        monkeypatch.setattr(module, name, spy)
+    sampling = ScheduledSampling(shape="linear", final=0.5)
+    training = laws.trainer(dataset, tmp_path, laws.Log(), scheduled_sampling=sampling, **settings)
+    training.translate_and_score = lambda model: validations.append(model.training) or 0.0
+    training.fit()
+    words = settings.get("sampled_softmax")
+
+    assert validations == [False] * 6
+    assert shares == [(sampling, (step + 1) / laws.STEPS) for step in range(laws.STEPS)]
+    assert updates == [
+        {
+            "label_smoothing": settings["label_smoothing"],
+            "per": settings.get("normalize_loss", "token"),
+            "estimate": SampledSoftmax(words, 11, step) if words else None,
+            "training": True,
+            "seed": seed_of(11, "dropout", step),
+        }
+        for step in range(laws.STEPS)
+    ]
+
+
+def test_a_resumed_training_goes_on_counting_its_seconds(dataset, tmp_path):
+    with pytest.raises(laws.PowerCut):
+        laws.trainer(dataset, tmp_path, laws.Log(7)).fit()
+    again = laws.trainer(dataset, tmp_path, laws.Log())
+    again.seconds_at = lambda step: 10.0 * step
+    again._resume()
+
+    assert again._clock.seconds == 50.0
