@@ -46,6 +46,7 @@ class Train(Config):
         ({"seed": True}, "train.seed must be integer, got True (bool)"),
         ({"seed": 1.5}, "train.seed must be integer, got 1.5 (float)"),
         ({"seed": 1, "clip": "x"}, "train.clip must be number, got 'x' (str)"),
+        ({"seed": 1, "clip": float("inf")}, "train.clip must be a finite number, got inf (float)"),
         ({"seed": 1, "how": "best"}, "train.how must be 'fast' or 'slow', got 'best' (str)"),
         ({"seed": 1, "optimizer": {}}, "train.optimizer.kind is missing"),
         (

@@ -51,6 +51,17 @@ def test_a_folder_replaces_the_old_one(tmp_path):
     assert [folder / "new"] == list(folder.iterdir())
 
 
+def test_what_is_written_everybody_can_read(tmp_path):
+    """A person in a text editor, and another user: temporary files belong to one alone."""
+    files.write_json(tmp_path / "a.json", {"Größe": [1, "ß"]})
+    with files.whole_folder(tmp_path / "b") as part:
+        (part / "c").touch(mode=0o600)
+
+    assert "Größe" in (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert {"Größe": [1, "ß"]} == files.read_json(tmp_path / "a.json")
+    assert all(path.stat().st_mode & 0o044 == 0o044 for path in tmp_path.rglob("*"))
+
+
 WRITER = """
 import sys
 from pathlib import Path

@@ -90,8 +90,8 @@ def test_a_bad_header_is_refused(tmp_path, text):
 
 
 def test_a_file_that_lost_its_end_is_refused(tmp_path):
-    with pytest.raises(CorpusError, match="promises 3 rows and holds 1"):
-        read_vectors(write(tmp_path, "3 2\nhaus 1 2\n"), vocabulary_of("haus"))
+    with pytest.raises(CorpusError, match="promises 2 rows and holds 1"):
+        read_vectors(write(tmp_path, "2 2\nhaus 1 2\n"), vocabulary_of("haus"))
 
 
 def test_an_endless_line_is_refused(tmp_path):
