@@ -231,6 +231,27 @@ MUTANTS = [
         "tests/unit/test_translator.py",
     ),
     Mutant(
+        "doubts about what was begun by others",
+        "nmt_core/cli/translate.py",
+        "(sample, prefix, prefix_file, fuse))",
+        "(sample, prefix, fuse))",
+        "tests/unit/test_cli.py",
+    ),
+    Mutant(
+        "doubts about what was advised by others",
+        "nmt_core/cli/translate.py",
+        "(sample, prefix, prefix_file, fuse))",
+        "(sample, prefix, prefix_file))",
+        "tests/unit/test_cli_language.py",
+    ),
+    Mutant(
+        "beginnings of any length",
+        "nmt_core/decoding/translator.py",
+        "return self.cut(self.target_tokenizer.encode(normalize(prefix)), prefix)",
+        "return self.target_tokenizer.encode(normalize(prefix))",
+        "tests/unit/test_translator.py",
+    ),
+    Mutant(
         "diversity that changes scores",
         "nmt_core/decoding/beam.py",
         "log_prob=total.flatten(1).gather(1, best.indices)",

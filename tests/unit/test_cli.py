@@ -169,9 +169,13 @@ def test_lines_that_the_model_is_unsure_of_are_named(doubting):
     assert run("translate", "--model", bundle, sure, "").stderr == ""
 
 
-@pytest.mark.parametrize("option", [("--sample", 1), ("--prefix", "dog")], ids=str)
-def test_what_was_not_measured_raises_no_doubt(doubting, option):
+@pytest.mark.parametrize(
+    "option", [("--sample", 1), ("--prefix", "dog"), ("--prefix-file", "dogs.txt")], ids=str
+)
+def test_what_was_not_measured_raises_no_doubt(doubting, tmp_path, monkeypatch, option):
     bundle, unsure, _ = doubting
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dogs.txt").write_text("dog\n")
 
     assert run("translate", "--model", bundle, *option, unsure).stderr == ""
 

@@ -13,7 +13,7 @@ from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.errors import ConfigError
 from nmt_core.language_bundle import load_language_model
 from nmt_core.vocabulary import BOS, EOS, PAD
-from tests.unit.tiny import LINES, export
+from tests.unit.tiny import LINES, export, tiny_translator
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
 SMALL = [
@@ -128,6 +128,18 @@ def test_a_language_model_has_a_say(translator, advice):
     assert (none.exit_code, none.stdout) == (0, plain.stdout)
     assert (much.exit_code, much.stdout.count("\n")) == (0, len(LINES))
     assert much.stdout != plain.stdout
+
+
+def test_advised_translations_raise_no_doubt(tmp_path, advice):
+    """How sure the model is with advice was not measured."""
+    unsure = export(tmp_path / "unsure", translator=tiny_translator(unsure_below=-1e-6))
+    alone, advised = (
+        run("translate", "--model", unsure, *options, "Hund").stderr
+        for options in ((), ("--fuse", advice))
+    )
+
+    assert alone.startswith("line 1: the model is less sure")
+    assert advised == ""
 
 
 def test_other_tokens_are_refused(translator, counted):

@@ -165,6 +165,15 @@ def test_a_line_too_long_is_cut_and_says_so(caplog):
     assert len(caplog.records) == 1
 
 
+def test_a_beginning_too_long_is_cut_and_says_so(caplog):
+    """Whoever gives a whole book to begin with waits no longer than for a line."""
+    translator = toy_translator(max_source_tokens=2)
+    found = translator.translate(["one"], prefixes=["two two one one"])
+
+    assert found == translator.translate(["one"], prefixes=["two two"])
+    assert "4 tokens, of which the first 2 are read" in caplog.text
+
+
 def test_the_best_come_first_with_their_probabilities():
     for found in TINY.search(LINES[:2], beam=4, best=4):
         assert len(found) == 4
