@@ -756,6 +756,20 @@ MUTANTS = [
         "tests/unit/test_corpus.py -k zero",
     ),
     Mutant(
+        "all text cut by the rules of one language",
+        "stages/tokenize.py",
+        "TokenizeJob((span,), tokenizer.absolute() / side)",
+        'TokenizeJob((span,), tokenizer.absolute() / "source")',
+        "tests/unit/test_normalize.py -k each_side",
+    ),
+    Mutant(
+        "text cut by the rules of the other language",
+        "stages/tokenize.py",
+        "for language in languages)",
+        "for language in languages[::-1])",
+        "tests/unit/test_normalize.py -k each_side",
+    ),
+    Mutant(
         "text cut in the middle of a line",
         "nmt_core/parallel/spans.py",
         "                begin = place + end",

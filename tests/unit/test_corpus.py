@@ -496,6 +496,7 @@ def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
     assert pivot.join(*sides, tmp_path / "out.de", tmp_path / "out.fr") == 0
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["zero", "pipe", "pipe.gz"])
 def test_what_never_ends_is_not_read(tmp_path, name):
     """A device or a pipe, also by another name."""

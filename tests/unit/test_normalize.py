@@ -128,3 +128,26 @@ def test_subwords_are_learnt_from_a_single_line(tmp_path, joint):
     built = tokenize.build_tokenizers(params, languages=("de", "en"), corpus=tmp_path)
 
     assert all(isinstance(tokenizer, Subwords) for tokenizer in built.values())
+
+
+def test_each_side_is_cut_by_the_rules_of_its_language(tmp_path):
+    """English parts "can't" into "ca" and "n't", German knows no such word."""
+    line = "We can't meet 20 times."
+    params = {"kind": "spacy", "numbers": "drop"}
+    for side in paths.SIDES:
+        for split in paths.SPLITS:
+            files.write_lines(tmp_path / "corpus" / f"{split}.{side}", [line])
+    metrics = tokenize.run(
+        TokenizeParams(**params),
+        languages=("de", "en"),
+        corpus=tmp_path / "corpus",
+        tokenizer=tmp_path / "tokenizer",
+        tokenized=tmp_path / "tokenized",
+        workers=WorkersConfig(),
+    )
+    source, target = (
+        [*files.read_lines(tmp_path / "tokenized" / f"test.{s}")] for s in paths.SIDES
+    )
+
+    assert (source, target) == (["we meet times ."], ["we ca meet times ."])
+    assert (metrics["test_source_tokens"], metrics["test_target_tokens"]) == (4, 5)
