@@ -1028,6 +1028,13 @@ MUTANTS = [
         'fingerprint([params], "train")',
         "tests/unit/test_fingerprint.py",
     ),
+    Mutant(
+        "a p-value of nothing",
+        "nmt_core/evaluation/resampling.py",
+        "float(1 + as_extreme.sum()) / (1 + len(as_extreme))",
+        "float(as_extreme.mean())",
+        "tests/unit/test_gate.py -k one_of_the_trials",
+    ),
 ]
 
 

@@ -143,6 +143,13 @@ def test_every_resample_is_another(draws):
     assert len(np.unique(found.round(9))) > 1.9 * CHUNK
 
 
+def test_what_was_seen_is_one_of_the_trials():
+    """However few are as extreme, chance is never ruled out."""
+    assert p_value(np.zeros(999, dtype=bool)) == 1 / 1000
+    assert p_value(np.ones(999, dtype=bool)) == 1
+    assert p_value(np.array([True, False, False])) == 1 / 2
+
+
 def test_equal_translations_are_held():
     lines = [f"This is line {n} of some." for n in range(20)]
     verdict = judge(candidate(lines), candidate(lines), GateConfig())
