@@ -1035,6 +1035,41 @@ MUTANTS = [
         "float(as_extreme.mean())",
         "tests/unit/test_gate.py -k one_of_the_trials",
     ),
+    Mutant(
+        "extras left off the bill of materials",
+        "stages/bill.py",
+        'for one in ("", *need.extras)',
+        'for one in ("",)',
+        "tests/unit/test_bill.py",
+    ),
+    Mutant(
+        "pipes that cut the cells of a model card",
+        "stages/card.py",
+        'replace("|", "\\\\|")',
+        'replace("|", "|")',
+        "tests/unit/test_card.py",
+    ),
+    Mutant(
+        "a bundle of links",
+        "nmt_core/bundle.py",
+        "        if stat.S_ISLNK(mode):",
+        "        if False:",
+        "tests/unit/test_bundle.py -k only_files",
+    ),
+    Mutant(
+        "memory taken before shapes are compared",
+        "nmt_core/bundle.py",
+        "    if wrong := misfits(build, stored):",
+        "    build()\n    if wrong := misfits(build, stored):",
+        "tests/unit/test_bundle.py -k beyond",
+    ),
+    Mutant(
+        "no canary proves all",
+        "nmt_core/bundle.py",
+        "    if not expected:\n",
+        "    if expected is None:\n",
+        "tests/unit/test_bundle.py -k malformed",
+    ),
 ]
 
 

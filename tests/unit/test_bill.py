@@ -82,6 +82,12 @@ def test_what_a_package_needs_is_on_the_bill_too():
     assert not {"pytest", "spacy", "nmt"} & names
 
 
+def test_what_an_extra_brings_is_on_the_bill_too():
+    """Prefect asks for httpx with its second version of HTTP, the library for httpx alone."""
+    assert "h2" in {package.name for package in closure(["prefect"])}
+    assert "h2" not in {package.name for package in closure(["httpx"])}
+
+
 @pytest.mark.parametrize("name", ["no-such-package-of-ours"])
 def test_what_is_not_installed_is_not_on_the_bill(name):
     assert [] == closure([name])
