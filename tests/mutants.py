@@ -756,6 +756,20 @@ MUTANTS = [
         "tests/unit/test_corpus.py -k zero",
     ),
     Mutant(
+        "repairs of the last text alone",
+        "stages/download.py",
+        "repaired[what] = repaired.get(what, 0) + count",
+        "repaired[what] = count",
+        "tests/integration/test_download.py -k repairs",
+    ),
+    Mutant(
+        "stopped by what a killed run has left",
+        "stages/download.py",
+        "    shutil.rmtree(folder, ignore_errors=True)\n    folder.mkdir",
+        "    folder.mkdir",
+        "tests/integration/test_download.py -k repairs",
+    ),
+    Mutant(
         "all text cut by the rules of one language",
         "stages/tokenize.py",
         "TokenizeJob((span,), tokenizer.absolute() / side)",

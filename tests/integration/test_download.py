@@ -211,6 +211,20 @@ def test_bad_lines_of_files_stop_unless_they_may_be_dropped(
     assert sum(sum(reasons.values()) for reasons in metrics["removed"].values()) == 1
 
 
+def test_repairs_of_all_texts_are_counted_beside_what_a_killed_run_left(run, write, tmp_path):
+    left = tmp_path / "out" / "downloads" / "scratch" / "left"
+    left.parent.mkdir(parents=True)
+    left.write_text("by a run that was killed")
+    splits = {"train": GERMAN[:9], "validation": GERMAN[9:12], "test": GERMAN[12:14]}
+    lines = {
+        name: "".join(f"{source}\t{target}\r\n" for source, target in pairs).encode()
+        for name, pairs in splits.items()
+    }
+    given = {name: {"source": write(f"{name}.tsv", text)} for name, text in lines.items()}
+
+    assert run({"kind": "files", **given})[0]["repaired"] == {"crlf": 14}
+
+
 def test_an_empty_line_of_train_is_only_counted(run, write):
     corpus = {
         "kind": "files",
