@@ -560,6 +560,13 @@ MUTANTS = [
         "tests/unit/test_config.py",
     ),
     Mutant(
+        "the last of two deaths told as the cause",
+        "stages/torchrun.py",
+        "silent[:1]",
+        "silent[-1:]",
+        "tests/unit/test_torchrun.py",
+    ),
+    Mutant(
         "word vectors of which the last is lost",
         "nmt_core/embeddings/vectors.py",
         "if rows < promised:",

@@ -46,6 +46,7 @@ BROKEN = TrainingError("the loss is nan near step 3: lower it")
         ([(1, LOST), (1, BROKEN)], str(BROKEN)),
         ([(-9, None), (1, BROKEN)], str(BROKEN)),
         ([(1, LOST), (-9, None)], f"rank 1 was ended by SIGKILL; {LOST}; {AGAIN}"),
+        ([(-9, None), (-6, None)], f"rank 0 was ended by SIGKILL; {AGAIN}"),
         ([(143, None), (-9, None)], f"rank 1 was ended by SIGKILL; {AGAIN}"),
         ([(-15, None), (1, None)], f"rank 1 ended with exit code 1; {AGAIN}"),
         ([(1, LOST), (143, None)], f"{LOST}; {AGAIN}"),
