@@ -198,7 +198,7 @@ def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
     assert secrets.password in told["prefect"]
     assert secrets.mlflow in told["mlflow"]
     assert secrets.key in told["mlflow"]
-    assert secrets.key in told["store"]
+    assert f'"{secrets.key_id},{secrets.key}"' in told["store"]  # a list, as rclone wants it
     assert secrets.administrator not in " ".join(told.values())
 
 
@@ -468,6 +468,23 @@ def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
     assert 2 == fake.launched
     assert 2 == said.count("fake answers again")
     assert {"fake: ended with code 3, see fake.log; starting it again in 1 s"} == set(said[::2])
+
+
+def test_a_server_is_back_when_it_answers_not_when_it_runs(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watch = Watch(fake, said.append)
+    fake.running = False
+    watch.look()
+    clock.now += FIRST_WAIT_SECONDS
+    watch.look()
+    assert fake.running
+
+    fake.well = False
+    watch.look()
+    assert "fake answers again" not in said
+    fake.well = True
+    watch.look()
+    assert "fake answers again" == said[-1]
 
 
 # what a user may say

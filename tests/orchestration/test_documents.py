@@ -1,0 +1,416 @@
+"""Every command that README.md and docs/operations.md show, typed as it stands there.
+
+In order, as one reader types them into one terminal; what does not end gets a terminal of its own.
+Only sizes differ (``conf/`` of the clone makes everything small), and names that stand for the
+reader's own: ports, addresses, files. A block that cannot run says why, in a comment before it;
+a block of ``text`` shows something else than commands.
+"""
+
+import gzip
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from dotenv import dotenv_values
+
+from flows.servers.server import free_port
+from tests.conftest import SHRUNK
+from tests.orchestration.leftovers import marked, wait_for
+from tests.projects import PROJECT, a_users_environment, begin
+
+FENCE = re.compile(r"^```(\w*)$")
+NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
+DOCUMENTS = ("README.md", "docs/operations.md")
+
+LASTING = ("make server", "make worker", "make mlflow", "make serve")
+"""What runs until it is stopped, and so has a terminal of its own."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """What stands between two fences."""
+
+    document: str
+    number: int
+    """Of its first line."""
+    lines: tuple[str, ...]
+    kind: str
+    not_run: str | None
+    """Why it cannot be run here."""
+
+    def __str__(self):
+        return f"{self.document}:{self.number}"
+
+
+def blocks(document):
+    """Return the blocks of a document, in order."""
+    found, begun, before = [], None, ""
+    for number, line in enumerate((PROJECT / document).read_text().splitlines(), start=1):
+        fence = FENCE.match(line)
+        if begun is None and fence:
+            why = NOT_RUN.match(before)
+            begun = (number + 1, [], fence[1], why and why[1])
+        elif begun is not None and fence:
+            first, lines, kind, why = begun
+            found.append(Block(document, first, tuple(lines), kind, why))
+            begun = None
+        elif begun is not None:
+            begun[1].append(line)
+        before = line or before
+    assert begun is None, f"{document}: a fence that is not closed"
+    return found
+
+
+BLOCKS = [block for document in DOCUMENTS for block in blocks(document)]
+TYPED = [block for block in BLOCKS if block.kind == "" and block.not_run is None]
+
+SMALL = {
+    "download": {
+        "corpus": {"grammar": {"train_pairs": 400, "validation_pairs": 20, "test_pairs": 20}},
+        "split": {"validation_per_10000": 500.0, "test_per_10000": 500.0},
+    },
+    "tokenize": {"subwords": {"pieces": 400}},
+    "train": {
+        "compute": {"threads": 1, "precision": "float32"},
+        "batching": {"max_tokens": 256},
+        "budget": {"steps": 20},
+        "training": {"validate_every": 10, "log_every": 10, "validation_sentences": 5},
+    },
+    "evaluate": {
+        "beam": {"width": 2, "max_length": 30},
+        "threads": 1,
+        "resamples": 10,
+        "pictures": 1,
+    },
+    "export": {"canaries": 3},
+}
+"""What overrides every group of conf/ in the clone."""
+
+SIZES = {"SECONDS=600": "SECONDS=1", "--length 500": "--length 50"}
+
+
+def shrink(conf):
+    """Make all that can be composed small."""
+    for path in (conf / "model").glob("*.yaml"):
+        head, settings = path.read_text().partition("\n")[0], yaml.safe_load(path.read_text())
+        model = settings["train"]["model"]
+        model |= {key: SHRUNK[key] for key in SHRUNK if model.get(key) is not None}
+        path.write_text(f"{head}\n{yaml.safe_dump(settings)}")
+    (conf / "small.yaml").write_text(f"# @package _global_\n{yaml.safe_dump(merged(conf))}")
+    config = conf / "config.yaml"
+    last = "  - data: demo # on which text; may choose another train group\n"
+    assert last in config.read_text()
+    config.write_text(config.read_text().replace(last, f"{last}  - small\n"))
+
+
+def merged(conf):
+    """Return what is small, without what belongs to the demo's group alone."""
+    demo = conf / "data/demo.yaml"
+    settings = yaml.safe_load(demo.read_text())
+    settings["download"]["corpus"]["grammar"] |= SMALL["download"]["corpus"]["grammar"]
+    demo.write_text(f"# @package _global_\n{yaml.safe_dump(settings)}")
+    return SMALL | {"download": {"split": SMALL["download"]["split"]}}
+
+
+TERMINAL = """\
+set -o pipefail
+git() {{  # the packages are in a new clone already, as after `make setup`
+  command git "$@" || return
+  [ "$1" = clone ] || return 0
+  local packages="${{@: -1}}/.venv"
+  mkdir "$packages" && ln -s {packages}/* "$packages" && rm -f "$packages/ready"
+  touch "$packages/ready"
+}}
+{command}
+ended=$?
+pwd > {state}.pwd
+env -0 > {state}.env
+exit $ended
+"""
+
+
+@dataclass
+class Reader:
+    """Somebody who types what is written, in a terminal that remembers."""
+
+    place: Path
+    environment: dict[str, str]
+    names: dict[str, str]
+    """What stands for the reader's own, and what it is."""
+    terminals: dict[str, subprocess.Popen] = field(default_factory=dict)
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __post_init__(self):
+        self.goes_elsewhere()
+
+    def goes_elsewhere(self):
+        """Go to an empty folder."""
+        self.folder = Path(tempfile.mkdtemp(dir=self.place))
+        self.folder.chmod(0o755)  # PostgreSQL's user comes by
+
+    def types(self, line):
+        """Type a line, wait until it has done what it says, and return what it showed."""
+        command, _, comment = line.partition("  # ")
+        for name, own in (self.names | SIZES).items():
+            command, comment = command.replace(name, own), comment.replace(name, own)
+        command = command.strip()
+        if command.startswith(LASTING):
+            return self.opens(command, comment)
+        state = self.place / "state"
+        done = subprocess.run(
+            ["bash", "-c", TERMINAL.format(command=command, state=state, packages=sys.prefix)],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        self.folder = Path(Path(f"{state}.pwd").read_text().strip())
+        entries = Path(f"{state}.env").read_text().split("\0")[:-1]
+        self.environment = dict(entry.split("=", 1) for entry in entries)
+        return done.stdout + done.stderr
+
+    def opens(self, command, comment):
+        """Open a terminal for a command, and wait until all answers that its comment names."""
+        log = self.place / f"{'-'.join(command.split()[:2])}.log"
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                shlex.split(command),
+                cwd=self.folder,
+                env=self.environment | {"READER": self.mark},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        self.terminals[command] = process
+        wanted = [re.compile("started!")] if command.startswith("make worker") else []
+        addresses = re.findall(r"http://[\w.:/]+", comment)
+        assert wanted or addresses, f"nothing says when this is ready: {command}"
+
+        def ready():
+            assert process.poll() is None, f"{command}\n{log.read_text()}"
+            said = log.read_text(errors="replace")
+            return all(one.search(said) for one in wanted) and all(map(answers, addresses))
+
+        assert wait_for(ready, seconds=240), f"{command}\n{log.read_text()}"
+        return log.read_text()
+
+    def leaves(self):
+        """Press Ctrl-C in every terminal, the last one first; nothing is left of any."""
+        for command, process in reversed(self.terminals.items()):
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(60)
+            assert process.returncode in (0, 1, 2, 130, -signal.SIGINT), command
+        self.terminals.clear()
+        assert wait_for(lambda: not marked("READER", self.mark), seconds=20)
+
+
+def answers(address):
+    """Whether a page is there; one that asks for a password first is."""
+    try:
+        found = httpx.get(address, follow_redirects=True, timeout=5, trust_env=False)
+    except httpx.HTTPError:
+        return False
+    return found.status_code in (200, 401, 405)
+
+
+def without_packages(path):
+    """Return a PATH without this virtual environment, which nobody has activated yet."""
+    ours = str(Path(sys.executable).parent)
+    return os.pathsep.join(part for part in path.split(os.pathsep) if part != ours)
+
+
+@pytest.fixture(scope="module")
+def reader(postgresql):
+    """A machine with a repository to clone, and nothing else that the documents do not speak of."""
+    place = Path(tempfile.mkdtemp(prefix="nmt-reader-"))
+    place.chmod(0o755)
+    ports = {str(port): str(free_port("127.0.0.1")) for port in (4200, 5000, 5001, 9000, 54320)}
+    begun = begin(place / "repository", place)
+    prepare(begun, ports)
+    environment = a_users_environment() | {
+        "PATH": without_packages(os.environ["PATH"]),
+        "PREFECT_HOME": str(place / "prefect"),
+        "DVC_SITE_CACHE_DIR": str(place / "dvc"),
+    }
+    names = ports | {
+        "THIS-REPOSITORY": str(begun.folder),
+        "REPOSITORY": str(begun.folder),
+        "10.0.0.1": "127.0.0.2",
+    }
+    reader = Reader(place, environment, names)
+    names["/path/to/environment"] = str(reader.folder / "nmt/servers/environment")
+    yield reader
+    for process in marked("READER", reader.mark):
+        process.kill()
+    for process in reader.terminals.values():
+        process.wait()
+    shutil.rmtree(place)
+
+
+def prepare(repository, ports):
+    """Make a project in miniature of all that the documents speak of, and commit it."""
+    folder = repository.folder
+    shutil.copy(PROJECT / "pyproject.toml", folder)
+    shrink(folder / "conf")
+    for name in ("flows/servers/__main__.py", "stages/tracking.py", "stages/registry.py"):
+        text = (folder / name).read_text()
+        for port, own in ports.items():
+            text = re.sub(rf"\b{port}\b", own, text)
+        (folder / name).write_text(text)
+    repository.run("python -m stages.configure data=demo model=transformer")
+    repository.run("git add --all")
+    repository.run("git -c user.name=T -c user.email=t@localhost commit --quiet -m Shrink")
+
+
+def bring(folder):
+    """Lay down the files that a reader has: text of the demo, which the first block has made."""
+    if (folder / "my").exists() or not (folder / "data/corpus").exists():
+        return
+    (folder / "my").mkdir()
+    source, target = (folder / f"data/corpus/train.{side}" for side in ("source", "target"))
+    shutil.copy(source, folder / "my/train.de")
+    (folder / "my/train.en.gz").write_bytes(gzip.compress(target.read_bytes()))
+    shutil.copy(target, folder / "novel.txt")
+    lines = source.read_text().splitlines(keepends=True)
+    (folder / "in.txt").write_text("".join(lines[:2]))
+    shutil.copy(folder / "in.txt", folder / "other.txt")
+
+
+def shows(*words):
+    """Return what makes sure that a command has shown all of some patterns."""
+
+    def check(_, said):
+        assert all(re.search(word, said) for word in words), said
+
+    return check
+
+
+def leaves_files(*paths):
+    """Return what makes sure that there are files."""
+
+    def check(reader, _):
+        assert [] == [path for path in paths if not (reader.folder / path).exists()]
+
+    return check
+
+
+def is_completed(reader, said):
+    """Make sure that a run which was asked for comes to its end, and shows what it made."""
+    [run] = re.findall(r"/runs/flow-run/([0-9a-f-]+)", said)
+    told = dotenv_values(reader.folder / ".env")
+
+    def asked(route, **body):
+        answer = httpx.post(
+            told["PREFECT_API_URL"] + route,
+            json=body,
+            auth=tuple(told["PREFECT_API_AUTH_STRING"].split(":")),
+            timeout=30,
+            trust_env=False,
+        )
+        return answer.raise_for_status().json()
+
+    def ended():
+        [found] = asked("/flow_runs/filter", flow_runs={"id": {"any_": [run]}})
+        assert found["state_type"] not in ("FAILED", "CRASHED", "CANCELLED"), found["state"]
+        return found["state_type"] == "COMPLETED"
+
+    assert wait_for(ended, seconds=300)
+    artifacts = asked("/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
+    assert {"scores", "learning-curve", "translations"} <= {one["key"] for one in artifacts}
+
+
+def finds_both_servers(reader, said):
+    """Make sure that a worker has found Prefect, and an MLflow that asks for a password."""
+    told = dotenv_values(reader.folder / ".env")
+    assert f"MLflow at {told['MLFLOW_TRACKING_URI']}" in said
+    refused = httpx.get(f"{told['MLFLOW_TRACKING_URI']}/api/2.0/mlflow/experiments/get")
+    assert 401 == refused.status_code
+    reader.types(".venv/bin/python -m stages.registry show")
+
+
+CHECKS = {
+    ".venv/bin/nmt translate": shows(r"\w"),
+    "make repro": shows("BLEU", "models/export"),
+    "make compare": leaves_files("reports/comparison/comparison.md"),
+    "make flow": shows("BLEU"),
+    "dvc exp show": shows("workspace"),
+    "make deploy": shows("train/here", "retrain/here"),
+    "make retrain": shows("first"),
+    "make champion": shows("champion"),
+    "make rollback": shows("version 1 of nmt-de-en is the champion again"),
+    "make run": is_completed,
+    "make worker POOL=cpu": finds_both_servers,
+    "nmt translate --model models/export --n-best 3": shows(r"(.+\n){3}"),
+    "nmt translate --model models/export --prefix 'On Monday'": shows("On Monday"),
+    "nmt translate --model models/export <": leaves_files("out.txt"),
+    "nmt next": shows(r"\d"),
+    "nmt learn": leaves_files("models/novel"),
+    "nmt generate": shows(r"\w"),
+    "nmt score": shows(r"\d"),
+}
+"""What a command must have done, by how it begins."""
+
+BEFORE = {
+    "make rollback": (
+        'make retrain SET="train.seed=3"',
+        ".venv/bin/python -m stages.registry promote 2 --reason better",
+    ),
+    "make run": ("git checkout --quiet HEAD params.yaml",),
+}
+"""What a reader has done before, who needs a command that begins so."""
+
+
+@pytest.mark.parametrize("block", TYPED, ids=str)
+def test_what_is_written_does_what_it_says(reader, block):
+    if any(line.startswith(("make server", "make mlflow")) for line in block.lines):
+        reader.leaves()
+    if block.lines[0].startswith("git clone"):
+        reader.goes_elsewhere()
+    for line in joined(block.lines):
+        bring(reader.folder)
+        command = line.partition("  # ")[0].strip()
+        for earlier in next((BEFORE[one] for one in BEFORE if command.startswith(one)), ()):
+            reader.types(earlier)
+        said = reader.types(line)
+        for beginning, check in CHECKS.items():
+            if command.startswith(beginning):
+                check(reader, said)
+
+
+def joined(lines):
+    """Yield commands with their comments, which may go on in the next line."""
+    line = ""
+    for more in lines:
+        if re.match(r"\s+# ", more):
+            line = f"{line} {more.strip().removeprefix('# ')}"
+        else:
+            if line:
+                yield line
+            line = more
+    yield line
+
+
+def test_what_a_reader_started_ends_with_ctrl_c(reader):
+    reader.leaves()
+
+
+def test_every_block_is_typed_or_says_why_not():
+    assert len(TYPED) > 8
+    assert {"", "text"} == {block.kind for block in BLOCKS}
+    assert [] == [block for block in BLOCKS if block.not_run and block.kind]
