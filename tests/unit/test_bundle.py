@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import shutil
@@ -21,7 +22,9 @@ from nmt_core.bundle import (
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
 from nmt_core.random import seed_of
-from tests.unit.tiny import LINES, MODEL, export, tiny_translator
+from nmt_core.text import Subwords
+from nmt_core.text.subwords import SubwordConfig
+from tests.unit.tiny import LINES, MODEL, export, subwords, tiny_translator
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 EVERY_FILE = [
@@ -61,6 +64,26 @@ def test_settings_come_back(tmp_path):
     original = tiny_translator(max_source_tokens=9, max_tokens=50)
 
     assert original.config == load_translator(export(tmp_path / "a", translator=original)).config
+
+
+def test_each_language_keeps_its_own_tokens(tmp_path):
+    words = [f"{one}{other}ata" for one in "bdfgklmnprst" for other in "aeiou"]
+    ours = Subwords.train(words, SubwordConfig(pieces=310))
+    shape = MODEL.model_copy(update={"tie": "none"})
+    sizes = {"source_size": len(ours.vocabulary), "target_size": len(subwords().vocabulary)}
+    original = dataclasses.replace(
+        tiny_translator(),
+        model=build_model(shape, **sizes),
+        source_tokenizer=ours,
+        source_vocabulary=ours.vocabulary,
+    )
+    loaded = load_translator(export(tmp_path / "a", translator=original, model=shape))
+
+    assert ours.vocabulary.tokens == loaded.source_vocabulary.tokens
+    assert subwords().vocabulary.tokens == loaded.target_vocabulary.tokens
+    assert ours.encode("bata data") == loaded.source_tokenizer.encode("bata data")
+    assert subwords().encode("bata data") == loaded.target_tokenizer.encode("bata data")
+    assert original.search(LINES, best=1) == loaded.search(LINES, best=1)
 
 
 def test_equal_models_give_equal_bytes(tmp_path):

@@ -199,3 +199,13 @@ def test_ties_are_what_is_asked_for_and_no_more(config, tie, tables, bias):
     assert (output is target) == (tie != "none")
     assert (source is target) == (tie == "all")
     assert (model.output.bias is not None) == bool(bias)
+
+
+def test_where_a_convolutional_model_looked_is_the_mean_of_its_layers():
+    model = built(conv_config())
+    memory = model.encode(SOURCE, SOURCE == PAD)
+    *_, weights = model._read(TARGET, memory, model.start(memory))
+
+    assert 3 == len(weights)
+    assert_close(sum(weights) / 3, model.attention(TARGET, memory))
+    assert not torch.allclose(weights[-1], model.attention(TARGET, memory))
