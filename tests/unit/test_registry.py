@@ -232,3 +232,43 @@ def test_the_first_champion_has_none_before_it():
     with pytest.raises(RegistryError, match="version 1 is the first champion of nmt-de-en"):
         withdraw(registry)
     assert number(registry) == 1
+
+
+def test_the_last_event_of_a_version_is_told():
+    """Whoever made it champion again, or withdrew it, and not who promoted it first."""
+    registry, _ = opened()
+    promote(registry, 1, None, "first")
+    promote(registry, 2, 1, "second")
+    assert module.last_event(registry.version(3).tags) == ("–", "", "")
+    assert module.last_event(registry.version(2).tags)[1:] == ("me", "better")
+    registry.rollback(by="me", reason="nobody liked it")
+    at, by, reason = module.last_event(registry.version(2).tags)
+    assert (by, reason) == ("me", "nobody liked it")
+    restored = "version 2 was withdrawn: nobody liked it"
+    assert module.last_event(registry.version(1).tags) == (at, "me", restored)
+    promote(registry, 3, 1, "third")
+    promote(registry, 1, 3, "again")
+
+    assert module.last_event(registry.version(1).tags)[1:] == ("me", "better")
+    assert not [name for name in registry.version(1).tags if name.startswith("restored_")]
+
+
+def test_what_is_done_stays_done_though_it_cannot_be_described(monkeypatch):
+    registry, mlflow = opened()
+    monkeypatch.setattr(mlflow, "update_registered_model", lambda *_: away())
+
+    assert promote(registry, 1, None, "first")
+    assert number(registry) == 1
+
+
+def away():
+    raise OSError("nobody answers")
+
+
+def test_what_is_packed_is_unpacked_and_short():
+    tags = {"bleu": "30.1", "bundle_sha256": "0a", "p_value_bleu_bootstrap": "0.01", "reason": "-"}
+
+    assert unpacked(packed(tags)) == tags
+    assert packed(tags).keys() == {"bleu", "reason", "record"}
+    assert [*packed(tags)][-1] == "record"  # which says that a promotion was made
+    assert packed({"bleu": "1"}) == unpacked({"bleu": "1"}) == {"bleu": "1"}
