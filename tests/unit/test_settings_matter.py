@@ -209,3 +209,21 @@ def test_where_a_convolutional_model_looked_is_the_mean_of_its_layers():
     assert 3 == len(weights)
     assert_close(sum(weights) / 3, model.attention(TARGET, memory))
     assert not torch.allclose(weights[-1], model.attention(TARGET, memory))
+
+
+@pytest.mark.parametrize(
+    ("scaled", "plain", "factor"),
+    [
+        (transformer_config(tie="none"), {"scale_embeddings": False}, 8**0.5),
+        (rnn_config(tie="none"), {"scale_embeddings": False}, 8**0.5),
+        (conv_config(tie="none", word_scale=4.0), {"word_scale": 1.0}, 4.0),
+    ],
+    ids=["transformer", "rnn", "convs2s"],
+)
+def test_words_of_both_languages_are_scaled(scaled, plain, factor):
+    model, other = built(scaled), built(scaled.model_copy(update=plain))
+    with torch.no_grad():
+        for table in word_tables(other)[:2]:
+            table.mul_(factor)
+
+    assert_close(model(SOURCE, SOURCE == PAD, TARGET), other(SOURCE, SOURCE == PAD, TARGET))
