@@ -42,7 +42,7 @@ def step(display, number, tokens):
 
 def test_where_nobody_watches_a_line_is_said_now_and_then(seconds):
     with TrainingDisplay(Budget(steps=1000), console()) as display:
-        for number in range(100, 400, 100):
+        for number in range(100, 500, 100):
             step(display, number, number * 50)
             seconds[0] += 8.0
 
