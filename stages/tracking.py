@@ -307,6 +307,7 @@ def ui(
 ) -> None:
     """Show all runs in a browser, unless the server that they go to does."""
     uri = tracking_uri()
+    set_defaults()
     try:
         if not uri.startswith("sqlite:"):
             typer.echo(f"runs go to a server, which shows them at {page(shown(uri))}")

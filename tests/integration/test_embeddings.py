@@ -23,6 +23,7 @@ ROOMS = ["küche", "flur", "keller", "garten"]
 ANIMALS = ["hund", "katze", "pferd", "igel"]
 RARE = "kellerhund"
 SMALL = {"kind": "train", "dimensions": 8, "epochs": 3, "min_count": 2, "buckets": 50}
+FOREVER = SMALL | {"dimensions": 1000, "epochs": 10_000}
 
 
 def params(**values):
@@ -142,7 +143,7 @@ def test_numbers_that_run_away_are_refused(project):
 def test_one_failure_ends_the_other_training(project):
     texts = [project / "missing", project / "tokenized" / "train.source"]
     words = [project / "vocabulary" / "source.txt"] * 2
-    forever = TrainedVectors(**SMALL | {"epochs": 1_000_000})
+    forever = TrainedVectors(**FOREVER)
 
     with pytest.raises(TrainingError, match="missing cannot be opened for training"):
         train_vectors(texts, words, forever)
@@ -153,7 +154,7 @@ def test_training_ends_with_the_process_that_waits_for_it(project):
         text=project / "tokenized" / "train.source",
         vocabulary=project / "vocabulary" / "source.txt",
         result=project / "result",
-        vectors=TrainedVectors(**SMALL | {"epochs": 1_000_000}),
+        vectors=TrainedVectors(**FOREVER),
     )
     command = [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()]
     process = subprocess.Popen(command, stdin=subprocess.PIPE)

@@ -19,6 +19,7 @@ from nmt_core.grammar.generate import generate
 from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.parallel import Job, WorkersConfig, cluster, cut, in_order
 from nmt_core.text import load_tokenizer
+from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
 from tests import jobs
@@ -131,7 +132,7 @@ def test_tokens_are_those_of_each_line(expected, tmp_path, name):
         tokenizer = load_tokenizer(tmp_path / "tokenizer" / side)
         for split in paths.SPLITS:
             text = texts[f"{split}.{side}"].decode().split("\n")[:-1]
-            tokens = "".join(" ".join(tokenizer.encode(line)) + "\n" for line in text)
+            tokens = "".join(" ".join(tokenizer.encode(normalize(line))) + "\n" for line in text)
 
             assert tokens.encode() == made[f"tokenized/{split}.{side}"]
 

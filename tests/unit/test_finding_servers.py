@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from stages import tracking
 from stages.servers import find_servers
 from stages.tracking import app, tracking_uri
 
@@ -70,14 +71,23 @@ def test_runs_go_to_the_server_that_was_found(tmp_path):
     assert TOLD["MLFLOW_TRACKING_PASSWORD"] == os.environ["MLFLOW_TRACKING_PASSWORD"]
 
 
-def test_a_server_that_was_found_shows_runs_itself():
+def test_a_server_that_was_found_shows_runs_itself(monkeypatch):
+    monkeypatch.setattr(tracking, "page", "{}/#/runs".format)
     write()
     told = CliRunner().invoke(app, ["ui"])
 
-    assert (0, f"runs go to {TOLD['MLFLOW_TRACKING_URI']}, which shows them itself\n") == (
-        told.exit_code,
-        told.stdout,
-    )
+    assert (
+        0,
+        f"runs go to a server, which shows them at {TOLD['MLFLOW_TRACKING_URI']}/#/runs\n",
+    ) == (told.exit_code, told.stdout)
+
+
+def test_a_server_that_was_found_but_is_away_is_told():
+    write(MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
+    told = CliRunner().invoke(app, ["ui"])
+
+    assert 1 == told.exit_code
+    assert told.stderr.startswith(f"error: MLflow at {TOLD['MLFLOW_TRACKING_URI']}: ")
 
 
 def test_a_taken_port_is_told_in_a_sentence():
@@ -93,9 +103,10 @@ def test_a_taken_port_is_told_in_a_sentence():
 def test_without_a_server_the_file_is_shown(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(os, "execv", lambda *command: asked.append(command))
+    monkeypatch.setattr(tracking, "page", "{}/#/runs".format)
     told = CliRunner().invoke(app, ["ui", "--port", "0"])
 
-    assert f"runs of {tmp_path}/mlflow.db are at http://127.0.0.1:0\n" == told.stdout
+    assert f"runs of {tmp_path}/mlflow.db are at http://127.0.0.1:0/#/runs\n" == told.stdout
     [(program, command)] = asked
     assert program == sys.executable
     assert f"--backend-store-uri=sqlite:///{tmp_path}/mlflow.db" == command[-1]
