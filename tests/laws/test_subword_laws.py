@@ -1,5 +1,7 @@
 """What goes into subwords comes out of them."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.errors import TokenizerError
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
-from nmt_core.text.subwords import SubwordConfig
+from nmt_core.text.subwords import SubwordConfig, evenly
 from nmt_core.vocabulary import SPECIALS
 
 TEXT = [
@@ -75,6 +77,16 @@ def test_training_is_repeatable(tmp_path, subwords):
 
     assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     assert again.encode(TEXT[0]) == load_tokenizer(tmp_path / "a").encode(TEXT[0])
+
+
+@given(total=st.integers(0, 60), at_most=st.integers(1, 60))
+def test_lines_are_drawn_evenly_and_never_too_many(total, at_most):
+    drawn = list(evenly(map(str, range(total)), total, at_most))
+    steps = {int(other) - int(one) for one, other in pairwise(drawn)}
+
+    assert len(drawn) <= at_most
+    assert len(steps) <= 1
+    assert total > at_most or len(drawn) == total
 
 
 def test_too_little_text_is_told():

@@ -107,6 +107,13 @@ def test_a_large_archive_is_refused_before_it_is_unpacked(pack, folder):
     assert expected == refusal(archive, folder, max_bytes=4000)
 
 
+def test_members_are_too_large_together(pack, folder):
+    archive = pack(*(member(name, b"x" * 3000) for name in NAMES))
+
+    expected = "unpacks to more than 1000 members or 5000 bytes; it was not unpacked"
+    assert expected == refusal(archive, folder, max_bytes=5000)
+
+
 def test_many_members_are_refused(pack, folder):
     archive = pack(*(member(f"{number}", b"") for number in range(20)))
 

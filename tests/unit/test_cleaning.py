@@ -134,6 +134,14 @@ def test_splits_have_the_size_that_was_asked_for():
     assert counts["validation"] == pytest.approx(5000, rel=0.05)
 
 
+def test_each_split_has_its_own_size():
+    uneven = SplitConfig(validation_per_10000=1000, test_per_10000=3000)
+    counts = Counter(split_of(f"Satz {number}", uneven) for number in range(20_000))
+
+    assert counts["test"] == pytest.approx(6000, rel=0.05)
+    assert counts["validation"] == pytest.approx(2000, rel=0.1)
+
+
 def test_splits_never_change_between_versions():
     """These values are a promise: another hash would move sentences from test into train."""
     sentences = ["Guten Tag.", "Der Hund schläft.", "Wo ist das Buch?", "Danke!", "Ein Haus."]
@@ -229,6 +237,16 @@ def test_of_equal_pairs_that_are_split_off_the_first_stays(clean):
     assert len(kept["train"]) == 2 * len(set(kept["train"]) & set(pairs))
 
 
+def test_what_leaves_a_split_takes_nothing_else_with_it(clean):
+    """A pair of validation that is in test is no reason to remove its translation from train."""
+    texts = {
+        "train": [Pair("q", "e")],
+        "validation": [Pair("c", "d"), Pair("a", "e")],
+        "test": [Pair("a", "b")],
+    }
+    assert clean(texts)[1]["train"] == texts["train"]
+
+
 def test_the_first_of_equal_pairs_stays(clean):
     train = [Pair("Ja.", "Yes."), Pair("ja", "yes!"), Pair("Ja.", "Yeah.")]
     texts = {"train": train, "validation": [Pair("c", "d")], "test": [Pair("e", "f")]}
@@ -289,13 +307,14 @@ def test_letters_of_a_line():
 
 
 def test_unfit_pairs_leave_train_and_are_counted(clean):
-    train = [Pair("a", "b"), Pair("2014 " * 20, "2014 " * 20), Pair("x", "y " * 200)]
+    same = [Pair(f"{number} " * 20, f"{number} " * 20) for number in range(7)]
+    train = [Pair("a", "b"), *same, Pair("x", "y " * 200)]
     outcome, kept = clean(
         {"train": train, "validation": [Pair("c", "d")], "test": [Pair("e", "f")]}
     )
 
     assert train[:1] == kept["train"]
-    assert outcome.removed["train"] == {"untranslated": 1, "too_many_words": 1}
+    assert outcome.removed["train"] == {"untranslated": 7, "too_many_words": 1}
 
 
 def test_too_few_words_are_a_fault():

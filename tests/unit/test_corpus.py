@@ -491,9 +491,19 @@ def test_a_pivot_of_misaligned_files_is_refused(side, tmp_path):
 
 
 def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
+    """Whichever side has them."""
     sides = side("a", [("ja", "yes"), ("n" * 200_000, "no")]), side("b", [("non", "no")])
 
-    assert pivot.join(*sides, tmp_path / "out.de", tmp_path / "out.fr") == 0
+    for source, target in (sides, sides[::-1]):
+        assert pivot.join(source, target, tmp_path / "out.de", tmp_path / "out.fr") == 0
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_a_last_line_may_be_as_long_as_any(tmp_path, end):
+    (tmp_path / "a").write_bytes(b"ab\nabcde" + end)
+
+    assert [*raw_lines(tmp_path / "a", max_line_bytes=5)] == [b"ab", b"abcde"]
+    assert [*raw_lines(tmp_path / "a", max_line_bytes=4)] == [b"ab", None]
 
 
 @pytest.mark.timeout(60)
