@@ -4,7 +4,7 @@
 
 PYTHON ?= python3
 POOL ?= cpu
-FLOW ?= train/here
+FLOW ?= train
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
@@ -89,7 +89,7 @@ retrain: $(READY) ## Train on what text there is now; the champion gives way onl
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
 	python -m flows.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
 
-run: $(READY) ## Ask for a run of what was deployed [FLOW=train/here SET=]
+run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
 	python -m flows.run $(FLOW) $(SET)
 
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]

@@ -159,12 +159,11 @@ def deployed() -> Table:
     table = Table("deployment", "pool", "schedule", "what it does", box=None, pad_edge=False)
     with get_client(sync_client=True) as client:
         for found in sorted(client.read_deployments(), key=lambda one: one.name):
-            flow = client.read_flow(found.flow_id)
             plans = (
                 f"{getattr(plan.schedule, 'cron', plan.schedule)}{'' if plan.active else ' (off)'}"
                 for plan in found.schedules
             )
-            cells = (f"{flow.name}/{found.name}", found.work_pool_name, ", ".join(plans))
+            cells = (found.name, found.work_pool_name, ", ".join(plans))
             table.add_row(*(cell or "" for cell in cells), found.description or "")
     return table
 

@@ -213,7 +213,7 @@ def delegate(work: Part, order: Order) -> str:
     """
     say = get_run_logger().info
     run = run_deployment(
-        f"part/{work.pool}",
+        f"part/stages-on-{work.pool}",
         parameters={"stages": work.stages, "revision": order.revision, "params": order.params},
         flow_run_name=f"{work.stages[-1]} on {work.pool}",
         timeout=0,

@@ -4,6 +4,7 @@ Usage: python -m flows.run DEPLOYMENT [KEY=VALUE ...]
 """
 
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 from prefect.client.orchestration import get_client
@@ -26,18 +27,17 @@ def main(
         if deployment not in (offered := deployments()):
             raise ConfigError(
                 f"there is no deployment {deployment!r}, but "
-                f"{', '.join(offered) or 'none at all; make deploy offers some'}"
+                f"{', '.join(sorted(offered)) or 'none at all; make deploy offers some'}"
             )
         parameters = {"settings": settings} if settings else {}
-        run: Any = run_deployment(deployment, parameters=parameters, timeout=0)
+        run: Any = run_deployment(offered[deployment], parameters=parameters, timeout=0)
     typer.echo(f"{run.name} waits for a worker: {PREFECT_UI_URL.value()}/runs/flow-run/{run.id}")
 
 
-def deployments() -> list[str]:
-    """Return what the server offers to run."""
+def deployments() -> dict[str, UUID]:
+    """Return what the server offers to run, by name."""
     with get_client(sync_client=True) as client:
-        flows = {flow.id: flow.name for flow in client.read_flows()}
-        return sorted(f"{flows[one.flow_id]}/{one.name}" for one in client.read_deployments())
+        return {one.name: one.id for one in client.read_deployments()}
 
 
 if __name__ == "__main__":

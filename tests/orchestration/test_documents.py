@@ -350,7 +350,7 @@ CHECKS = {
     "make compare": leaves_files("reports/comparison/comparison.md"),
     "make flow": shows("BLEU"),
     "dvc exp show": shows("workspace"),
-    "make deploy": shows("train/here", "retrain/here"),
+    "make deploy": shows("train-on-pools", "retrain-on-pools"),
     "make retrain": shows("first"),
     "make champion": shows("champion"),
     "make rollback": shows("version 1 of nmt-de-en is the champion again"),

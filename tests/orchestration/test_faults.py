@@ -58,7 +58,7 @@ class Training:
         self.fleet = fleet
         self.clone = fleet.clone(name, source=source)
         self.pool = name
-        self.deployment = fleet.own_deployment("train/here", name)
+        self.deployment = fleet.own_deployment("train/train", name)
 
     def begin(self):
         self.run = self.fleet.submit(self.deployment, until="train")
@@ -199,7 +199,7 @@ def test_the_remote_may_go_and_come_back(fleet, prepared, undisturbed, topology,
     """What was made meanwhile is pushed when it is back."""
     clone = fleet.clone("remote-away", source=prepared)
     clone.remote("s3://nmt/remote-away")
-    deployment = fleet.own_deployment("part/cpu", "remote-away")
+    deployment = fleet.own_deployment("part/stages-on-cpu", "remote-away")
     params = (clone.folder / "params.yaml").read_text()
     stages = ["download", "tokenize", "vocabulary", "embeddings", "shard", "train"]
     revision = fleet.head(clone)

@@ -168,7 +168,7 @@ TEXT = text()
 @pytest.fixture(scope="module")
 def here(fleet):
     """A clone with a little text, and a worker of pool cpu in it."""
-    retraining = Retraining(fleet, fleet.clone("retrain"), "retrain/here")
+    retraining = Retraining(fleet, fleet.clone("retrain"), "retrain/retrain")
     (retraining.clone.folder / "text").mkdir()
     for name in ("train-1", "validation", "test"):
         retraining.write(name)
@@ -203,7 +203,7 @@ def renewed(here, again):
 def there(fleet, here, renewed):
     """Another clone with all that was made in the first, and a worker of a pool of its own."""
     clone = fleet.clone("retrain-elsewhere", source=here.clone)
-    deployment = fleet.own_deployment("retrain/here", "retrain-elsewhere")
+    deployment = fleet.own_deployment("retrain/retrain", "retrain-elsewhere")
     with fleet.worker(clone, "retrain-elsewhere"):
         yield Retraining(fleet, clone, deployment)
 

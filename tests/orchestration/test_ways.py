@@ -24,13 +24,13 @@ def ways(fleet):
     flow = fleet.clone("flow").run("python -m flows.train")
     worker = fleet.clone("worker")
     with fleet.worker(worker, "cpu"):
-        run = fleet.submit("train/here")
+        run = fleet.submit("train/train")
         fleet.wait(run, "Completed", seconds=900)
     cpu, gpu = fleet.clone("cpu"), fleet.clone("gpu")
     for clone in (cpu, gpu):
         clone.remote("s3://nmt/ways")
     with fleet.worker(cpu, "cpu"), fleet.worker(gpu, "gpu"):
-        pools = fleet.submit("train/pools")
+        pools = fleet.submit("train/train-on-pools")
         fleet.wait(pools, "Completed", seconds=900)
     return {
         "by hand": by_hand,
