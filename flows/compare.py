@@ -30,6 +30,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
 from flows import dvc
+from flows.artifacts import call_run
 from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
@@ -37,7 +38,7 @@ from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.tracking import Tracker
 from stages import comparison, configure, paths, report
-from stages.commit import checkout
+from stages.commit import checkout, short
 from stages.fingerprint import every_file
 from stages.journal import Journal
 from stages.params import DownloadParams, build_all
@@ -221,6 +222,7 @@ def compare(
     """
     given = [*(settings or []), *budget_settings(seconds, steps, tokens)]
     chosen, threads = planned(models or MODELS, given, seeds=seeds or [1], jobs=jobs)
+    call_run(" ".join(filter(None, ["compare", *(models or MODELS), short()])))
     with alone():
         result = run_all(chosen, jobs=jobs, threads=threads)
     create_markdown_artifact(

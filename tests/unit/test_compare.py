@@ -39,6 +39,23 @@ def test_every_model_is_trained_with_every_seed_on_the_same_budget():
         assert {"train.budget.seconds=60.0", "train.budget.epochs=null"} <= {*one.settings}
 
 
+def test_a_run_is_called_after_what_it_compares(monkeypatch):
+    names = []
+    for name, value in {
+        "call_run": names.append,
+        "planned": lambda *_, **__: ([], 1),
+        "short": lambda: "c4bbf99",
+        "run_all": lambda *_, **__: None,
+        "create_markdown_artifact": lambda *_, **__: None,
+    }.items():
+        monkeypatch.setattr(compare, name, value)
+    monkeypatch.setattr(report, "markdown", str)
+
+    compare.compare.fn(["transformer", "convs2s"])
+
+    assert names == ["compare transformer convs2s c4bbf99"]
+
+
 def test_the_same_plan_has_the_same_names_and_another_setting_others():
     [first, again] = (plan(models=["transformer"], seeds=[1]) for _ in range(2))
     [other] = plan("train.model.dropout=0.25", models=["transformer"], seeds=[1])
