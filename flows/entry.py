@@ -91,6 +91,7 @@ def leave_nothing_behind() -> None:
             os.killpg(child, signal.SIGKILL)
         os._exit(code if code >= 0 else 128 - code)
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell had it ignored
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG

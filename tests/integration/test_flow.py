@@ -265,7 +265,9 @@ def sleeping(tmp_path_factory, finished):
         shutil.copytree(finished[0].prefect_home, folder / "prefect")
         toys[ending] = Toy(folder / "project", folder / "prefect")
         toys[ending].write("sleep.txt", "")
+    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts with & at the end
     flows = {ending: toy.start("flow") for ending, toy in toys.items()}
+    signal.signal(signal.SIGINT, ours)
     try:
         for toy in toys.values():
             assert wait_for(lambda toy=toy: "train" in toy.ran(), seconds=180)
