@@ -89,7 +89,9 @@ def order(
             say(sentence)
     else:
         sections = configure.pinned(sections)
-    return write(Order(head(), configure.document(sections)))
+    ordered = Order(head(), configure.document(sections))
+    _put(ordered.params)  # made of the one that lies here, of which nothing is lost
+    return ordered
 
 
 def write(order: Order) -> Order:
@@ -102,9 +104,7 @@ def write(order: Order) -> Order:
         check_out(order.revision)
     if paths.PARAMS.read_text(encoding="utf-8") != order.params:
         check_params()
-        with WRITTEN.open("a", encoding="utf-8") as file:  # first: a crash may come between
-            print(_digest(order.params), file=file)
-        files.write_text(paths.PARAMS, order.params)
+    _put(order.params)
     return order
 
 
@@ -162,16 +162,31 @@ def check_params() -> None:
     Raises:
         NmtError: if it is neither as it was committed nor as a flow has written it.
     """
-    if not git("status", "--porcelain", "--", str(paths.PARAMS)):
-        return
-    text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
-    known = WRITTEN.read_text(encoding="utf-8").split() if WRITTEN.exists() else []
-    if text and _digest(text) not in known:
+    if _is_edited():
         raise NmtError(
             f"{paths.PARAMS} was changed in {Path.cwd()}, which this run would lose; commit and "
             f"push it, or go back to the committed one (git checkout HEAD {paths.PARAMS}), or run "
             f"the flow with revision null"
         )
+
+
+def _is_edited() -> bool:
+    """Tell whether params.yaml is neither as it was committed nor as a flow has written it."""
+    if not git("status", "--porcelain", "--", str(paths.PARAMS)):
+        return False
+    text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
+    known = WRITTEN.read_text(encoding="utf-8").split() if WRITTEN.exists() else []
+    return bool(text) and _digest(text) not in known
+
+
+def _put(params: str) -> None:
+    """Write params.yaml, which is then a flow's own, unless it continues somebody's work."""
+    if paths.PARAMS.exists() and paths.PARAMS.read_text(encoding="utf-8") == params:
+        return
+    if not _is_edited():
+        with WRITTEN.open("a", encoding="utf-8") as file:  # first: a crash may come between
+            print(_digest(params), file=file)
+    files.write_text(paths.PARAMS, params)
 
 
 def _digest(text: str) -> str:

@@ -1339,7 +1339,7 @@ MUTANTS = [
     Mutant(
         "a flow's own parameters taken for a person's",
         "flows/clone.py",
-        "print(_digest(order.params), file=file)",
+        "print(_digest(params), file=file)",
         "print(file=file)",
         "tests/unit/test_clone.py",
     ),
@@ -1360,8 +1360,15 @@ MUTANTS = [
     Mutant(
         "parameters of a person written over where nothing is checked out",
         "flows/clone.py",
-        "        check_params()\n        with WRITTEN",
-        "        with WRITTEN",
+        "        check_params()\n    _put(order.params)",
+        "        pass\n    _put(order.params)",
+        "tests/unit/test_clone.py",
+    ),
+    Mutant(
+        "parameters of a person taken for a flow's once a run has continued them",
+        "flows/clone.py",
+        "    if not _is_edited():\n",
+        "    if True:\n",
         "tests/unit/test_clone.py",
     ),
     Mutant(

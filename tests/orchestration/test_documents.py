@@ -152,10 +152,12 @@ class Reader:
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def __post_init__(self):
+        self.folder = self.place
         self.goes_elsewhere()
 
     def goes_elsewhere(self):
-        """Go to an empty folder."""
+        """Go to an empty folder; what servers left in the one before is to be copied from there."""
+        self.names["/path/to/environment"] = str(self.folder / "servers/environment")
         self.folder = Path(tempfile.mkdtemp(dir=self.place))
         self.folder.chmod(0o755)  # PostgreSQL's user comes by
 
@@ -254,7 +256,6 @@ def reader(postgresql):
         "10.0.0.1": "127.0.0.2",
     }
     reader = Reader(place, environment, names)
-    names["/path/to/environment"] = str(reader.folder / "nmt/servers/environment")
     yield reader
     for process in marked("READER", reader.mark):
         process.kill()
@@ -371,7 +372,6 @@ BEFORE = {
         'make retrain SET="train.seed=3"',
         ".venv/bin/python -m stages.registry promote 2 --reason better",
     ),
-    "make run": ("git checkout --quiet HEAD params.yaml",),
 }
 """What a reader has done before, who needs a command that begins so."""
 

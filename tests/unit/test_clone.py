@@ -171,6 +171,24 @@ def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
     assert clone.write(Order(before, "seed: 4\n")).params == "seed: 4\n"  # nothing is lost
 
 
+def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_lies(
+    origin, monkeypatch
+):
+    """As after `make repro MODEL=...`; what comes of them is no less somebody's work."""
+    paths.PARAMS.write_text("seed: 4\n")
+    monkeypatch.setattr(clone.configure, "configured", lambda _: paths.PARAMS.read_text())
+    monkeypatch.setattr(clone, "build_all", lambda text, **_: text)
+    monkeypatch.setattr(clone.configure, "pinned", str)
+    monkeypatch.setattr(clone.configure, "document", lambda text: f"{text}more: 1\n")
+
+    ordered = clone.order(None, [], renew=False, say=pytest.fail)
+
+    assert ordered == Order(head(), "seed: 4\nmore: 1\n")
+    assert paths.PARAMS.read_text() == ordered.params
+    with pytest.raises(NmtError, match=r"params\.yaml was changed in"):
+        clone.check_out("origin/HEAD")
+
+
 def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
     first = head()
     clone.write(Order(first, "seed: 5\n"))
