@@ -72,12 +72,12 @@ audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabiliti
 repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= SET=]
 	python -m stages.configure $(CHOICES)
 	dvc repro
-	@python -m stages.summary
+	@python -m stages.reporting.summary
 
 flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= SET=]
 	python -m stages.configure $(CHOICES)
 	python -m flows.train
-	@python -m stages.summary
+	@python -m stages.reporting.summary
 
 compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS= JOBS= RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
@@ -87,7 +87,7 @@ retrain: $(READY) ## Train on what text there is now; the champion gives way onl
 	python -m flows.retrain
 
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
-	python -m flows.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
+	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
 
 run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
 	python -m flows.run $(FLOW) $(SET)

@@ -39,7 +39,7 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.loss import batch_loss
-from stages.tracking import open_tracker
+from stages.tracking.tracker import open_tracker
 
 MODEL = TransformerConfig(width=128, heads=4, feed_forward_width=512)
 DEAD = "http://127.0.0.1:9"

@@ -31,11 +31,11 @@ from nmt_core.data.settings import TokenBatching
 from nmt_core.models.architectures import build_model
 from nmt_core.models.embedding import sinusoids
 from nmt_core.models.settings import TransformerConfig
+from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import prepare
 from nmt_core.training.settings import AdamW, ComputeConfig
-from nmt_core.vocabulary import PAD
 
 VOCABULARY, WIDTH, HEADS, LAYERS, INNER, DROPOUT = 8000, 256, 4, 3, 1024, 0.2
 

@@ -22,8 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core import files
-from nmt_core.parallel import WorkersConfig
-from stages import configure, paths, tokenize
+from nmt_core.parallel.jobs import WorkersConfig
+from stages import paths, tokenize
+from stages.configure import compose
 from stages.params import TokenizeParams, build_all
 
 MODELS = {"SentencePiece": "model=transformer", "spaCy": "model=transformer_article"}
@@ -32,7 +33,7 @@ HELD_OUT_LINES = 500
 
 def measure(model: str, processes: int, languages: tuple[str, str], folder: Path) -> float:
     """Tokenize once, and return the seconds."""
-    params = build_all(configure.composed([model]), source="conf/")["tokenize"]
+    params = build_all(compose.composed([model]), source="conf/")["tokenize"]
     assert isinstance(params, TokenizeParams)
     began = time.perf_counter()
     tokenize.run(

@@ -12,10 +12,11 @@ from typing import IO
 
 from nmt_core import files
 from nmt_core.errors import NmtError
-from stages import configure, paths
-from stages.commit import branch, changed, git, head, is_within, named, titled
+from stages import paths
+from stages.configure import compose
+from stages.configure.refresh import renewed
 from stages.params import build_all
-from stages.renewal import renewed
+from stages.runtime.git import branch, changed, git, head, is_within, named, titled
 
 LOCK = Path(".dvc/tmp/flow.lock")
 
@@ -82,14 +83,14 @@ def order(
     """
     if revision:
         check_out(revision)
-    sections = build_all(configure.configured(list(settings)), source="settings")
+    sections = build_all(compose.configured(list(settings)), source="settings")
     if renew:
         sections, changes = renewed(sections)
         for sentence in changes:
             say(sentence)
     else:
-        sections = configure.pinned(sections)
-    ordered = Order(head(), configure.document(sections))
+        sections = compose.pinned(sections)
+    ordered = Order(head(), compose.document(sections))
     _put(ordered.params)  # made of the one that lies here, of which nothing is lost
     return ordered
 

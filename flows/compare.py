@@ -37,12 +37,14 @@ from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.tracking import Tracker
-from stages import comparison, configure, paths, report
-from stages.commit import checkout, short
-from stages.fingerprint import every_file
-from stages.journal import Journal
+from stages import paths
+from stages.comparison import report, results
+from stages.configure import compose
 from stages.params import DownloadParams, build_all
-from stages.tracking import COMPARISON_VARIABLE, TrackingError, open_tracker, send
+from stages.runtime.fingerprint import every_file
+from stages.runtime.git import checkout, short
+from stages.tracking.journal import Journal
+from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
 
 LAST_STAGE = "evaluate"
 MODELS = ("transformer", "convs2s", "rnn_attention", "rnn_bahdanau", "rnn_plain")
@@ -90,12 +92,12 @@ def plan(
 
 def experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
     """Return an experiment with its settings checked, and its files pinned at absolute paths."""
-    sections = build_all(configure.composed(settings), source=f"conf/ with model={model}")
+    sections = build_all(compose.composed(settings), source=f"conf/ with model={model}")
     download = sections["download"]
     assert isinstance(download, DownloadParams)
     if isinstance(download.corpus, FilesCorpus):
         settings = [*settings, *file_settings(download.corpus)]
-        sections = build_all(configure.composed(settings), source=f"conf/ with model={model}")
+        sections = build_all(compose.composed(settings), source=f"conf/ with model={model}")
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
     content = json.dumps([values, code], sort_keys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
@@ -208,7 +210,7 @@ def compare(
     tokens: int | None = None,
     seeds: list[int] | None = None,
     jobs: int = 1,
-) -> comparison.Comparison:
+) -> results.Comparison:
     """Train several models on equal terms and say which is better, and how sure that is.
 
     Args:
@@ -245,19 +247,19 @@ def planned(
     return plan(models, [*limits, *settings], seeds=seeds), threads
 
 
-def concluded(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
+def concluded(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
     """Read and test what the experiments gave, and write it down."""
     kept = dvc.experiments()
     outcomes = [
-        comparison.outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
+        results.outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
         for chosen in experiments
     ]
-    result = comparison.compare(outcomes, command=command, commit=checkout())
+    result = results.compare(outcomes, command=command, commit=checkout())
     report.write(result, outcomes)
     return result
 
 
-def track(result: comparison.Comparison, tracker: Tracker) -> None:
+def track(result: results.Comparison, tracker: Tracker) -> None:
     """Tell the tracker what came of it, and again what trainings side by side could not tell."""
     for name, runs in result.systems.items():
         means = {
@@ -338,7 +340,7 @@ def main(
     Console().print(f"written to {report.FOLDER}", style="dim")
 
 
-def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> comparison.Comparison:
+def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> results.Comparison:
     """Run, report and track, all below one run in MLflow."""
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
     names = [chosen.name for chosen in experiments]

@@ -19,7 +19,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from flows import processes
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.commit import git, head
+from stages.runtime.git import git, head
 
 GRACE_SECONDS = 10.0
 """What a stage gets to save its work between the polite signal and the last one."""

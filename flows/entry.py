@@ -14,7 +14,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 from nmt_core.errors import NmtError
 from nmt_core.fetch.address import shown, without_secrets
 from stages import paths
-from stages.servers import find_servers
+from stages.runtime.servers import find_servers
 
 ANSWER_SECONDS = 5.0
 

@@ -34,8 +34,8 @@ from flows.clone import Order
 from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from stages import paths
-from stages.commit import short
 from stages.params import DownloadParams, check_all, load
+from stages.runtime.git import short
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
 """Waits before a stage is tried again whose server was away; all else would only fail again."""

@@ -25,11 +25,11 @@ from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, plan, up_to_date
-from nmt_core.evaluation.gate import GateConfig
-from stages.exported import read_exported
+from nmt_core.statistics.gate import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.promotion import Contest, Judged, contest, enact, record, report
-from stages.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
+from stages.registry.exported import read_exported
+from stages.registry.promotion import Contest, Judged, contest, enact, record, report
+from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
 
 LEASE_SECONDS = 60.0
 """After which the lock of one who died while promoting falls to the next."""

@@ -37,7 +37,7 @@ from flows.deploy import ensure_pool
 from flows.entry import as_program, needed_server
 from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.address import shown
-from stages.tracking import tracking_uri
+from stages.tracking.tracker import tracking_uri
 
 KIND = "process"
 

@@ -44,7 +44,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
 from nmt_core.models.weights import misfits, own_tensors
 from nmt_core.text import load_tokenizer
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.text.vocabulary import Vocabulary
 
 FORMAT = 2
 """Counts up when a program that knows the old number could not read the new one."""

@@ -26,11 +26,11 @@ from nmt_core.fetch.settings import (
     VectorsConfig,
 )
 from nmt_core.fetch.vectors import copy_model, fetch_vectors, write_vectors
-from nmt_core.parallel import WorkersConfig
+from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import Outcome, prepare
 from stages import paths
-from stages.entry import run_stage
 from stages.params import DownloadParams, load
+from stages.runtime.entry import run_stage
 
 
 def run(

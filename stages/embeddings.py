@@ -18,10 +18,10 @@ from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, Traine
 from nmt_core.embeddings.vectors import WordVectors, read_vectors
 from nmt_core.errors import CorpusError
 from nmt_core.random import generator
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
-from stages.entry import run_stage
 from stages.params import EmbeddingsParams, load
+from stages.runtime.entry import run_stage
 
 
 def run(

@@ -22,11 +22,12 @@ from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
 from nmt_core.evaluation.scores import bleu, check, chrf, cutter
 from nmt_core.text.normalize import normalize
 from nmt_core.training.loss import mean_cross_entropy
-from stages import description, paths
-from stages.entry import run_stage
+from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.tracking import open_tracker
-from stages.trained import Inputs, choose, load_translator
+from stages.runtime.entry import run_stage
+from stages.runtime.trained import Inputs, choose, load_translator
+from stages.tracking import run_metadata
+from stages.tracking.tracker import open_tracker
 
 PICTURE_TOKENS = 30
 """Sentences longer than this make pictures that nobody can read."""
@@ -181,8 +182,8 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     record = files.read_json(paths.TRAINED / "training.json")
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
-        tracker.dataset(description.dataset("test"))
-        tracker.params(description.settings("evaluate"))
+        tracker.dataset(run_metadata.dataset("test"))
+        tracker.params(run_metadata.settings("evaluate"))
         metrics = run(
             load(EvaluateParams, "evaluate"),
             Inputs(),

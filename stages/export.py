@@ -13,14 +13,14 @@ from nmt_core import files
 from nmt_core.bundle import write_bundle
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.bill import bill_of_materials
-from stages.card import model_card
-from stages.commit import checkout, date
-from stages.entry import run_stage
-from stages.exported import model_name, read_exported
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
-from stages.tracking import open_tracker
-from stages.trained import Inputs, choose, load_translator
+from stages.registry.exported import model_name, read_exported
+from stages.reporting.bill import bill_of_materials
+from stages.reporting.card import model_card
+from stages.runtime.entry import run_stage
+from stages.runtime.git import checkout, date
+from stages.runtime.trained import Inputs, choose, load_translator
+from stages.tracking.tracker import open_tracker
 
 
 def run(

@@ -25,7 +25,7 @@ from nmt_core.fetch.settings import (
     check_languages,
 )
 from nmt_core.models.settings import ModelConfig
-from nmt_core.parallel import WorkersConfig
+from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import FilterConfig, SplitConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget

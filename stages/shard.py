@@ -13,10 +13,10 @@ from nmt_core import files
 from nmt_core.data.numbering import NUMBERED, NumberJob, number
 from nmt_core.data.shards import Block, write_shards
 from nmt_core.errors import CorpusError
-from nmt_core.parallel import WorkersConfig, cut, in_order
+from nmt_core.parallel.jobs import WorkersConfig, cut, in_order
 from stages import paths
-from stages.entry import run_stage
 from stages.params import ShardParams, load
+from stages.runtime.entry import run_stage
 
 
 def run(

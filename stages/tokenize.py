@@ -11,15 +11,15 @@ from itertools import chain
 from pathlib import Path
 
 from nmt_core import files
-from nmt_core.parallel import WorkersConfig, append, cut, in_order
+from nmt_core.parallel.jobs import WorkersConfig, append, cut, in_order
 from nmt_core.text import Subwords, Tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
 from stages import paths
-from stages.entry import run_stage
 from stages.params import DownloadParams, TokenizeParams, load
+from stages.runtime.entry import run_stage
 
 
 def run(

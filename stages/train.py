@@ -32,6 +32,7 @@ from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_of
 from nmt_core.text import load_tokenizer
+from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
@@ -40,13 +41,14 @@ from nmt_core.training.distributed import ALONE, World, joined
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import prepare
 from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
-from nmt_core.vocabulary import Vocabulary
-from stages import description, machine, paths, torchrun
-from stages.entry import run_stage
-from stages.fingerprint import fingerprint
-from stages.journal import Journal
+from stages import paths
 from stages.params import DownloadParams, TrainParams, load
-from stages.tracking import open_tracker
+from stages.runtime import launch
+from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import fingerprint
+from stages.tracking import run_metadata, system_metrics
+from stages.tracking.journal import Journal
+from stages.tracking.tracker import open_tracker
 
 
 @dataclass(frozen=True)
@@ -195,14 +197,14 @@ def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
     """Open the run, and say what it was given and how busy the machine is."""
     with (
         open_tracker(
-            journal.fingerprint, experiment=paths.EXPERIMENT, tags=description.tags(params)
+            journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.tags(params)
         ) as tracker,
-        machine.watched(tracker, journal),
+        system_metrics.watched(tracker, journal),
     ):
         for split in ("train", "validation"):
-            tracker.dataset(description.dataset(split))
-        tracker.params(description.settings(*description.SECTIONS))
-        tracker.text("params.yaml", description.params_text())
+            tracker.dataset(run_metadata.dataset(split))
+        tracker.params(run_metadata.settings(*run_metadata.SECTIONS))
+        tracker.text("params.yaml", run_metadata.params_text())
         yield tracker
 
 
@@ -238,10 +240,10 @@ def train(params: TrainParams, world: World) -> None:
 def main() -> None:
     """Run the stage by as many processes as are wanted."""
     params = load(TrainParams, "train")
-    if params.compute.processes > 1 and not torchrun.is_rank():
-        torchrun.start("stages.train", params.compute)
+    if params.compute.processes > 1 and not launch.is_rank():
+        launch.start("stages.train", params.compute)
         return
-    with torchrun.reporting(), joined(params.compute) as world:
+    with launch.reporting(), joined(params.compute) as world:
         train(params, world)
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from nmt_core import files
 from nmt_core.errors import ConfigError
-from nmt_core.parallel import Job, WorkersConfig, cut, in_order
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
-from stages.entry import run_stage
 from stages.params import VocabularyParams, load
+from stages.runtime.entry import run_stage
 
 
 def run(

@@ -1,0 +1,1 @@
+"""Numbered sentence pairs: shards on disk, batches, and arrays for a model."""

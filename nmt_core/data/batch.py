@@ -11,7 +11,7 @@ from torch import Tensor
 from nmt_core.data.batching import batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.data.shards import ShardDataset
-from nmt_core.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 LONGEST = 512
 """Tokens of a sentence that are read where nothing is learnt: as many as a translator reads."""

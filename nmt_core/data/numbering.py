@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_core.data.shards import Block, IdPair
-from nmt_core.parallel import Job, loaded
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.parallel.jobs import Job, loaded
+from nmt_core.text.vocabulary import Vocabulary
 
 NUMBERED = "numbered"
 """The name under which :func:`number` writes its block."""

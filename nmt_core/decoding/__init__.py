@@ -1,0 +1,1 @@
+"""Searches for a translation: greedy, beam and sampling, under the same rules."""

@@ -20,7 +20,7 @@ from nmt_core.decoding.hypothesis import Hypothesis, only_possible
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.seq2seq import Rows, Seq2Seq
-from nmt_core.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 
 class Candidates(NamedTuple):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from nmt_core.vocabulary import PAD
+from nmt_core.text.vocabulary import PAD
 
 Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], None]
 """Takes the tokens so far, BOS first, and the next log-probabilities; sets some of these to -inf.

@@ -15,7 +15,7 @@ from typing_extensions import override
 from nmt_core.errors import ConfigError
 from nmt_core.language_models import LanguageModel
 from nmt_core.models.seq2seq import Memory, Rows, Seq2Seq, State
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

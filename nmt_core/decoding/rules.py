@@ -12,7 +12,7 @@ from torch import Tensor
 from nmt_core.decoding.constraints import Constraint, demand, never, no_repeat_ngrams
 from nmt_core.decoding.settings import SearchConfig, Unknown
 from nmt_core.models.seq2seq import Rows
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 
 def length_limits(source_padding: Bool[Tensor, "B S"], config: SearchConfig) -> Int[Tensor, " B"]:

@@ -22,7 +22,7 @@ from nmt_core.decoding.walk import walk
 from nmt_core.language_models.sampling import TokenSampling, draw, shaped
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import generator
-from nmt_core.vocabulary import PAD
+from nmt_core.text.vocabulary import PAD
 
 
 class SamplingConfig(TokenSampling):

@@ -23,7 +23,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.normalize import normalize
 from nmt_core.text.tokenizer import Tokenizer
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.rules import Rules
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 Choose = Callable[[Float[Tensor, "R V"], Int[Tensor, " B"], int], Int[Tensor, " R"]]
 """Takes the next log-probabilities, the sentences they belong to by number, ``R / B`` rows each,

@@ -1,0 +1,1 @@
+"""Word vectors: learnt by fastText or read from a file, as a matrix for a vocabulary."""

@@ -22,7 +22,7 @@ from nmt_core.config import Config
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.errors import CorpusError, TrainingError
-from nmt_core.vocabulary import SPECIALS, Vocabulary
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 ZEROED_MEMORY = {"MALLOC_PERTURB_": "255", "MALLOC_MMAP_THRESHOLD_": "65536"}
 """Makes glibc hand out memory filled with zeros (the complement of 255).

@@ -5,7 +5,7 @@ from jaxtyping import Float32
 
 from nmt_core.embeddings.vectors import MISSING, WordVectors
 from nmt_core.errors import CorpusError
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 
 def embedding_matrix(

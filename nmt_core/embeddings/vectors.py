@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float32, UInt8
 
 from nmt_core.errors import CorpusError
-from nmt_core.vocabulary import SPECIALS, Vocabulary
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 MISSING, FOUND, COMPOSED = range(3)
 """Where the vector of a word comes from: nowhere, the vectors themselves, its subwords."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from nmt_core.config import Config
-from nmt_core.vocabulary import Vocabulary
+from nmt_core.text.vocabulary import Vocabulary
 
 LOOP_TOKENS = 4
 """Longest run of words whose immediate repetition counts as going in circles."""

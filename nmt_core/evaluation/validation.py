@@ -12,8 +12,8 @@ from nmt_core.evaluation.scores import bleu
 from nmt_core.evaluation.words import check_installed
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text import Tokenizer
+from nmt_core.text.vocabulary import EOS, PAD, Vocabulary
 from nmt_core.training.precision import Compute
-from nmt_core.vocabulary import EOS, PAD, Vocabulary
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,8 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
         remedy = (
             f"if the publisher changed the file, change the checksum beside {source.setting}"
             if source.sha256
-            else "the publisher changed the file after that; 'python -m stages.renewal' takes it in"
+            else "the publisher changed the file after that; take it in by: "
+            "python -m stages.configure.refresh"
         )
         raise DownloadError(
             f"{shown(source.url)} has the SHA-256 {digest}, expected was {source.digest}; it was "

@@ -110,14 +110,15 @@ class EuroparlCorpus(Config):
 
     sha256: Checksum = ""
     """Checksum of the archive, the source language's of two: nothing else is ever taken. Empty
-    records what came, and ``python -m stages.renewal`` asks whether there is another."""
+    records what came, and ``python -m stages.configure.refresh`` asks whether there is another."""
 
     pivot_sha256: Checksum = ""
     """Checksum of the target language's archive, for a pair without English."""
 
     renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.renewal`` found and will replace when an archive changes,
-    under the names of downloads/; until then nothing else is taken. Of no effect beside yours."""
+    """Checksums that ``python -m stages.configure.refresh`` found and will replace when an
+    archive changes, under the names of downloads/; until then nothing else is taken. Of no effect
+    beside yours."""
 
     on_bad_line: OnBadLine = "drop"
     """What to do with a pair that is not UTF-8 or holds NUL; drop counts it."""
@@ -182,8 +183,8 @@ class DownloadedVectors(Config):
     """Rows to take from the top, sound or not; 100,000 as in the articles."""
 
     renewed: Renewed = Field(default_factory=dict)
-    """Checksums that ``python -m stages.renewal`` found and will replace when the rows change,
-    under the names of downloads/; until then nothing else is taken."""
+    """Checksums that ``python -m stages.configure.refresh`` found and will replace when the
+    rows change, under the names of downloads/; until then nothing else is taken."""
 
 
 class VectorFiles(Config):

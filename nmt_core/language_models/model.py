@@ -18,7 +18,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 from nmt_core.models.seq2seq import State
-from nmt_core.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD
 
 StateT = TypeVar("StateT", bound="Past")
 

@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from nmt_core.config import Config
 from nmt_core.language_models.model import LanguageModel, Window, empty_window, slide
-from nmt_core.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD
 
 UNSEEN = -1
 """The number of a k-gram that was never seen."""

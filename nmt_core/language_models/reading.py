@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt_core.random import generator
-from nmt_core.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD
 
 POOL = 64
 """Batches whose rows are sorted by length together, so that little is padding."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from nmt_core.config import Config
 from nmt_core.language_models.model import LanguageModel
-from nmt_core.vocabulary import BOS, EOS
+from nmt_core.text.vocabulary import BOS, EOS
 
 
 class TokenSampling(Config):

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from nmt_core.language_models.model import LanguageModel
-from nmt_core.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD
 
 ROWS_PER_SOFTMAX = 1024
 """Predictions made at once, which bounds memory where vocabularies are large."""

@@ -12,7 +12,7 @@ from nmt_core.language_models.sampling import TokenSampling, write
 from nmt_core.language_models.scoring import Score, line_log_likelihoods, stream_log_likelihoods
 from nmt_core.language_models.units import Units, blank, split_lines, unknown
 from nmt_core.random import generator
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from nmt_core.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.tokenizer import Tokenizer
-from nmt_core.vocabulary import BOS, EOS, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
 WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 

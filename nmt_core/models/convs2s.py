@@ -26,7 +26,7 @@ from nmt_core.models.embedding import (
 )
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
-from nmt_core.vocabulary import PAD
+from nmt_core.text.vocabulary import PAD
 
 HALF = 0.5**0.5
 """Factor of a sum of two terms of equal variance, which then has it too (section 3.1)."""

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
-from nmt_core.vocabulary import PAD
+from nmt_core.text.vocabulary import PAD
 
 Side = Literal["source", "target"]
 

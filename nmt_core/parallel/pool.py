@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from nmt_core.errors import WorkersError
 from nmt_core.parallel.ahead import ahead
-from nmt_core.parent import end_with_parent
+from nmt_core.parallel.parent import end_with_parent
 
 AHEAD = 4
 """Jobs per process that are submitted: nobody waits for work, and little lies about undone."""

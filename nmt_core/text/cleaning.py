@@ -23,7 +23,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.parallel import WorkersConfig, append, in_order
+from nmt_core.parallel.jobs import WorkersConfig, append, in_order
 from nmt_core.text.corpus import Pair, Problem, Reading, Rows, Text, cut_rows, read_pairs
 from nmt_core.text.normalize import normalize
 

@@ -27,7 +27,7 @@ from pydantic import model_validator
 from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.parallel import Job, Span, cut
+from nmt_core.parallel.jobs import Job, Span, cut
 from nmt_core.parallel.spans import BLOCK_BYTES
 
 MAX_LINE_BYTES = 100_000
@@ -160,7 +160,7 @@ class TextFiles(Config):
         if self.sha256 and self.digest() != self.sha256:
             raise CorpusError(
                 f"{self} changed since params.yaml was written; run 'make repro' or 'python -m "
-                f"stages.configure' to take the change in"
+                f"stages.configure.compose' to take the change in"
             )
 
 

@@ -18,7 +18,7 @@ from nmt_core import files
 from nmt_core.config import Config
 from nmt_core.errors import TokenizerError
 from nmt_core.text.normalize import normalize
-from nmt_core.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
 class SubwordConfig(Config):

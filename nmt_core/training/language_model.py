@@ -36,6 +36,7 @@ from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_of
+from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
@@ -46,7 +47,6 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.precision import Compute, memory_told, prepare
 from nmt_core.training.schedule import ScheduleConfig, WarmDown
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
-from nmt_core.vocabulary import BOS, PAD
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """A stream is validated in so many parts, side by side, or it would take long."""

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from nmt_core.data.batch import Batch
 from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.text.vocabulary import PAD
 from nmt_core.training.settings import Normalization
-from nmt_core.vocabulary import PAD
 
 TokenLoss = Callable[[Seq2Seq[Any, Any], Tensor, Tensor], Tensor]
 """Estimates each token's cross entropy from what to predict from (N, D) and what is right (N)."""

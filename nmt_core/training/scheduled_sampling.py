@@ -16,8 +16,8 @@ from torch import Tensor
 
 from nmt_core.data.batch import Batch
 from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.training.settings import ScheduledSampling
-from nmt_core.vocabulary import BOS, EOS, PAD
 
 
 def with_own_words(

@@ -12,7 +12,7 @@ import pytest
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.fetch.vectors import MODEL_MAGIC
-from nmt_core.parallel import WorkersConfig
+from nmt_core.parallel.jobs import WorkersConfig
 from stages import download
 from stages.params import DownloadParams
 from tests.server import serving, status, whole

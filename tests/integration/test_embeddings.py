@@ -15,7 +15,7 @@ from nmt_core.embeddings.fasttext import ZEROED_MEMORY, Task, compose_missing, t
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, WordVectors
 from nmt_core.errors import ConfigError, CorpusError, TrainingError
-from nmt_core.vocabulary import SPECIALS, Vocabulary
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import embeddings as stage
 from stages.params import EmbeddingsParams
 

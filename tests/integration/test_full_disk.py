@@ -68,7 +68,7 @@ print(sorted(path.name for path in disk.rglob("*")))
 STAGE = """
 import sys
 from pathlib import Path
-from stages.entry import run_stage
+from stages.runtime.entry import run_stage
 
 def main():
     with (Path(sys.argv[1]) / "file").open("wb") as file:

@@ -26,10 +26,13 @@ from typer.testing import CliRunner
 from werkzeug.serving import make_server
 
 from nmt_core import bundle
-from stages import machine, mlflow_experiment, mlflow_run, paths, tracking
-from stages.description import Dataset
-from stages.journal import BUNDLE_DIGEST, COMPARISON, Journal, packed
-from stages.tracking import open_tracker
+from stages import paths
+from stages.tracking import mlflow_experiment, mlflow_run, system_metrics
+from stages.tracking import tracker as tracking
+from stages.tracking.__main__ import app as program
+from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, packed
+from stages.tracking.run_metadata import Dataset
+from stages.tracking.tracker import open_tracker
 from tests.unit.tiny import LINES, export, tiny_translator
 
 pytestmark = pytest.mark.slow
@@ -74,7 +77,7 @@ def only_run(client: MlflowClient) -> Run:
 
 
 def said(caplog) -> list[str]:
-    return [record.message for record in caplog.records if record.name == "stages.tracking"]
+    return [record.message for record in caplog.records if record.name == "stages.tracking.tracker"]
 
 
 def points(client: MlflowClient, name: str) -> list[tuple[int, float]]:
@@ -139,8 +142,8 @@ def test_it_is_told_where_runs_are_listed(database, monkeypatch):
     monkeypatch.setattr(os, "execv", lambda *command: started.append(command))
     with closing(socket.create_server(("127.0.0.1", 0))) as held:
         port = str(held.getsockname()[1])
-        taken = CliRunner().invoke(tracking.app, ["ui", "--port", port])
-    told = CliRunner().invoke(tracking.app, ["ui", "--port", port]).output
+        taken = CliRunner().invoke(program, ["ui", "--port", port])
+    told = CliRunner().invoke(program, ["ui", "--port", port]).output
 
     assert (taken.exit_code, len(started)) == (1, 1)
     number = database.get_experiment_by_name(paths.EXPERIMENT).experiment_id
@@ -172,7 +175,7 @@ def test_the_first_run_makes_database_and_folder(project, caplog):
 KILLED = """
 import os, time
 from mlflow import MlflowClient
-from stages import tracking
+from stages.tracking import tracker as tracking
 tracking.SEND_SECONDS = 0.01
 sent = MlflowClient.log_batch
 def log_batch(*arguments, **named):
@@ -208,11 +211,11 @@ def test_a_killed_run_is_continued_and_repeats_no_point(database, first_words, l
 
 
 def python(code: str) -> subprocess.Popen:
-    environment = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[2])}
     return subprocess.Popen([sys.executable, "-c", code], env=environment)
 
 
-SYNC = "from stages.tracking import app; app(['sync'])"
+SYNC = "from stages.tracking.__main__ import app; app(['sync'])"
 
 
 def test_many_who_sync_at_once_make_one_run(database, project, monkeypatch):
@@ -319,7 +322,7 @@ def test_the_last_file_of_a_name_is_kept_and_sent_once(database, project, monkey
 
     monkeypatch.setattr(MlflowClient, "log_artifact", log_artifact)
     for _ in range(2):
-        assert CliRunner().invoke(tracking.app, ["sync"]).exit_code == 0
+        assert CliRunner().invoke(program, ["sync"]).exit_code == 0
 
     assert Path(only_run(database).info.artifact_uri, "curves.txt").read_text() == "second"
     assert len(sent) == 1
@@ -360,7 +363,7 @@ def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, orde
             pass
     monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
     for run in (*order, "other"):
-        assert CliRunner().invoke(tracking.app, ["sync", run]).exit_code == 0
+        assert CliRunner().invoke(program, ["sync", run]).exit_code == 0
 
     found = {run.data.tags["nmt.fingerprint"]: run for run in runs(database)}
     parents = {name: run.data.tags.get(MLFLOW_PARENT_RUN_ID) for name, run in found.items()}
@@ -394,7 +397,7 @@ def test_a_sample_says_what_mlflow_would_say(monkeypatch):
     for monitor in (CPUMonitor(), DiskMonitor(), GPUMonitor()):
         monitor.collect_metrics()
         theirs |= {f"system/{name}": v for name, v in monitor.aggregate_metrics().items()}
-    ours = machine.sample(machine._nvml())
+    ours = system_metrics.sample(system_metrics._nvml())
 
     assert ours.keys() == theirs.keys()
     gpus = {name for name in ours if "gpu" in name}
@@ -404,15 +407,15 @@ def test_a_sample_says_what_mlflow_would_say(monkeypatch):
 
 
 def test_samples_of_a_run_that_is_continued_are_counted_on(database, monkeypatch):
-    monkeypatch.setattr(machine, "SECONDS", 0.05)
+    monkeypatch.setattr(system_metrics, "SECONDS", 0.05)
     for _ in range(2):
         with (
             open_tracker("f", experiment="e") as tracker,
-            machine.watched(tracker, Journal("f")),
+            system_metrics.watched(tracker, Journal("f")),
         ):
             time.sleep(0.12)
 
-    steps = [step for step, _ in points(database, machine.CPU)]
+    steps = [step for step, _ in points(database, system_metrics.CPU)]
     assert len(steps) >= 4
     assert steps == list(range(len(steps)))
 
@@ -553,10 +556,10 @@ def test_sync_after_an_outage_sends_every_point_once(database, monkeypatch, tmp_
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     train(6, 10)
     assert len(points(database, "train/loss")) == 5
-    failed = CliRunner().invoke(tracking.app, ["sync"])
+    failed = CliRunner().invoke(program, ["sync"])
     monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
-    first = CliRunner().invoke(tracking.app, ["sync"])
-    second = CliRunner().invoke(tracking.app, ["sync", "f"])
+    first = CliRunner().invoke(program, ["sync"])
+    second = CliRunner().invoke(program, ["sync", "f"])
 
     assert (failed.exit_code, first.exit_code, second.exit_code) == (1, 0, 0)
     assert f"error: MLflow at {DEAD}" in failed.stderr
@@ -653,7 +656,7 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
         (folder / "README.md").touch()
         with open_tracker(run, experiment="e") as tracker:
             tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
-    assert CliRunner().invoke(tracking.app, ["sync", "first"]).exit_code == 0
+    assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
     assert version.tags == packed({BUNDLE_DIGEST: bundle.digest(folder)})

@@ -23,22 +23,23 @@ from typer.testing import CliRunner
 from nmt_core import bundle, files
 from nmt_core.data.batch import collate
 from nmt_core.errors import BundleError
-from nmt_core.evaluation.gate import GateConfig, signatures
 from nmt_core.random import generator
+from nmt_core.statistics.gate import GateConfig, signatures
 from nmt_core.training.loss import batch_loss
-from stages import mlflow_run, paths, tracking
-from stages import registry as registry_module
-from stages.exported import Exported, HeldOut
+from stages import paths
 from stages.params import EvaluateParams
-from stages.promotion import contest, enact, record
-from stages.registry import (
+from stages.registry.__main__ import app
+from stages.registry.exported import Exported, HeldOut
+from stages.registry.promotion import contest, enact, record
+from stages.registry.registry import (
     ChampionMovedError,
     Promotion,
     Registry,
     RegistryAwayError,
     RegistryError,
 )
-from stages.tracking import open_tracker
+from stages.tracking import mlflow_run, tracker
+from stages.tracking.tracker import open_tracker
 from tests.conftest import torchs_own_settings
 from tests.unit.tiny import LINES, export, tiny_translator
 
@@ -47,7 +48,7 @@ pytestmark = pytest.mark.slow
 DEAD = "http://127.0.0.1:9"
 NAME = "nmt-de-en"
 WORDS = {"Hund": "dog", "Garten": "garden", "Haus": "house", "Brot": "bread"}
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[1])}
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(tracker.__file__).parents[2])}
 ON_ONE_CORE = EvaluateParams(device="cpu", threads=1)
 
 ECHO = """
@@ -66,7 +67,7 @@ def project(tmp_path, monkeypatch):
     """An empty project, and an environment that is put back."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    for name, value in tracking.ENVIRONMENT.items():
+    for name, value in tracker.ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     return tmp_path
 
@@ -159,7 +160,7 @@ def test_what_is_promoted_and_withdrawn_is_told_by_tags(three):
 
 PROMOTER = """
 import sys, time
-from stages.registry import ChampionMovedError, Promotion, Registry
+from stages.registry.registry import ChampionMovedError, Promotion, Registry
 number = sys.argv[1]
 registry = Registry("nmt-de-en")
 registry.champion()
@@ -193,7 +194,7 @@ def test_of_two_who_promote_at_once_one_is_refused(three):
 
 KILLED = """
 import os, signal
-from stages.registry import Promotion, Registry
+from stages.registry.registry import Promotion, Registry
 registry = Registry("nmt-de-en")
 registry._move = lambda _: os.kill(os.getpid(), signal.SIGKILL)
 registry.promote(2, expected=1, promotion=Promotion(id="second", by="me", reason="better"))
@@ -221,7 +222,7 @@ def test_an_outage_is_told_in_a_sentence(monkeypatch):
 
 
 def invoke(*arguments):
-    return CliRunner().invoke(registry_module.app, arguments, env={"COLUMNS": "140"})
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "140"})
 
 
 def test_the_registry_by_hand(three, project):

@@ -16,25 +16,16 @@ from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.scores import bleu
 from nmt_core.grammar.generate import generate
 from nmt_core.grammar.settings import GrammarConfig
-from nmt_core.parallel import WorkersConfig
+from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.tracking import NullTracker
-from nmt_core.vocabulary import SPECIALS, Vocabulary
-from stages import (
-    configure,
-    embeddings,
-    evaluate,
-    export,
-    paths,
-    shard,
-    tokenize,
-    train,
-    vocabulary,
-)
-from stages.bill import bill_of_materials
-from stages.card import model_card
+from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
+from stages.configure import compose
 from stages.params import build_all
-from stages.trained import Inputs, load_translator
+from stages.reporting.bill import bill_of_materials
+from stages.reporting.card import model_card
+from stages.runtime.trained import Inputs, load_translator
 from tests.conftest import torchs_own_settings
 
 PROJECT = Path(__file__).parents[2]
@@ -117,8 +108,8 @@ def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     arguments = [*KINDS[request.param], *TINY]
     groups = [given for given in arguments if given.startswith("model=")] or ["data=demo"]
-    values = configure.changed(
-        configure.composed(groups, conf=PROJECT / "conf"),
+    values = compose.changed(
+        compose.composed(groups, conf=PROJECT / "conf"),
         [given for given in arguments if given not in groups],
     )
     settings = build_all(values, source="test")

@@ -17,7 +17,8 @@ from nmt_core import config
 from nmt_core.errors import WorkersError
 from nmt_core.grammar.generate import generate
 from nmt_core.grammar.settings import GrammarConfig
-from nmt_core.parallel import Job, WorkersConfig, cluster, cut, in_order
+from nmt_core.parallel import cluster
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary

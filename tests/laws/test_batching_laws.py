@@ -9,7 +9,7 @@ from nmt_core.data.batch import LONGEST, Position, TrainingBatches, collate, mea
 from nmt_core.data.batching import batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
-from nmt_core.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 length = st.integers(0, 60)
 lengths = st.lists(st.tuples(length, length), max_size=80).map(

@@ -15,7 +15,7 @@ from nmt_core.language_models import (
 from nmt_core.language_models.ngram import AddK, MaximumLikelihood
 from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
 from nmt_core.random import generator
-from nmt_core.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 WORDS = 9
 SHAPE = {"width": 8, "embedding_width": 8}

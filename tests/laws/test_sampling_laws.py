@@ -15,7 +15,7 @@ from nmt_core.decoding.sampling import SamplingConfig, sample
 from nmt_core.decoding.settings import SearchConfig
 from nmt_core.errors import NmtError
 from nmt_core.language_models.sampling import draw, shaped
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.laws.toy_model import Toy
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import misfits, own_tensors
+from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
-from nmt_core.vocabulary import BOS, PAD
 from tests.conftest import PRESETS, SOURCE_SIZE, TARGET_SIZE, VARIANTS, tiny_config, tiny_model
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])

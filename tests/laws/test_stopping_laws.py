@@ -89,7 +89,7 @@ from nmt_core.data.shards import ShardDataset
 from nmt_core.training.budget import Budget
 from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.trainer import Interrupted
-from stages.entry import run_stage
+from stages.runtime.entry import run_stage
 from tests.laws import test_resume_laws as laws
 
 

@@ -10,7 +10,7 @@ from nmt_core.errors import TokenizerError
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import SubwordConfig, evenly
-from nmt_core.vocabulary import SPECIALS
+from nmt_core.text.vocabulary import SPECIALS
 
 TEXT = [
     "Der Ausschuss stimmt dem Bericht am 3. Mai 1999 zu.",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State
-from nmt_core.vocabulary import EOS
+from nmt_core.text.vocabulary import EOS
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.servers.postgres import programs
-from flows.servers.server import ServerFailed
-from flows.servers.topology import Database, Files, Topology
+from infra.servers.postgres import programs
+from infra.servers.server import ServerFailed
+from infra.servers.topology import Database, Files, Topology
 from tests.orchestration.fleet import Fleet
 from tests.orchestration.leftovers import at_work_in
 

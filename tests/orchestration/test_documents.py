@@ -24,7 +24,7 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
-from flows.servers.server import free_port
+from infra.servers.server import free_port
 from tests.conftest import SHRUNK
 from tests.orchestration.leftovers import marked, wait_for
 from tests.projects import PROJECT, a_users_environment, begin
@@ -269,7 +269,11 @@ def prepare(repository, ports):
     folder = repository.folder
     shutil.copy(PROJECT / "pyproject.toml", folder)
     shrink(folder / "conf")
-    for name in ("flows/servers/__main__.py", "stages/tracking.py", "stages/registry.py"):
+    for name in (
+        "infra/servers/__main__.py",
+        "stages/tracking/__main__.py",
+        "stages/registry/__main__.py",
+    ):
         text = (folder / name).read_text()
         for port, own in ports.items():
             text = re.sub(rf"\b{port}\b", own, text)

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from nmt_core import bundle, files
-from nmt_core.evaluation.gate import GateConfig
+from nmt_core.statistics.gate import GateConfig
 from stages import paths
-from stages.registry import Registry
+from stages.registry.registry import Registry
 
 WORDS = ["".join(letters) for letters in product("bdfgklmn", "aeo")]
 """Each is translated by the same letters backwards."""

@@ -231,7 +231,7 @@ class Program:
 
     def start(self, *options):
         free = [word for name in ("prefect", "mlflow") for word in ("--port", f"{name}=0")]
-        command = [sys.executable, "-m", "flows.servers", "--folder", self.folder]
+        command = [sys.executable, "-m", "infra.servers", "--folder", self.folder]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [*command, *(options or free)],
@@ -327,7 +327,7 @@ def test_a_second_program_is_refused_in_a_sentence(program, tmp_path):
 
 
 def refusal(folder, *options):
-    command = [sys.executable, "-m", "flows.servers", "--folder", folder, *options]
+    command = [sys.executable, "-m", "infra.servers", "--folder", folder, *options]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert 1 == answer.returncode
     assert "Traceback" not in answer.stderr

@@ -19,7 +19,7 @@ from nmt_core.models.embedding import (
     pretrained_table,
     sinusoids,
 )
-from nmt_core.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config
 
 rows = st.lists(

@@ -11,8 +11,8 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from stages.bill import LIBRARIES, bill_of_materials, closure
 from stages.export import versions
+from stages.reporting.bill import LIBRARIES, bill_of_materials, closure
 
 LIBRARY = Path(__file__).parents[2] / "nmt_core"
 OPTIONAL = {"distributed"}

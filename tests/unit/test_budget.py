@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from nmt_core.config import build
 from nmt_core.errors import ConfigError
 from nmt_core.training.budget import Budget
-from stages import configure
+from stages.configure import compose
 from stages.params import build_all
 
 limits = st.one_of(st.none(), st.integers(1, 1000))
@@ -54,8 +54,8 @@ def test_a_budget_has_a_limit():
 
 
 def test_a_schedule_that_ends_needs_a_share_to_follow():
-    values = configure.changed(
-        configure.composed(["data=demo"]), ["train.budget.steps=null", "train.budget.epochs=3"]
+    values = compose.changed(
+        compose.composed(["data=demo"]), ["train.budget.steps=null", "train.budget.epochs=3"]
     )
 
     with pytest.raises(ConfigError, match="a warm_down schedule needs budget"):
@@ -63,8 +63,8 @@ def test_a_schedule_that_ends_needs_a_share_to_follow():
 
 
 def test_scheduled_sampling_needs_a_share_to_follow():
-    values = configure.changed(
-        configure.composed(["data=demo"]),
+    values = compose.changed(
+        compose.composed(["data=demo"]),
         [
             "train.budget.steps=null",
             "train.budget.epochs=3",

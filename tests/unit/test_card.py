@@ -9,9 +9,9 @@ from markdown_it import MarkdownIt
 
 from nmt_core import config, files
 from nmt_core.errors import NmtError
-from stages import summary
-from stages.card import model_card
 from stages.params import DownloadParams
+from stages.reporting import summary
+from stages.reporting.card import model_card
 
 PROJECT = Path(__file__).parents[2]
 SCORES = {

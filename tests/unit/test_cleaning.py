@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nmt_core import files
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
-from nmt_core.parallel import WorkersConfig
+from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import (
     FilterConfig,
     SplitConfig,

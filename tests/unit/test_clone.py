@@ -10,7 +10,7 @@ from flows import clone
 from flows.clone import Order
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.commit import branch, git, head
+from stages.runtime.git import branch, git, head
 
 CODE = Path("code.py")
 
@@ -176,10 +176,10 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
 ):
     """As after `make repro MODEL=...`; what comes of them is no less somebody's work."""
     paths.PARAMS.write_text("seed: 4\n")
-    monkeypatch.setattr(clone.configure, "configured", lambda _: paths.PARAMS.read_text())
+    monkeypatch.setattr(clone.compose, "configured", lambda _: paths.PARAMS.read_text())
     monkeypatch.setattr(clone, "build_all", lambda text, **_: text)
-    monkeypatch.setattr(clone.configure, "pinned", str)
-    monkeypatch.setattr(clone.configure, "document", lambda text: f"{text}more: 1\n")
+    monkeypatch.setattr(clone.compose, "pinned", str)
+    monkeypatch.setattr(clone.compose, "document", lambda text: f"{text}more: 1\n")
 
     ordered = clone.order(None, [], renew=False, say=pytest.fail)
 

@@ -5,7 +5,7 @@ import pytest
 
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.commit import changed, checkout, git, head
+from stages.runtime.git import changed, checkout, git, head
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from nmt_core.errors import ConfigError, CorpusError, NmtError
 from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from nmt_core.training.budget import Budget
-from stages import comparison, report
-from stages.comparison import ComparisonError, Outcome, Run
-from stages.journal import Journal
+from stages.comparison import report, results
+from stages.comparison.results import ComparisonError, Outcome, Run
+from stages.tracking.journal import Journal
 
 SETTINGS = ["data=demo", *compare.budget_settings(60.0, None, None)]
 REFERENCES = ["The owl hears the fox.", "Nobody sees the river.", "The bridge is old."] * 4
@@ -215,7 +215,7 @@ OUTCOMES = [
 
 @pytest.fixture(scope="module")
 def compared():
-    return comparison.compare(OUTCOMES, command="make compare", commit="c0ffee")
+    return results.compare(OUTCOMES, command="make compare", commit="c0ffee")
 
 
 def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
@@ -232,12 +232,12 @@ def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
 def test_numbers_of_different_test_sets_are_not_compared():
     other = replace(OUTCOMES[1], references=REFERENCES[::-1])
     with pytest.raises(ComparisonError, match="tested on different sentences") as told:
-        comparison.compare([OUTCOMES[0], other], command="", commit="")
+        results.compare([OUTCOMES[0], other], command="", commit="")
     assert "\n" not in str(told.value)
 
     other = replace(OUTCOMES[1], signatures=("BLEU|b", "chrF2|a"))
     with pytest.raises(ComparisonError, match=r"scored differently, BLEU\|a and BLEU\|b"):
-        comparison.compare([OUTCOMES[0], other], command="", commit="")
+        results.compare([OUTCOMES[0], other], command="", commit="")
 
 
 def test_systems_are_tested_in_words_of_their_language():
@@ -246,7 +246,7 @@ def test_systems_are_tested_in_words_of_their_language():
         replace(OUTCOMES[number], references=text, hypotheses=written, language="zh")
         for number, written in ((1, text), (0, [line[2:] for line in text]))
     )
-    [bleu, _] = comparison.compare([better, worse], command="", commit="").differences
+    [bleu, _] = results.compare([better, worse], command="", commit="").differences
 
     assert 0 < bleu.value < 100
 
@@ -282,7 +282,7 @@ def test_the_report_is_for_people_and_programs(compared, tmp_path):
     with console.capture() as capture:
         console.print(report.shown(compared))
 
-    assert comparison.Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
+    assert results.Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
     assert "| A  better | 30.5 (29.5–31.5) |" in page
     assert "30.5 (29.5–31.5)" in capture.get()
     assert (tmp_path / "comparison.png").stat().st_size > 10_000

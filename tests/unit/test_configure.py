@@ -8,8 +8,10 @@ import yaml
 
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError, CorpusError
-from nmt_core.parallel import WorkersConfig
-from stages import configure, download, paths
+from nmt_core.parallel.jobs import WorkersConfig
+from stages import download, paths
+from stages.configure import compose
+from stages.configure.__main__ import main
 from stages.params import SECTIONS, build_all, check_all
 
 PROJECT = Path(__file__).parents[2]
@@ -27,7 +29,7 @@ CHOICES = [
 
 
 def sections(*overrides):
-    return build_all(configure.composed(list(overrides)), source="conf/")
+    return build_all(compose.composed(list(overrides)), source="conf/")
 
 
 def dumped(settings):
@@ -48,7 +50,7 @@ def project(tmp_path, monkeypatch):
 
 def run(monkeypatch, *overrides):
     monkeypatch.setattr(sys, "argv", ["configure", *overrides])
-    configure.main()
+    main()
     return yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
 
 
@@ -56,17 +58,17 @@ def test_the_project_holds_what_the_default_groups_compose_to():
     """To the character, comments included."""
     committed = (PROJECT / "params.yaml").read_text(encoding="utf-8")
 
-    assert committed == configure.document(sections())
+    assert committed == compose.document(sections())
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
 def test_groups_hold_every_setting_and_read_back_as_they_were(choice):
     """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
-    composition = configure.composed(choice)
+    composition = compose.composed(choice)
     settings = build_all(composition, source="conf/")
 
     assert composition == dumped(settings)
-    assert composition == yaml.safe_load(configure.document(settings))
+    assert composition == yaml.safe_load(compose.document(settings))
 
 
 def test_a_later_group_wins():
@@ -91,7 +93,7 @@ GROUP_NAMES = f"data=demo|europarl|files, model={MODELS}, train=full|quick|stand
 )
 def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
     with pytest.raises(ConfigError) as told:
-        configure.composed([override])
+        compose.composed([override])
 
     assert f"conf/: {message}; groups are {GROUP_NAMES}" == str(told.value)
 
@@ -107,7 +109,7 @@ def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
 )
 def test_floats_are_written_as_yaml_reads_them(value, written):
     settings = sections(f"train.optimizer.epsilon={value}")
-    text = configure.document(settings)
+    text = compose.document(settings)
 
     assert written in text
     read = yaml.safe_load(text)["train"]["optimizer"]["epsilon"]
@@ -116,7 +118,7 @@ def test_floats_are_written_as_yaml_reads_them(value, written):
 
 
 def test_nothing_is_written_as_null():
-    text = configure.document(sections("data=files", "download.corpus.validation=null"))
+    text = compose.document(sections("data=files", "download.corpus.validation=null"))
 
     assert "validation: null\n" in text
     assert yaml.safe_load(text)["download"]["corpus"]["validation"] is None
@@ -128,7 +130,7 @@ def test_strange_words_survive():
     split = settings["download"].split.model_copy(update={"salt": salt})
     settings["download"] = settings["download"].model_copy(update={"split": split})
 
-    assert yaml.safe_load(configure.document(settings))["download"]["split"]["salt"] == salt
+    assert yaml.safe_load(compose.document(settings))["download"]["split"]["salt"] == salt
 
 
 def keys_of(settings, indent=0):
@@ -143,7 +145,7 @@ def keys_of(settings, indent=0):
 @pytest.mark.parametrize("choice", [[], ["data=files", "model=transformer_article"]])
 def test_every_key_is_explained_above_it(choice):
     settings = sections(*choice)
-    lines = configure.document(settings).splitlines()
+    lines = compose.document(settings).splitlines()
     keys = [key for name in SECTIONS for key in [(f"{name}:", None), *keys_of(settings[name], 2)]]
     found = [n for n, line in enumerate(lines) if re.match(r" *\w+:", line)]
 
@@ -294,6 +296,6 @@ def test_missing_text_is_named(project, monkeypatch):
 def test_what_cannot_be_understood_is_told_without_its_secrets(group):
     broken = "download.corpus.url={http://anna:canary@h/{pair}.tgz?t=canary"
     with pytest.raises(ConfigError) as told:
-        configure.configured([*group, broken])
+        compose.configured([*group, broken])
 
     assert "canary" not in str(told.value)

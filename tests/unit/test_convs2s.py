@@ -23,8 +23,8 @@ from nmt_core.models.convs2s import (
     attend,
 )
 from nmt_core.models.settings import ConvS2SConfig
+from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
-from nmt_core.vocabulary import BOS, PAD
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config, tiny_model
 
 BLOCKS = ["published", "article"]

@@ -6,8 +6,10 @@ import pytest
 import yaml
 
 from nmt_core import files
-from stages import configure, description, paths, provenance
+from stages import paths
+from stages.configure import compose
 from stages.params import TrainParams, load
+from stages.tracking import provenance, run_metadata
 
 TOP = Path(__file__).parents[2]
 CANARY = "hunter2"
@@ -43,13 +45,13 @@ def write_corpus(lines):
 
 
 def set_up(*settings):
-    document = configure.composed(list(settings), conf=TOP / "conf")
+    document = compose.composed(list(settings), conf=TOP / "conf")
     paths.PARAMS.write_text(yaml.safe_dump(document))
 
 
 def test_settings_have_the_names_by_which_they_are_set():
     document = yaml.safe_load(paths.PARAMS.read_text())
-    found = description.settings(*description.SECTIONS, "evaluate")
+    found = run_metadata.settings(*run_metadata.SECTIONS, "evaluate")
 
     assert len(found) > 50
     for name, value in found.items():
@@ -64,7 +66,7 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
     """Or the run could not be had again."""
     set_up(f"data={corpus}")
 
-    assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(description.params_text())
+    assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(run_metadata.params_text())
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
 )
 def test_a_dataset_says_where_it_came_from(corpus, name, source):
     set_up(*corpus)
-    found = description.dataset("train")
+    found = run_metadata.dataset("train")
 
     assert (name, source) == (found.name, (found.source_type, found.source))
     assert (("de", "en"), 2, "training") == (found.columns, found.pairs, found.context)
@@ -97,14 +99,14 @@ def test_files_of_ones_own_are_named(project):
     paths.PARAMS.write_text(yaml.safe_dump(document))
 
     for split in paths.SPLITS:
-        found = description.dataset(split)
+        found = run_metadata.dataset(split)
         assert ("local", {"uri": "a.de"}) == (found.source_type, found.source)
 
 
 def test_the_digest_tells_text_from_other_text():
-    digests = {split: description.dataset(split).digest for split in paths.SPLITS}
+    digests = {split: run_metadata.dataset(split).digest for split in paths.SPLITS}
     write_corpus({**LINES, "train": (["zwei", "eins"], ["two", "one"])})
-    again = {split: description.dataset(split).digest for split in paths.SPLITS}
+    again = {split: run_metadata.dataset(split).digest for split in paths.SPLITS}
 
     assert 3 == len(set(digests.values()))
     assert {"train"} == {split for split in paths.SPLITS if digests[split] != again[split]}
@@ -114,9 +116,9 @@ def test_no_secret_of_an_address_is_told():
     """Also where it has no name by which it is known."""
     set_up("data=europarl", f"download.corpus.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
-        description.settings(*description.SECTIONS),
-        description.dataset("train"),
-        description.params_text(),
+        run_metadata.settings(*run_metadata.SECTIONS),
+        run_metadata.dataset("train"),
+        run_metadata.params_text(),
     ]
 
     assert CANARY in paths.PARAMS.read_text()
@@ -126,7 +128,7 @@ def test_no_secret_of_an_address_is_told():
 
 def test_a_training_is_called_by_what_it_is(monkeypatch):
     monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "c0ffee0123"})
-    found = description.tags(load(TrainParams, "train"))
+    found = run_metadata.tags(load(TrainParams, "train"))
 
     assert "de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0" == found["mlflow.runName"]
     assert "git checkout c0ffee0123" in found["mlflow.note.content"]
@@ -134,7 +136,7 @@ def test_a_training_is_called_by_what_it_is(monkeypatch):
 
 def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
     def name():
-        return description.tags(load(TrainParams, "train"))["mlflow.runName"]
+        return run_metadata.tags(load(TrainParams, "train"))["mlflow.runName"]
 
     names = [name()]
     for setting in ("train.budget.steps=1000", "train.budget.seconds=60.0", "train.seed=2"):
@@ -149,7 +151,7 @@ def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
 
 def test_an_experiment_is_had_again_from_dvc(monkeypatch):
     monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1-0123456789")
-    found = description.tags(load(TrainParams, "train"))
+    found = run_metadata.tags(load(TrainParams, "train"))
 
     assert "dvc exp apply rnn-seed1-0123456789" in found["mlflow.note.content"]
     assert "git checkout" not in found["mlflow.note.content"]

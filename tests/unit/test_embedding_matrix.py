@@ -10,7 +10,7 @@ from nmt_core.embeddings.matrix import embedding_matrix
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.errors import CorpusError
 from nmt_core.random import generator
-from nmt_core.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 ORIGINS = st.lists(st.sampled_from([MISSING, FOUND, COMPOSED]), min_size=1, max_size=20).filter(any)
 

@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import os, sys, time
 from nmt_core.errors import CorpusError, ServerError
-from stages.entry import run_stage
+from stages.runtime.entry import run_stage
 
 def main():
     {body}

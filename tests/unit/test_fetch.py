@@ -721,7 +721,7 @@ def test_another_machine_fetches_what_was_renewed_or_says_that_it_cannot(site, g
     expected = (
         f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as "
         f"{tmp_path / name}.rejected: the publisher changed the file after that; "
-        f"'python -m stages.renewal' takes it in"
+        f"take it in by: python -m stages.configure.refresh"
     )
     assert expected == message(get, url, renewed={name: wanted, "other": DIGEST})
 

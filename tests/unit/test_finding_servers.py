@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stages import tracking
-from stages.servers import find_servers
-from stages.tracking import app, tracking_uri
+from stages.runtime.servers import find_servers
+from stages.tracking import __main__ as commands
+from stages.tracking.__main__ import app
+from stages.tracking.tracker import tracking_uri
 
 TOLD = {
     "AWS_ACCESS_KEY_ID": "key",
@@ -72,7 +73,7 @@ def test_runs_go_to_the_server_that_was_found(tmp_path):
 
 
 def test_a_server_that_was_found_shows_runs_itself(monkeypatch):
-    monkeypatch.setattr(tracking, "page", "{}/#/runs".format)
+    monkeypatch.setattr(commands, "page", "{}/#/runs".format)
     write()
     told = CliRunner().invoke(app, ["ui"])
 
@@ -103,7 +104,7 @@ def test_a_taken_port_is_told_in_a_sentence():
 def test_without_a_server_the_file_is_shown(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(os, "execv", lambda *command: asked.append(command))
-    monkeypatch.setattr(tracking, "page", "{}/#/runs".format)
+    monkeypatch.setattr(commands, "page", "{}/#/runs".format)
     told = CliRunner().invoke(app, ["ui", "--port", "0"])
 
     assert f"runs of {tmp_path}/mlflow.db are at http://127.0.0.1:0/#/runs\n" == told.stdout

@@ -10,7 +10,7 @@ from nmt_core.config import Config
 from nmt_core.training.distributed import ALONE
 from nmt_core.training.trainer import Interrupted
 from stages import train
-from stages.fingerprint import fingerprint
+from stages.runtime.fingerprint import fingerprint
 
 
 class Settings(Config):

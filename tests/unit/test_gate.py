@@ -13,8 +13,9 @@ from sacrebleu.significance import PairedTest
 
 from nmt_core import config
 from nmt_core.errors import ConfigError, CorpusError
-from nmt_core.evaluation import gate as judging
-from nmt_core.evaluation.gate import (
+from nmt_core.random import generator
+from nmt_core.statistics import gate as judging
+from nmt_core.statistics.gate import (
     Candidate,
     Effect,
     GateConfig,
@@ -22,7 +23,7 @@ from nmt_core.evaluation.gate import (
     decide,
     effect,
 )
-from nmt_core.evaluation.resampling import (
+from nmt_core.statistics.resampling import (
     CHUNK,
     FORMULAS,
     bootstrapped,
@@ -31,7 +32,6 @@ from nmt_core.evaluation.resampling import (
     exchanged,
     p_value,
 )
-from nmt_core.random import generator
 
 judge = partial(judging.judge, language="en")
 METRICS = {"BLEU": BLEU, "chrF2": CHRF}

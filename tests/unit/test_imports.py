@@ -8,7 +8,7 @@ import pytest
 SLOW = ("dvc", "hydra", "mlflow", "prefect", "spacy", "torch")
 
 
-@pytest.mark.parametrize("module", ["configure", "params", "summary"])
+@pytest.mark.parametrize("module", ["configure.__main__", "params", "reporting.summary"])
 def test_nothing_slow_is_imported_around_the_stages(module):
     program = f"import sys, stages.{module}; print(*(n for n in {SLOW} if n in sys.modules))"
     done = subprocess.run(

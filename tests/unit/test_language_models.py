@@ -23,6 +23,7 @@ from nmt_core.language_models.scoring import Score
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
 from nmt_core.random import generator
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from nmt_core.training import language_model as module
 from nmt_core.training.language_model import (
     LearningConfig,
@@ -31,7 +32,6 @@ from nmt_core.training.language_model import (
     learn,
     mean_loss,
 )
-from nmt_core.vocabulary import BOS, EOS, PAD, UNK
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)

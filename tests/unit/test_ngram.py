@@ -19,7 +19,7 @@ from nmt_core.language_models.ngram import (
     estimate_discount,
 )
 from nmt_core.language_models.units import WordUnit, learn_units
-from nmt_core.vocabulary import BOS, EOS, PAD
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 TOY = "i am from pittsburgh .\ni study at a university .\nmy mother is from utah .\n"
 WORDS = 8

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from nmt_core import files
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.models.architectures import build_model
-from nmt_core.parallel import WorkersConfig
+from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.corpus import Reading, Text, cut_rows, read_pairs
 from nmt_core.text.normalize import normalize
-from nmt_core.vocabulary import SPECIALS, Vocabulary
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize
 from stages.params import TokenizeParams
 from tests.unit.tiny import MODEL

@@ -12,40 +12,33 @@ TOP = Path(__file__).parents[2]
 STAGES = yaml.safe_load((TOP / "dvc.yaml").read_text())["stages"]
 
 PLUMBING = {
-    "nmt_core/__init__.py",
     "nmt_core/config.py",
     "nmt_core/errors.py",
     "nmt_core/files.py",
-    "nmt_core/parallel/__init__.py",
+    "nmt_core/parallel/jobs.py",
     "nmt_core/parallel/pool.py",
     "nmt_core/parallel/spans.py",
-    "nmt_core/parent.py",
+    "nmt_core/parallel/parent.py",
     "nmt_core/progress.py",
     "nmt_core/tracking.py",
-    "nmt_core/data/__init__.py",
-    "nmt_core/decoding/__init__.py",
-    "nmt_core/evaluation/__init__.py",
-    "nmt_core/training/__init__.py",
 }
 """Code that reads, writes and reports, but decides no byte of a result."""
 
 BESIDE = {
-    "__init__",
-    "commit",
-    "description",
-    "entry",
-    "exported",
-    "fingerprint",
-    "journal",
-    "machine",
-    "mlflow_run",
-    "params",
-    "paths",
-    "provenance",
-    "torchrun",
-    "tracking",
+    "stages/__init__.py",
+    "stages/params.py",
+    "stages/paths.py",
+    "stages/registry",
+    "stages/runtime/entry.py",
+    "stages/runtime/fingerprint.py",
+    "stages/runtime/git.py",
+    "stages/runtime/launch.py",
+    "stages/tracking",
 }
-"""Files of ``stages`` that settle how a stage runs, not what it makes."""
+"""Code of ``stages`` that settles how a stage runs, not what it makes."""
+
+PACKAGES = {"comparison", "configure", "registry", "reporting", "runtime", "tracking"}
+"""What stands in ``stages`` beside the pipeline, each of one subject."""
 
 
 def file_of(module):
@@ -69,17 +62,34 @@ def imported(path):
                 yield found
 
 
+def is_face(path):
+    """Return whether a file is a package's ``__init__`` and holds nothing but its docstring."""
+    return path.name == "__init__.py" and len(ast.parse(path.read_text()).body) <= 1
+
+
 def reached(path, seen):
     """All code of ours that a file imports, directly or not, but through no plumbing of stages."""
     name = path.relative_to(TOP).as_posix()
-    if path in seen or (path.parent.name == "stages" and path.stem in BESIDE):
-        return seen
-    if name in PLUMBING:
+    if (
+        path in seen
+        or is_face(path)
+        or name in PLUMBING | BESIDE
+        or path.parent.relative_to(TOP).as_posix() in BESIDE
+    ):
         return seen
     seen.add(path)
     for found in imported(path):
         reached(found, seen)
     return seen
+
+
+def test_the_folder_is_the_pipeline():
+    """Whoever opens it sees the eight stages, their settings, their paths, and packages."""
+    found = {path.stem for path in (TOP / "stages").glob("*.py")}
+    packages = {path.parent.name for path in (TOP / "stages").glob("*/__init__.py")}
+
+    assert found == {*STAGES, "__init__", "params", "paths"}
+    assert packages == PACKAGES
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core.evaluation.gate import Candidate, GateConfig, GateError, Verdict, signatures
-from stages import promotion
-from stages.exported import GIVEN, Exported, HeldOut
+from nmt_core.statistics.gate import Candidate, GateConfig, GateError, Verdict, signatures
 from stages.params import EvaluateParams
-from stages.promotion import Contest, check, contest, effects, evidence, report
-from stages.registry import RegistryError, Version
+from stages.registry import promotion
+from stages.registry.exported import GIVEN, Exported, HeldOut
+from stages.registry.promotion import Contest, check, contest, effects, evidence, report
+from stages.registry.registry import RegistryError, Version
 
 HASH = "by hash, 10 in 10,000, salt 'nmt'"
 TAGS = {

@@ -15,8 +15,8 @@ from nmt_core.evaluation.quality import (
     runs_on,
     unknown_rate,
 )
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.loss import mean_cross_entropy
-from nmt_core.vocabulary import SPECIALS, Vocabulary
 from tests.conftest import tiny_model
 
 

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stages import registry as module
-from stages.journal import packed, unpacked
-from stages.registry import (
+from stages.registry import registry as module
+from stages.registry.__main__ import last_event
+from stages.registry.registry import (
     ChampionMovedError,
     Promotion,
     Registry,
     RegistryError,
 )
+from stages.tracking.journal import packed, unpacked
 
 VERSIONS = (1, 2, 3)
 WHOLE = {"promotion", "promoted_at", "promoted_by", "reason", "previous_champion"}
@@ -239,17 +240,17 @@ def test_the_last_event_of_a_version_is_told():
     registry, _ = opened()
     promote(registry, 1, None, "first")
     promote(registry, 2, 1, "second")
-    assert module.last_event(registry.version(3).tags) == ("–", "", "")
-    assert module.last_event(registry.version(2).tags)[1:] == ("me", "better")
+    assert last_event(registry.version(3).tags) == ("–", "", "")
+    assert last_event(registry.version(2).tags)[1:] == ("me", "better")
     registry.rollback(by="me", reason="nobody liked it")
-    at, by, reason = module.last_event(registry.version(2).tags)
+    at, by, reason = last_event(registry.version(2).tags)
     assert (by, reason) == ("me", "nobody liked it")
     restored = "version 2 was withdrawn: nobody liked it"
-    assert module.last_event(registry.version(1).tags) == (at, "me", restored)
+    assert last_event(registry.version(1).tags) == (at, "me", restored)
     promote(registry, 3, 1, "third")
     promote(registry, 1, 3, "again")
 
-    assert module.last_event(registry.version(1).tags)[1:] == ("me", "better")
+    assert last_event(registry.version(1).tags)[1:] == ("me", "better")
     assert not [name for name in registry.version(1).tags if name.startswith("restored_")]
 
 

@@ -12,8 +12,8 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
 from nmt_core.models.rnn import Attention, Encoder, RnnMemory, backwards
 from nmt_core.models.settings import RnnConfig
+from nmt_core.text.vocabulary import BOS
 from nmt_core.training.loss import batch_loss
-from nmt_core.vocabulary import BOS
 
 WIDTH = 6
 LENGTHS = (5, 2, 3)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
+from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.training.scheduled_sampling import with_own_words
 from nmt_core.training.settings import ScheduledSampling
-from nmt_core.vocabulary import BOS, EOS, PAD
 from tests.conftest import tiny_model
 from tests.laws.toy_model import Toy
 

@@ -16,8 +16,8 @@ import psutil
 import pytest
 from rich.console import Console
 
-from flows.servers import postgres, server
-from flows.servers.__main__ import (
+from infra.servers import postgres, server
+from infra.servers.__main__ import (
     PORTS,
     check_host,
     given_ports,
@@ -25,10 +25,10 @@ from flows.servers.__main__ import (
     tell,
     write_environment,
 )
-from flows.servers.secrets import kept_secrets
-from flows.servers.server import Server, ServerFailed
-from flows.servers.topology import Database, Files, Topology
-from flows.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, ended
+from infra.servers.secrets import kept_secrets
+from infra.servers.server import Server, ServerFailed
+from infra.servers.topology import Database, Files, Topology
+from infra.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, ended
 from nmt_core.errors import ConfigError
 
 ANSWER = """\
@@ -177,8 +177,8 @@ def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
 @pytest.fixture
 def full(tmp_path, monkeypatch):
     """All four, with the programs to run them or without."""
-    monkeypatch.setattr("flows.servers.postgres.programs", lambda: tmp_path)
-    monkeypatch.setattr("flows.servers.programs.rclone", lambda: "/rclone")
+    monkeypatch.setattr("infra.servers.postgres.programs", lambda: tmp_path)
+    monkeypatch.setattr("infra.servers.programs.rclone", lambda: "/rclone")
     return Topology(tmp_path, database=Database.postgres, files=Files.s3)
 
 
@@ -264,8 +264,8 @@ def test_who_needs_others_is_told_to_stop_before_them(full, monkeypatch):
 
 
 def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr("flows.servers.postgres.programs", lambda: tmp_path)
-    monkeypatch.setattr("flows.servers.programs.rclone", lambda: "/rclone")
+    monkeypatch.setattr("infra.servers.postgres.programs", lambda: tmp_path)
+    monkeypatch.setattr("infra.servers.programs.rclone", lambda: "/rclone")
     wide = Topology(tmp_path, database=Database.postgres, files=Files.s3, host="127.0.0.2")
 
     assert {
@@ -278,7 +278,7 @@ def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
 
 STOPPED = """\
 import time
-from flows.servers.__main__ import stopped_by_signals
+from infra.servers.__main__ import stopped_by_signals
 with stopped_by_signals():
     try:
         print("ready", flush=True)

@@ -10,7 +10,7 @@ from nmt_core.language_models import FeedForwardConfig, RecurrentConfig, build_n
 from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
-from nmt_core.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD
 
 SOURCE = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0]])
 TARGET = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3]])

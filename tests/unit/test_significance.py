@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.evaluation.significance import differences, holm
+from nmt_core.statistics.significance import differences, holm
 
 WORDS = [
     "der",

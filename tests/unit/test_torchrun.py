@@ -7,8 +7,8 @@ from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
 
 from nmt_core.errors import ConfigError, TrainingError
 from nmt_core.training.distributed import PeerError
-from stages import torchrun
-from stages.torchrun import AGAIN, cause, is_rank, reporting
+from stages.runtime import launch
+from stages.runtime.launch import AGAIN, cause, is_rank, reporting
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def rank(monkeypatch, tmp_path):
     """What a process of torchrun finds in its environment."""
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "nmt")
     monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / "error.json"))
-    monkeypatch.setenv(torchrun.PARENT, str(os.getppid()))
+    monkeypatch.setenv(launch.PARENT, str(os.getppid()))
     before = signal.getsignal(signal.SIGTERM)
     yield
     signal.signal(signal.SIGTERM, before)
@@ -82,7 +82,7 @@ def test_a_mistake_of_ours_is_no_message(rank, tmp_path):
 
 
 def test_a_process_whose_parent_is_gone_does_not_begin(rank, monkeypatch):
-    monkeypatch.setenv(torchrun.PARENT, "1")
+    monkeypatch.setenv(launch.PARENT, "1")
     with pytest.raises(SystemExit) as ended, reporting():
         pytest.fail("it has begun")
 

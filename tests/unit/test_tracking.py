@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from stages import provenance, tracking
-from stages.description import Dataset
-from stages.journal import Journal
-from stages.provenance import COMMIT, DIRTY
-from stages.tracking import open_tracker
+from stages.tracking import provenance, tracker
+from stages.tracking.journal import Journal
+from stages.tracking.provenance import COMMIT, DIRTY
+from stages.tracking.run_metadata import Dataset
+from stages.tracking.tracker import open_tracker
 
 
 @pytest.fixture(autouse=True)
@@ -217,8 +217,8 @@ def test_a_journal_is_held_by_one_alone():
 
 def test_the_tracker_imports_no_mlflow():
     """Every stage that tracks would wait for it."""
-    code = "import sys, stages.tracking; print('mlflow' in sys.modules)"
-    environment = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[1])}
+    code = "import sys, stages.tracking.tracker; print('mlflow' in sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(Path(tracker.__file__).parents[2])}
     answer = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
@@ -232,8 +232,8 @@ def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     Journal("f").append("run", experiment="e", tags={})
 
-    with pytest.raises(tracking.TrackingError) as told:
-        tracking.send(Journal("f"))
+    with pytest.raises(tracker.TrackingError) as told:
+        tracker.send(Journal("f"))
     with open_tracker("g", experiment="e"):
         pass
 

@@ -14,7 +14,7 @@ from nmt_core.decoding.sampling import SamplingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig, batches
 from nmt_core.errors import ConfigError
-from nmt_core.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.laws.toy_model import Toy, ToyMemory
 from tests.unit.tiny import LINES, tiny_translator
 

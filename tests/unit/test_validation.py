@@ -8,8 +8,8 @@ import torch
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation import validation, words
 from nmt_core.evaluation.validation import ValidationBleu
+from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
 from nmt_core.training.precision import Compute
-from nmt_core.vocabulary import EOS, PAD, SPECIALS, Vocabulary
 
 WORDS = [
     *("the", "council", "has", "met", "in", "an", "old", "house"),

@@ -3,7 +3,7 @@
 import pytest
 
 from nmt_core.errors import TokenizerError
-from nmt_core.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
 def test_frequent_tokens_come_first_and_ties_by_the_alphabet():

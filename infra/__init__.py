@@ -1,0 +1,1 @@
+"""What a deployment needs around the pipeline."""

@@ -1,0 +1,245 @@
+"""Run Prefect and MLflow on this machine until told to stop.
+
+Usage: python -m infra.servers [--database postgres] [--files s3] [--host ADDRESS]
+
+SQLite and a folder do for one person; PostgreSQL and a store of S3 for workers on several machines.
+What is kept lies in one folder: databases, files, logs, and passwords that only its owner can read.
+"""
+
+import fcntl
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from flows import processes
+from flows.entry import as_program
+from infra.servers.programs import BUCKET
+from infra.servers.secrets import write_private
+from infra.servers.server import LOOPBACK, Server
+from infra.servers.topology import Database, Files, Topology
+from infra.servers.watch import watch
+from nmt_core.errors import ConfigError, NmtError
+from stages import paths
+
+FOLDER = Path("servers")
+SECRET = re.compile("KEY|PASSWORD|AUTH")
+HIGHEST_PORT = 65535
+
+PORTS = {"prefect": 4200, "mlflow": 5000, "postgres": 54320, "store": 9000}
+
+
+def written(ports: Mapping[str, int]) -> str:
+    """Return ports as ``--port`` takes them."""
+    return " ".join(f"{name}={number}" for name, number in ports.items())
+
+
+def main(
+    database: Annotated[
+        Database, typer.Option(help="Where Prefect and MLflow keep their records.")
+    ] = Database.sqlite,
+    files: Annotated[
+        Files, typer.Option(help="Where MLflow keeps files; DVC can use the store of S3, too.")
+    ] = Files.folder,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; the default is for this machine alone.")
+    ] = LOOPBACK,
+    port: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help=f"Where a server listens, if not at {written(PORTS)}; 0 is any free port.",
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = FOLDER,
+    leashed: Annotated[  # noqa: FBT002 - an option
+        bool, typer.Option("--leashed", help="Stop when the program that started this ends.")
+    ] = False,
+) -> None:
+    """Run Prefect and MLflow on this machine until told to stop."""
+    if leashed:
+        processes.end_with_parent()
+    console = Console(highlight=False)
+    with as_program(), alone(folder):
+        check_host(host)
+        ports = PORTS | given_ports(port or [])
+        topology = Topology(folder, database=database, files=files, host=host, ports=ports)
+        with stopped_by_signals():
+            try:
+                start(topology, console)
+                with known_here(write_environment(topology, folder)) as known:
+                    tell(topology, folder, console, known=known)
+                    watch(
+                        topology, lambda line: console.print(line, style="yellow", soft_wrap=True)
+                    )
+            finally:
+                console.print("stopping")
+                topology.stop()
+
+
+def start(topology: Topology, console: Console) -> None:
+    """Start all servers, and show what is waited for."""
+    with console.status("starting") as status:
+
+        def waiting(servers: Sequence[Server]) -> None:
+            names = " and ".join(server.name for server in servers)
+            status.update(f"waiting for {names}; the first time takes longest")
+
+        topology.start(waiting)
+
+
+def write_environment(topology: Topology, folder: Path) -> Path:
+    """Leave a file of variables for those who use the servers, for shells and for ``.env``."""
+    path = folder / "environment"
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in variables(topology)]
+    write_private(path, "\n".join(exports) + "\n")
+    return path
+
+
+@contextmanager
+def known_here(environment: Path) -> Iterator[bool]:
+    """Let all programs of this folder find the servers in ``.env``, and no longer than they run.
+
+    Yields:
+        whether they do; a file of somebody else's is left alone.
+    """
+    if os.path.lexists(paths.DOTENV) and paths.DOTENV.resolve() != environment.resolve():
+        yield False
+        return
+    paths.DOTENV.unlink(missing_ok=True)  # of a program that was killed
+    paths.DOTENV.symlink_to(shown(environment))
+    try:
+        yield True
+    finally:
+        paths.DOTENV.unlink(missing_ok=True)
+
+
+def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> None:
+    """Show where the servers are, and how others find them."""
+    table = Table("server", "address", "state", "log", box=None, pad_edge=False)
+    for server in topology:
+        table.add_row(server.name, server.address, "answers", shown(server.log))
+    console.print(table)
+    runs = subprocess.run(
+        [sys.executable, "-m", "stages.tracking", "ui"],
+        env=os.environ | topology.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    console.print(f"\n{runs.stdout.strip()}", soft_wrap=True)
+    path = shown(folder / "environment")
+    here = (
+        f"by {paths.DOTENV}"
+        if known
+        else f"after: . {path}    ({paths.DOTENV}, which they would read, is not of this program)"
+    )
+    console.print(
+        f"\nWorkers, flows and stages of this folder know all this {here}", soft_wrap=True
+    )
+    for name, value in variables(topology):
+        told = "..." if SECRET.search(name) else shlex.quote(value)
+        console.print(f"  export {name}={told}", soft_wrap=True)
+    console.print(
+        f"Those elsewhere need a copy of {path} as their {paths.DOTENV}. Prefect's pages ask for "
+        f"what it calls PREFECT_API_AUTH_STRING.",
+        soft_wrap=True,
+    )
+    if topology.store:
+        console.print(
+            "For DVC, in each clone: dvc remote add --local --force --default shared "
+            f"s3://{BUCKET}/dvc",
+            soft_wrap=True,
+        )
+    if topology.prefect.host != LOOPBACK:
+        console.print(
+            f"Passwords and data go to {topology.prefect.host} as plain text: listen in a private "
+            "network only",
+            style="yellow",
+            soft_wrap=True,
+        )
+
+
+def variables(topology: Topology) -> Sequence[tuple[str, str]]:
+    """Return what clients need, by name."""
+    return sorted(topology.environment.items())
+
+
+def shown(path: Path) -> str:
+    """Return a path as short as it can be told."""
+    here = Path.cwd()
+    return str(path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path)
+
+
+def given_ports(words: Sequence[str]) -> dict[str, int]:
+    """Return ports by the name of their server.
+
+    Raises:
+        ConfigError: if one is no port, or nobody's.
+    """
+    ports = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        if name not in PORTS or not number.isdecimal() or int(number) > HIGHEST_PORT:
+            raise ConfigError(f"--port must be as one of {written(PORTS)}, got {word!r}")
+        ports[name] = int(number)
+    return ports
+
+
+def check_host(host: str) -> None:
+    """Refuse what servers can listen on but nobody can call.
+
+    Raises:
+        ConfigError: naming what to give instead.
+    """
+    with suppress(ValueError):  # a name, such as localhost
+        host = "" if ip_address(host).is_unspecified else host
+    if not host:
+        raise ConfigError(
+            "--host must be an address that workers can reach, such as 10.0.0.5, not all at once"
+        )
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the folder; the system gives it back however we end.
+
+    Raises:
+        NmtError: if others hold it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise NmtError(f"servers run in {folder} already; stop them, or use --folder") from None
+        yield
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Let the first signal end the block as an exit does, and further ones not disturb its end."""
+
+    def leave(*_: object) -> None:
+        for number in processes.STOPPING:
+            signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(0)
+
+    for number in processes.STOPPING:
+        signal.signal(number, leave)
+    yield
+
+
+if __name__ == "__main__":
+    typer.run(main)

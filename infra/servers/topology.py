@@ -1,0 +1,113 @@
+"""Servers that know each other, started and stopped in order."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from infra.servers.postgres import Postgres
+from infra.servers.programs import MLflow, Prefect, Store
+from infra.servers.secrets import kept_secrets
+from infra.servers.server import LOOPBACK, Server
+
+
+class Database(StrEnum):
+    """What Prefect and MLflow keep their records in."""
+
+    sqlite = "sqlite"
+    postgres = "postgres"
+
+
+class Files(StrEnum):
+    """What MLflow and DVC keep files in."""
+
+    folder = "folder"
+    s3 = "s3"
+
+
+class Topology:
+    """All servers of a folder, by name."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        database: Database = Database.sqlite,
+        files: Files = Files.folder,
+        host: str = LOOPBACK,
+        ports: Mapping[str, int] | None = None,
+        durable: bool = True,
+    ) -> None:
+        """Choose servers and where they listen.
+
+        Args:
+            folder: where they keep everything.
+            database: what Prefect and MLflow keep their records in.
+            files: what MLflow keeps files in.
+            host: address that they listen on; PostgreSQL stays on this machine's own.
+            ports: by name; 0 or none is any that is free.
+            durable: whether the databases outlive a crash of the machine, which costs seconds.
+        """
+        chosen = ports or {}
+        secrets = kept_secrets(folder / "secrets.json")
+        self.postgres: Postgres | None = None
+        self.store: Store | None = None
+        if database is Database.postgres:
+            self.postgres = Postgres(
+                folder, secrets, port=chosen.get("postgres", 0), durable=durable
+            )
+        if files is Files.s3:
+            self.store = Store(folder, secrets, host=host, port=chosen.get("store", 0))
+        self.prefect = Prefect(
+            folder,
+            secrets,
+            database=self._database("prefect", driver="asyncpg"),
+            host=host,
+            port=chosen.get("prefect", 0),
+        )
+        self.mlflow = MLflow(
+            folder,
+            secrets,
+            database=self._database("mlflow", driver="psycopg2"),
+            store=self.store,
+            host=host,
+            port=chosen.get("mlflow", 0),
+        )
+        below = [server for server in (self.postgres, self.store) if server]
+        self.layers: list[list[Server]] = [[*below], [self.prefect, self.mlflow]]
+        """Each needs what stands before it, and nothing beside it."""
+
+    def _database(self, role: str, *, driver: str) -> str | None:
+        return self.postgres.database(role, driver=driver) if self.postgres else None
+
+    def __iter__(self) -> Iterator[Server]:
+        for layer in self.layers:
+            yield from layer
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What workers and stages know all of it by."""
+        return {name: value for server in self for name, value in server.environment.items()}
+
+    def start(self, waiting: Callable[[Sequence[Server]], None] = lambda _: None) -> None:
+        """Start everything, side by side where it can be.
+
+        Args:
+            waiting: is told which servers are waited for.
+
+        Raises:
+            ServerFailed: if one does not answer; the others run on until ``stop``.
+        """
+        for layer in self.layers:
+            for server in layer:
+                server.launch()
+            for number, server in enumerate(layer):
+                waiting(layer[number:])
+                server.wait()
+
+    def stop(self) -> None:
+        """Stop everything, those that need others first; nothing is left then."""
+        for layer in reversed(self.layers):
+            for server in layer:
+                server.ask_to_stop()
+            for server in layer:
+                server.stop()

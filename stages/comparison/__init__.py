@@ -1,0 +1,1 @@
+"""Several trainings side by side: their results, and the report on them."""

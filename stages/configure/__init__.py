@@ -1,0 +1,1 @@
+"""``params.yaml``: composed from ``conf/``, pinned to the user's files, refreshed from servers."""

@@ -1,0 +1,194 @@
+"""Compose params.yaml from the groups in conf/, check it, and write it with its comments."""
+
+import copy
+import io
+import textwrap
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from nmt_core import files
+from nmt_core.config import Config, hint
+from nmt_core.errors import ConfigError
+from nmt_core.fetch.address import without_secrets
+from nmt_core.fetch.settings import FilesCorpus
+from nmt_core.text.corpus import TextFiles
+from stages import paths
+from stages.params import SECTIONS, DownloadParams, read
+
+HEADING = """\
+Every setting of the project, a section per stage. Groups in conf/ compose this file:
+  make repro DATA=files MODEL=transformer     or     python -m stages.configure data=files
+Edit values by hand as you like; a wrong one is named before any work begins.
+"""
+
+WIDTH = 100
+
+
+def configured(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+    """Return what params.yaml should hold.
+
+    Raises:
+        ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
+    """
+    groups = {folder.name for folder in conf.iterdir() if folder.is_dir()}
+    choices = [given for given in arguments if given.split("=")[0] in groups]
+    settings = [given for given in arguments if given not in choices]
+    for name in (given.split("=")[0] for given in settings):
+        if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
+            raise ConfigError(f"{name} is no group of conf/; {hint(name, groups)}")
+    for group, _, name in (given.partition("=") for given in choices):
+        names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
+        if name not in names:
+            raise ConfigError(f"conf/: there is no {group}={name}; {hint(name, names)}")
+    return changed(composed(choices, conf=conf) if choices else read(paths.PARAMS), settings)
+
+
+def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
+    """Return values with some set (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
+
+    Raises:
+        ConfigError: if a setting cannot be understood.
+    """
+    if not settings:
+        return values
+    from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: PLC0415 - slow
+    from hydra.errors import HydraException  # noqa: PLC0415
+
+    fresh = copy.deepcopy(values)
+    try:
+        overrides = OverridesParser.create().parse_overrides(settings)
+    except HydraException as error:
+        reason = without_secrets(str(error)).split("\n")[0]
+        raise ConfigError(f"{reason}; write settings as section.key=value") from None
+    for override in overrides:
+        *parents, last = override.key_or_group.split(".")
+        place = fresh
+        for name in parents:
+            inner = place.get(name)
+            place[name] = place = inner if isinstance(inner, dict) else {}
+        if override.is_delete():
+            place.pop(last, None)
+        else:
+            place[last] = override.value()
+    return fresh
+
+
+def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+    """Return what the groups compose to.
+
+    Raises:
+        ConfigError: if a group or an override is unknown.
+    """
+    from hydra import compose, initialize_config_dir  # noqa: PLC0415 - slow, and rarely needed
+    from hydra.errors import HydraException  # noqa: PLC0415
+    from omegaconf import OmegaConf  # noqa: PLC0415
+    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
+
+    try:
+        with initialize_config_dir(str(conf.resolve()), version_base=None):
+            composition = compose("config", overrides=overrides)
+        values = OmegaConf.to_container(composition, resolve=True)
+    except (HydraException, OmegaConfBaseException) as error:
+        groups = ", ".join(
+            f"{folder.name}={'|'.join(sorted(file.stem for file in folder.glob('*.yaml')))}"
+            for folder in sorted(conf.iterdir())
+            if folder.is_dir()
+        )
+        reason = " ".join(without_secrets(str(error)).split("\n")[0].split()).rstrip(".")
+        raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
+    assert isinstance(values, dict)
+    return {str(name): value for name, value in values.items()}
+
+
+def pinned(sections: Mapping[str, Config]) -> dict[str, Config]:
+    """Return the sections with the digests of the user's own files, so that DVC sees a change."""
+    download = sections["download"]
+    assert isinstance(download, DownloadParams)
+    corpus = download.corpus
+    if not isinstance(corpus, FilesCorpus):
+        return dict(sections)
+    pins = {
+        split: pin(text) for split in paths.SPLITS if (text := getattr(corpus, split)) is not None
+    }
+    corpus = corpus.model_copy(update=pins)
+    return {**sections, "download": download.model_copy(update={"corpus": corpus})}
+
+
+def pin(text: TextFiles) -> TextFiles:
+    """Return the files with the digest of what they hold now.
+
+    Raises:
+        CorpusError: if a file cannot be read.
+    """
+    return text.model_copy(update={"sha256": text.digest()})
+
+
+def commented(settings: Config) -> CommentedMap:
+    """Return settings as YAML, each with its documentation above it."""
+    document = CommentedMap()
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        document[name] = commented(value) if isinstance(value, Config) else plain(value)
+    return document
+
+
+def plain(value: Any) -> Any:
+    """Return a value as YAML holds it."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def document(sections: Mapping[str, Config]) -> str:
+    """Return the text of params.yaml."""
+    whole = CommentedMap({name: commented(section) for name, section in sections.items()})
+    whole.yaml_set_start_comment(HEADING)
+    for name, section in sections.items():
+        whole.yaml_set_comment_before_after_key(name, before=summary(section))
+        annotate(whole[name], section, indent=2)
+    text = io.StringIO()
+    writer = YAML()
+    writer.width = 4096
+    writer.representer.add_representer(type(None), _scalar("null"))
+    writer.representer.add_representer(float, _scalar("float"))
+    writer.dump(whole, text)
+    return text.getvalue()
+
+
+def write(sections: Mapping[str, Config]) -> None:
+    """Write params.yaml whole, unless it says the same already, in whatever words."""
+    dumped = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):
+        files.write_text(paths.PARAMS, document(sections))
+
+
+def _scalar(tag: str) -> Callable[[Any, Any], Any]:
+    """Write a value as PyYAML does, which is what reads it: null, and 1.0e-09 with its dot."""
+
+    def represent(representer: Any, value: Any) -> Any:
+        words = yaml.safe_dump(value).split("\n")[0]
+        return representer.represent_scalar(f"tag:yaml.org,2002:{tag}", words)
+
+    return represent
+
+
+def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
+    """Put each setting's documentation on the lines above it."""
+    for name, field in type(settings).model_fields.items():
+        words = " ".join((field.description or "").split())
+        lines = textwrap.wrap(words, WIDTH - indent - 2)
+        mapping.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=indent)
+        value = getattr(settings, name)
+        if isinstance(value, Config):
+            annotate(mapping[name], value, indent=indent + 2)
+
+
+def summary(settings: Config) -> str:
+    """Return the first line of a section's own documentation."""
+    return (type(settings).__doc__ or "").strip().split("\n")[0]

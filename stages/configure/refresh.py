@@ -1,0 +1,110 @@
+"""Renew what params.yaml pins, so that the next training sees what has come since the last.
+
+Usage: python -m stages.configure.refresh
+Reads:  params.yaml, the user's own text files, the servers of what is downloaded
+Writes: params.yaml, and downloads/, where another file has come
+
+Files are pinned as ``python -m stages.configure`` does. An archive whose checksum a person wrote is
+left alone; of any other the server is asked whether it has changed. The checksum of what it has now
+goes into ``renewed``, so that DVC sees the change, and every machine that gets params.yaml fetches
+the same bytes or says that it cannot. A server that is away changes nothing.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+
+from nmt_core.config import Config
+from nmt_core.errors import DownloadError
+from nmt_core.fetch.address import shown
+from nmt_core.fetch.corpora import archives
+from nmt_core.fetch.http import Source, renew
+from nmt_core.fetch.settings import (
+    CorpusConfig,
+    DownloadedVectors,
+    EuroparlCorpus,
+    FilesCorpus,
+    HttpConfig,
+)
+from nmt_core.fetch.vectors import published
+from stages import paths
+from stages.configure import compose
+from stages.params import DownloadParams, check_all
+from stages.runtime.entry import run_stage
+
+LOGGER = logging.getLogger(__name__)
+
+Published = TypeVar("Published", EuroparlCorpus, DownloadedVectors)
+
+
+def renewed(
+    sections: Mapping[str, Config], *, downloads: Path = paths.DOWNLOADS
+) -> tuple[dict[str, Config], list[str]]:
+    """Return the sections with fresh pins, and a sentence for each pin that is another.
+
+    Without a sentence the sections are as they were. A server that cannot be asked, or sends what
+    cannot be used, keeps its pin, with a warning.
+
+    Raises:
+        CorpusError: if a file of the user's own cannot be read.
+    """
+    given, fresh = sections["download"], compose.pinned(sections)
+    download = fresh["download"]
+    assert isinstance(given, DownloadParams)
+    assert isinstance(download, DownloadParams)
+    languages, corpus, vectors = download.languages, download.corpus, download.vectors
+    changes = [*_changed_files(given.corpus, corpus)]
+    if isinstance(corpus, EuroparlCorpus):
+        sources = archives(corpus, languages).values()
+        corpus, said = _asked(corpus, sources, downloads, download.http)
+        changes += said
+    if isinstance(vectors, DownloadedVectors):
+        both = [published(vectors, getattr(languages, side)) for side in paths.SIDES]
+        vectors, said = _asked(vectors, both, downloads, download.http)
+        changes += said
+    fresh["download"] = download.model_copy(update={"corpus": corpus, "vectors": vectors})
+    return fresh, changes
+
+
+def main() -> None:
+    """Renew params.yaml, and say what is new."""
+    fresh, changes = renewed(check_all())
+    compose.write(fresh)
+    for sentence in changes or ["nothing has changed"]:
+        Console().print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def _changed_files(given: CorpusConfig, fresh: CorpusConfig) -> Iterator[str]:
+    if not (isinstance(given, FilesCorpus) and isinstance(fresh, FilesCorpus)):
+        return
+    for split in paths.SPLITS:
+        before, after = getattr(given, split), getattr(fresh, split)
+        if before != after:
+            yield f"{after} {'changed' if before.sha256 else 'had no pin and got one'}"
+
+
+def _asked(
+    config: Published, sources: Iterable[Source], downloads: Path, http: HttpConfig
+) -> tuple[Published, list[str]]:
+    """Return the settings with the checksums of what servers have now, and what is new."""
+    asked = {source.name: source for source in sources if not source.sha256}
+    pins = {name: source.digest for name, source in asked.items() if source.digest}
+    changes: list[str] = []
+    for name, source in asked.items():
+        try:
+            found = renew(source, downloads, http).sha256
+        except DownloadError as error:
+            LOGGER.warning("%s; it stays as it is here", error)
+            continue
+        if found != source.digest:
+            what = "changed" if source.digest else "had no pin and got one"
+            changes.append(f"{shown(source.url)} {what}: SHA-256 {found}")
+            pins[name] = found
+    return (config.model_copy(update={"renewed": pins}) if changes else config), changes
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,1 @@
+"""The registered models: exported, promoted to champion, rolled back, served."""

@@ -1,0 +1,130 @@
+"""Show the registered models, and promote, roll back or serve one by hand."""
+
+import getpass
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stages.params import DownloadParams, load
+from stages.registry.exported import model_name
+from stages.registry.registry import CHAMPION, PROMOTE_ONE, Promotion, Registry, RegistryError
+from stages.runtime.entry import run_stage
+from stages.tracking.tracker import tracking_uri
+
+
+def table(registry: Registry) -> Table:
+    """Return all versions, newest first."""
+    champion = registry.champion()
+    serving = champion and champion.number
+    overview = Table(title=registry.name, header_style="bold")
+    for heading in ("version", "", "BLEU", "since", "by", "reason"):
+        overview.add_column(heading, justify="right" if heading in ("version", "BLEU") else "left")
+    for version in registry.versions().values():
+        state = Text("withdrawn" if "rolled_back_at" in version.tags else "")
+        if version.number == serving:
+            state = Text(CHAMPION, style="bold green")
+        at, by, reason = last_event(version.tags)
+        overview.add_row(
+            str(version.number),
+            state,
+            version.tags.get("bleu", "–"),
+            at[:16].replace("T", " "),
+            Text(by),
+            Text(reason),
+        )
+    return overview
+
+
+def last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return when a version was last promoted, restored or withdrawn, by whom and why."""
+    events = {
+        "promoted": ("promoted_at", "promoted_by", "reason"),
+        **{
+            event: (f"{event}_at", f"{event}_by", f"{event}_reason")
+            for event in ("rolled_back", "restored")
+        },
+    }
+    found = [names for names in events.values() if names[0] in tags]
+    if not found:
+        return "–", "", ""
+    at, by, reason = (tags.get(name, "") for name in max(found, key=lambda names: tags[names[0]]))
+    return at, by, reason
+
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+Name = Annotated[
+    str | None,
+    typer.Option(help="Registered model; without, that of the languages of params.yaml."),
+]
+Reason = Annotated[str, typer.Option(help="Why, for whoever looks later.")]
+
+
+def user() -> str:
+    """Return who runs this, by number where the machine knows no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
+
+
+def named(name: str | None) -> Registry:
+    """Return the registry of a name, or of the languages of params.yaml."""
+    return Registry(name or model_name(load(DownloadParams, "download").languages))
+
+
+@app.command()
+def show(name: Name = None) -> None:
+    """Show all versions: which is the champion, since when, and why."""
+    Console().print(table(named(name)))
+
+
+@app.command()
+def promote(
+    version: Annotated[int, typer.Argument(help="Number of the version.")],
+    reason: Reason,
+    name: Name = None,
+) -> None:
+    """Make a version champion by hand, whatever the gate would say."""
+    registry = named(name)
+    champion = registry.champion()
+    by_hand = Promotion(id=f"by hand {uuid.uuid4()}", by=user(), reason=reason)
+    registry.promote(version, expected=champion.number if champion else None, promotion=by_hand)
+    typer.echo(f"version {version} of {registry.name} is the champion")
+
+
+@app.command()
+def rollback(reason: Reason = "by hand", name: Name = None) -> None:
+    """Make the champion before the present one champion again."""
+    registry = named(name)
+    back = registry.rollback(by=user(), reason=reason)
+    typer.echo(f"version {back.number} of {registry.name} is the champion again")
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(help="On this machine alone.")] = 5001, name: Name = None
+) -> None:
+    """Translate over HTTP with the champion of now; a server does not follow the alias."""
+    registry = named(name)
+    if registry.champion() is None:
+        raise RegistryError(f"{registry.name} has no champion to serve; {PROMOTE_ONE}")
+    model = f"models:/{registry.name}@{CHAMPION}"
+    command = ["mlflow", "models", "serve", "--model-uri", model, "--env-manager", "local"]
+    own_programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
+    os.environ |= {"MLFLOW_TRACKING_URI": tracking_uri(), "PATH": os.pathsep.join(own_programs)}
+    os.execvp(  # noqa: S606 - our own command
+        sys.executable,
+        [sys.executable, "-m", *command, "--host", "127.0.0.1", "--port", str(port)],
+    )
+
+
+if __name__ == "__main__":
+    run_stage(app)

@@ -1,0 +1,113 @@
+"""The sealed export of this checkout, and what is said of it where it is registered."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt_core import bundle, files
+from nmt_core.errors import BundleError
+from nmt_core.fetch.settings import DemoCorpus, FilesCorpus, Languages
+from nmt_core.statistics import gate
+from stages import paths
+from stages.params import DownloadParams
+from stages.tracking.journal import BUNDLE_DIGEST
+
+GIVEN = "as it was given"
+"""How a test set came about that was given, and may change in any way."""
+
+
+class HeldOut(NamedTuple):
+    """The test set, which translations are judged on."""
+
+    sources: list[str]
+    references: list[str]
+
+    @property
+    def digest(self) -> str:
+        """What it is known by."""
+        return gate.digest(self.sources, self.references)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A sealed export, ready to be registered."""
+
+    folder: Path
+    name: str
+    """What its versions are called together."""
+    language: str
+    """Code of the language that it writes."""
+    held_out: HeldOut
+    """The test set it was evaluated on."""
+    tags: dict[str, str]
+    """What is said of its version; see :func:`read_exported`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What its run is known by."""
+        return self.tags["fingerprint"]
+
+    @property
+    def digest(self) -> str:
+        """What the export is known by."""
+        return self.tags[BUNDLE_DIGEST]
+
+
+def model_name(languages: Languages) -> str:
+    """Return what the versions of all models of a language pair are called together."""
+    return f"nmt-{languages.source}-{languages.target}"
+
+
+def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
+    """Return the test set of a corpus."""
+    return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
+
+
+def rule(download: DownloadParams) -> str:
+    """Return by which rule the test set was held out.
+
+    By the same rule, whatever the amount of text, no source sentence of one model's test set was
+    any other model's training text; a test set that was given follows no rule.
+    """
+    match download.corpus:
+        case DemoCorpus():
+            return "by the grammar"
+        case FilesCorpus(test=test) if test is not None:
+            return GIVEN
+        case _:
+            split = download.split
+            return f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
+
+
+def read_exported(
+    download: DownloadParams,
+    *,
+    folder: Path = paths.EXPORT,
+    trained: Path = paths.TRAINED,
+    corpus: Path = paths.CORPUS,
+    metrics: Path = paths.METRICS,
+) -> Exported:
+    """Return the export with what its version is to be told by.
+
+    Raises:
+        BundleError: if there is no export.
+    """
+    try:
+        record = files.read_json(trained / "training.json")
+        held_out = read_held_out(corpus)
+        return Exported(
+            folder=folder,
+            name=model_name(download.languages),
+            language=download.languages.target,
+            held_out=held_out,
+            tags={
+                "fingerprint": record["fingerprint"],
+                BUNDLE_DIGEST: bundle.digest(folder),
+                "test_set": held_out.digest,
+                "held_out": rule(download),
+                "bleu": f"{files.read_json(metrics / 'evaluate.json')['bleu']:.2f}",
+                "signature": gate.signatures(download.languages.target)[0],
+            },
+        )
+    except FileNotFoundError as error:
+        raise BundleError(f"{error.filename} is not there yet; run: make repro") from None

@@ -1,0 +1,248 @@
+"""The contest between the champion and this checkout's export, and what the winner gets.
+
+Both translate the test set as they were sealed to, and ``nmt_core.statistics.gate`` judges. What
+comes of it is kept with the challenger's run: ``runs/<fingerprint>/promotion.{json,md}``, and
+numbers and tags in MLflow.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+import torch
+
+from nmt_core import files
+from nmt_core.bundle import load_translator
+from nmt_core.config import Config
+from nmt_core.statistics.gate import (
+    Candidate,
+    Effect,
+    GateConfig,
+    GateError,
+    Verdict,
+    judge,
+)
+from nmt_core.training.precision import prepare
+from nmt_core.training.settings import ComputeConfig
+from stages import paths
+from stages.params import EvaluateParams
+from stages.registry.exported import GIVEN, Exported, HeldOut
+from stages.registry.registry import Promotion, Registry, Version
+from stages.tracking.tracker import open_tracker
+
+Judged = Literal["same", "current"]
+"""On which test set: the one the champion was promoted on, or whichever is today's."""
+
+
+class Contest(Config):
+    """What becomes of a challenger, and why."""
+
+    outcome: Literal["promote", "hold", "reject", "first", "same"]
+    """The gate's; or the challenger is the first of all, or the very export that is champion."""
+    reason: str
+    """One sentence."""
+    challenger: str
+    """Digest of the export."""
+    champion: int | None
+    """Its version."""
+    verdict: Verdict | None = None
+    """The gate's, where it was asked."""
+
+    @property
+    def won(self) -> bool:
+        """Whether the challenger becomes champion."""
+        return self.outcome in ("promote", "first")
+
+
+def contest(
+    registry: Registry,
+    challenger: Exported,
+    params: EvaluateParams,
+    *,
+    gate: GateConfig,
+    test_set: Judged = "same",
+) -> Contest:
+    """Let the challenger prove itself.
+
+    Both systems translate here and now, on one device: what the challenger's evaluation has
+    written is not taken for granted.
+
+    Args:
+        registry: knows the champion.
+        challenger: the export of this checkout.
+        params: where to compute.
+        gate: how much evidence it takes.
+        test_set: ``same`` refuses a test set other than the champion's own; ``current`` takes
+            today's, if the champion cannot have been trained on it.
+
+    Raises:
+        GateError: if the two cannot be compared.
+        RegistryError: if MLflow is away, or does not have what it should.
+    """
+    champion = registry.champion()
+    if champion is None:
+        return Contest(
+            outcome="first",
+            reason=f"{registry.name} has no champion yet",
+            challenger=challenger.digest,
+            champion=None,
+        )
+    if champion.digest == challenger.digest:
+        return Contest(
+            outcome="same",
+            reason=f"version {champion.number}, the champion, is this very export",
+            challenger=challenger.digest,
+            champion=champion.number,
+        )
+    check(champion, challenger, test_set)
+    compute = prepare(
+        ComputeConfig(device=params.device, precision="float32", threads=params.threads)
+    )
+    with TemporaryDirectory() as scratch:
+        folders = {
+            f"version {champion.number}": registry.fetch(champion, Path(scratch)),
+            str(challenger.folder): challenger.folder,
+        }
+        old, new = (
+            candidate(name, folder, challenger.held_out, compute.device)
+            for name, folder in folders.items()
+        )
+    verdict = judge(old, new, gate, language=challenger.language)
+    return Contest(
+        outcome=verdict.outcome,
+        reason=verdict.reason,
+        challenger=challenger.digest,
+        champion=champion.number,
+        verdict=verdict,
+    )
+
+
+def check(champion: Version, challenger: Exported, test_set: Judged) -> None:
+    """Refuse a test set on which the two are no equals.
+
+    One of the champion's own was held out from both. Of another, the rule by which it was held out
+    must have kept it from the champion, too; then only its target sentences may have been seen,
+    with other sources.
+
+    Raises:
+        GateError: saying why, and what to do.
+    """
+    name = f"version {champion.number}, the champion,"
+    anew = "judge both anew on today's test set: test_set=current"
+    signature = challenger.tags["signature"]
+    same = champion.tag("test_set") == challenger.tags["test_set"]
+    if test_set == "same" and not same:
+        raise GateError(f"{name} was promoted on another test set; go back to that, or {anew}")
+    if test_set == "same" and champion.tag("signature") != signature:
+        raise GateError(
+            f"{name} was scored as {champion.tag('signature')}, but here it would be as "
+            f"{signature}; install what scored it, or {anew}"
+        )
+    rules = champion.tag("held_out"), challenger.tags["held_out"]
+    if not same and (rules[0] != rules[1] or GIVEN in rules):
+        raise GateError(
+            f"{name} may have been trained on today's test set, which is held out {rules[1]}, its "
+            f"own {rules[0]}; hold it out as before, or promote by hand"
+        )
+
+
+def candidate(name: str, folder: Path, held_out: HeldOut, device: torch.device) -> Candidate:
+    """Let a sealed export translate the test set, as it was sealed to."""
+    translator = load_translator(folder, device=device.type)
+    return Candidate(name, *held_out, translator.translate(held_out.sources))
+
+
+def enact(
+    registry: Registry, contest: Contest, challenger: Exported, *, promotion: str, by: str
+) -> bool:
+    """Make the challenger champion if it has won; return whether anything was changed.
+
+    Args:
+        registry: knows the champion.
+        contest: what came of it.
+        challenger: the export that it was about.
+        promotion: what this is known by; asked for again, it does nothing.
+        by: who does so.
+
+    Raises:
+        RegistryError: if the champion is another by now, or MLflow is away.
+    """
+    assert contest.challenger == challenger.digest
+    if not contest.won:
+        return False
+    return registry.promote(
+        registry.version_holding(challenger).number,
+        expected=contest.champion,
+        promotion=Promotion(
+            id=promotion,
+            by=by,
+            reason=contest.reason,
+            evidence=dict(evidence(contest, challenger)),
+            report=report(contest),
+        ),
+    )
+
+
+def evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]]:
+    """Yield the tags that say on what a promotion is founded."""
+    for name in ("test_set", "held_out", "signature"):
+        yield name, challenger.tags[name]
+    if paths.LOCK.exists():
+        yield "dvc_lock_sha256", files.sha256(paths.LOCK)
+    for effect in effects(contest):
+        name = f"p_value_{effect.metric.lower()}"
+        yield f"{name}_bootstrap", f"{effect.bootstrap:.6g}"
+        yield f"{name}_randomization", f"{effect.randomization:.6g}"
+
+
+def record(contest: Contest, challenger: Exported) -> None:
+    """Keep what came of a contest with the challenger's run.
+
+    A champion that has met itself keeps what is told of how it became champion.
+    """
+    if contest.outcome == "same":
+        return
+    folder = paths.RUNS / challenger.fingerprint
+    files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
+    files.write_text(folder / "promotion.md", report(contest))
+    with open_tracker(
+        challenger.fingerprint,
+        experiment=paths.EXPERIMENT,
+        tags={"gate_outcome": contest.outcome, "gate_reason": contest.reason},
+    ) as tracker:
+        for effect in effects(contest):
+            name = f"gate_{effect.metric.lower()}"
+            numbers = {
+                f"{name}_difference": effect.difference,
+                f"{name}_better_p": effect.better,
+                f"{name}_worse_p": effect.worse,
+            }
+            tracker.metrics(numbers, step=0)
+        for path in sorted(folder.glob("promotion.*")):
+            tracker.artifact(path)
+
+
+def report(contest: Contest) -> str:
+    """Return what came of a contest, in Markdown."""
+    lines = [f"**{contest.outcome}**: {contest.reason}."]
+    if contest.verdict is not None:
+        level = contest.verdict.gate.significance
+        lines += [
+            "",
+            f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
+            "|---|---|---|---|---|---|",
+            *(
+                f"| {one.metric} | {one.champion:.2f} | {one.challenger:.2f} "
+                f"| {one.difference:+.2f} | p = {one.bootstrap:.4f} | p = {one.randomization:.4f} |"
+                for one in contest.verdict.effects
+            ),
+            "",
+            f"On {contest.verdict.sentences:,} sentences; of BLEU, p must not exceed {level}.",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def effects(contest: Contest) -> tuple[Effect, ...]:
+    """Return how the two differ, as far as they were compared."""
+    return contest.verdict.effects if contest.verdict else ()

@@ -1,0 +1,384 @@
+"""Which exported model is the champion, since when and why; moved only by who has seen it.
+
+MLflow keeps every export as a version of one registered model per language pair. The alias
+``champion`` names the one to be served; tags of the version tell who put it there::
+
+    promoted_at, promoted_by, reason, previous_champion, promotion    of champions, old ones too
+    dvc_lock_sha256, p_value_...                                      earned in a contest
+    rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
+    restored_at, restored_by, restored_reason                         champion again after that
+    earlier_promotions                                                champion more than once
+
+What only programs read stands in one tag, ``record``, for MLflow's pages to be short. The
+description of a version is its model card, that of the model says which is champion and why.
+
+MLflow cannot move an alias on a condition, so whoever moves it holds a lock. Tags come first and
+the alias last: wherever a promotion is cut off, the old champion serves on, and the promotion can
+be repeated. Who moves the alias by MLflow's own means goes round all this.
+"""
+
+import fcntl
+import json
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from nmt_core import bundle
+from nmt_core.config import Config
+from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown
+from stages import paths
+from stages.registry.exported import Exported
+from stages.tracking.journal import BUNDLE_DIGEST, DESCRIPTION_CHARACTERS, Journal, packed, unpacked
+from stages.tracking.tracker import (
+    TrackingError,
+    in_one_line,
+    open_tracker,
+    send,
+    set_defaults,
+    tracking_uri,
+)
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+CHAMPION = "champion"
+"""The alias of the version to be served."""
+
+EARLIER = "earlier_promotions"
+"""The tag that lists what else has made a version champion."""
+
+STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_", "restored_")
+"""How the tags begin that a new promotion does not inherit from an old one."""
+
+PROMOTE_ONE = "promote one by: python -m stages.registry promote VERSION --reason WHY"
+TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
+
+
+class RegistryError(NmtError):
+    """The registry is not as it would have to be."""
+
+
+class RegistryAwayError(RegistryError):
+    """MLflow does not answer for now."""
+
+
+class ChampionMovedError(RegistryError):
+    """Somebody else has moved the champion since it was looked at."""
+
+
+class Version(Config):
+    """An exported model as the registry knows it."""
+
+    number: int
+    tags: dict[str, str]
+
+    def tag(self, name: str) -> str:
+        """Return what a tag says.
+
+        Raises:
+            RegistryError: if it is not there.
+        """
+        if name not in self.tags:
+            raise RegistryError(
+                f"version {self.number} has no tag {name!r}, so it was not registered by the "
+                f"export stage; {PROMOTE_ONE}"
+            )
+        return self.tags[name]
+
+    @property
+    def digest(self) -> str:
+        """What its export is known by."""
+        return self.tag(BUNDLE_DIGEST)
+
+    @property
+    def previous(self) -> int | None:
+        """The champion before it, if it ever was champion and there was one."""
+        return int(self.tags.get("previous_champion") or 0) or None
+
+    @property
+    def promotions(self) -> list[str]:
+        """All that were to make it champion, the last one last."""
+        earlier = json.loads(self.tags.get(EARLIER, "[]"))
+        last = self.tags.get("promotion")
+        return earlier if last is None or last in earlier else [*earlier, last]
+
+
+class Promotion(Config):
+    """Who makes a version champion, and why."""
+
+    id: str
+    """What it is known by: one promotion is made once, however often it is asked for."""
+    by: str
+    reason: str
+    evidence: dict[str, str] = Field(default_factory=dict)
+    """Tags that say how it was earned."""
+    report: str = ""
+    """The same for people, in Markdown."""
+
+
+@contextmanager
+def file_lock() -> Iterator[None]:
+    """Hold the lock of this project's folder; it falls to the next when its holder dies."""
+    with paths.REGISTRY_LOCK.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Registry:
+    """The versions of a registered model, and the champion among them.
+
+    Args:
+        name: of the registered model; see :func:`stages.registry.exported.model_name`.
+        lock: gives what all who move the champion must hold; folders of several machines need one
+            that all of them share.
+    """
+
+    def __init__(
+        self, name: str, lock: Callable[[], AbstractContextManager[object]] = file_lock
+    ) -> None:
+        self.name = name
+        self._lock = lock
+        self._uri = tracking_uri()
+        set_defaults()
+
+    def versions(self) -> dict[int, Version]:
+        """Return all versions by number, the newest first."""
+        with self._client() as client:
+            found = client.search_model_versions(f"name = '{self.name}'")
+        versions = (Version(number=int(one.version), tags=unpacked(one.tags)) for one in found)
+        return {one.number: one for one in sorted(versions, key=lambda one: -one.number)}
+
+    def champion(self) -> Version | None:
+        """Return the version to be served, if there is one."""
+        number = self._champion()
+        return self.version(number) if number else None
+
+    def version(self, number: int) -> Version:
+        """Return a version.
+
+        Raises:
+            RegistryError: if there is none of that number.
+        """
+        versions = self.versions()
+        if number not in versions:
+            known = ", ".join(map(str, versions)) or "none"
+            raise RegistryError(f"{self.name} has no version {number}; known: {known}")
+        return versions[number]
+
+    def version_holding(self, exported: Exported) -> Version:
+        """Return the version that holds an export, registered now if MLflow was away before.
+
+        Raises:
+            RegistryError: if it cannot be registered.
+        """
+        found = self._holding(exported.digest)
+        if found is None:
+            with open_tracker(
+                exported.fingerprint, experiment=paths.EXPERIMENT, enabled=False
+            ) as tracker:
+                tracker.model(exported.folder, name=exported.name, tags=exported.tags)
+            try:
+                send(Journal(exported.fingerprint))
+            except TrackingError as error:
+                raise RegistryAwayError(f"{error}; {TRY_AGAIN}") from None
+            found = self._holding(exported.digest)
+        if found is None:
+            raise RegistryError(
+                f"{exported.folder} is not the export that was to be registered; somebody has "
+                f"written it anew meanwhile, so try again"
+            )
+        return found
+
+    def fetch(self, version: Version, folder: Path) -> Path:
+        """Bring the sealed export of a version into a folder; return where it lies there.
+
+        Raises:
+            RegistryError: if the registry gives another one.
+            BundleError: if it is not what was exported.
+        """
+        with self._client() as client:
+            from mlflow.artifacts import download_artifacts  # noqa: PLC0415 - see _mlflow
+
+            kept = client.get_model_version_download_uri(self.name, str(version.number))
+            found = download_artifacts(
+                artifact_uri=f"{kept}/artifacts", dst_path=str(folder), tracking_uri=self._uri
+            )
+        [fetched] = Path(found).iterdir()
+        bundle.verify(fetched)
+        if bundle.digest(fetched) != version.digest:
+            raise RegistryError(
+                f"version {version.number} of {self.name} holds another export than its tag "
+                f"{BUNDLE_DIGEST!r} says; {PROMOTE_ONE}"
+            )
+        return fetched
+
+    def promote(self, number: int, *, expected: int | None, promotion: Promotion) -> bool:
+        """Make a version champion; return False if this very promotion was made before.
+
+        Args:
+            number: of the version.
+            expected: number of the champion that it was judged against, None if there was none.
+            promotion: who does so, and why.
+
+        Raises:
+            RegistryError: if the champion is another by now, or that version already.
+        """
+        with self._lock():
+            champion, version = self._champion(), self.version(number)
+            if self._is_made(promotion, version, champion):
+                return False
+            self._check(champion, expected)
+            if number == expected:
+                raise RegistryError(f"version {number} of {self.name} is the champion already")
+            told = {
+                "promoted_at": now(),
+                "promoted_by": promotion.by,
+                "reason": promotion.reason,
+                "previous_champion": str(expected or ""),
+                **promotion.evidence,
+                "promotion": promotion.id,
+            }
+            if version.promotions:
+                self._tag(version, {EARLIER: json.dumps(version.promotions)})
+            self._untag(version, [name for name in version.tags if name.startswith(STALE)])
+            self._tag(version, told)
+            self._move(version)
+            self._describe(version, f"by {promotion.by}: {promotion.reason}", promotion.report)
+            return True
+
+    def rollback(self, *, by: str, reason: str, expected: int | None = None) -> Version:
+        """Make the champion before the present one champion again, and return it.
+
+        Args:
+            by: who does so.
+            reason: why.
+            expected: number of the champion to withdraw; None withdraws any.
+
+        Raises:
+            RegistryError: if the champion is another by now, there was none before, or that one was
+                withdrawn itself.
+        """
+        with self._lock():
+            champion = self.champion()
+            if champion is None:
+                raise RegistryError(f"{self.name} has no champion to withdraw; {PROMOTE_ONE}")
+            self._check(champion.number, expected or champion.number)
+            if champion.previous is None:
+                raise RegistryError(
+                    f"version {champion.number} is the first champion of {self.name}, so there is "
+                    f"none to go back to; {PROMOTE_ONE}"
+                )
+            before = self.version(champion.previous)
+            if "rolled_back_at" in before.tags:
+                raise RegistryError(
+                    f"version {before.number} of {self.name}, the champion before, was withdrawn "
+                    f"itself; {PROMOTE_ONE}"
+                )
+            moment = {"by": by, "reason": reason, "at": now()}
+            back = moment | {"reason": f"version {champion.number} was withdrawn: {reason}"}
+            self._tag(champion, {f"rolled_back_{name}": said for name, said in moment.items()})
+            self._tag(before, {f"restored_{name}": said for name, said in back.items()})
+            self._move(before)
+            self._describe(
+                before, f"again, by {by}, who withdrew version {champion.number}: {reason}"
+            )
+            return before
+
+    def _champion(self) -> int | None:
+        with self._client() as client:
+            found = client.search_registered_models(f"name = '{self.name}'")
+        number = found[0].aliases.get(CHAMPION) if found else None
+        return int(number) if number else None
+
+    def _holding(self, digest: str) -> Version | None:
+        versions = self.versions().values()
+        return next((one for one in versions if one.tags.get(BUNDLE_DIGEST) == digest), None)
+
+    def _is_made(self, promotion: Promotion, version: Version, champion: int | None) -> bool:
+        """Tell whether a promotion came as far as the alias, or another one after it."""
+        if version.tags.get("promotion") != promotion.id:
+            return promotion.id in version.promotions
+        replaced = (
+            other.previous == version.number
+            and other.tags["promoted_at"] > version.tags["promoted_at"]
+            for other in self.versions().values()
+        )
+        return version.number == champion or "rolled_back_at" in version.tags or any(replaced)
+
+    def _check(self, champion: int | None, expected: int | None) -> None:
+        """Refuse to replace a champion that was not looked at.
+
+        Raises:
+            ChampionMovedError: if it is not the one expected.
+        """
+        if champion != expected:
+            found, seen = (f"version {one}" if one else "none" for one in (champion, expected))
+            raise ChampionMovedError(
+                f"the champion of {self.name} is {found} by now, not {seen}; somebody else has "
+                f"moved it, so look again"
+            )
+
+    def _tag(self, version: Version, tags: Mapping[str, str]) -> None:
+        """Set tags, the record last."""
+        whole = packed(self.version(version.number).tags | dict(tags))
+        with self._client() as client:
+            for name in packed(tags):
+                client.set_model_version_tag(self.name, str(version.number), name, whole[name])
+
+    def _untag(self, version: Version, names: Collection[str]) -> None:
+        """Remove tags."""
+        tags = self.version(version.number).tags
+        left = packed({name: value for name, value in tags.items() if name not in names})
+        with self._client() as client:
+            for name, value in packed(tags).items():
+                if name not in left:
+                    client.delete_model_version_tag(self.name, str(version.number), name)
+                elif left[name] != value:
+                    client.set_model_version_tag(self.name, str(version.number), name, left[name])
+
+    def _move(self, version: Version) -> None:
+        with self._client() as client:
+            client.set_registered_model_alias(self.name, CHAMPION, str(version.number))
+
+    def _describe(self, champion: Version, why: str, report: str = "") -> None:
+        """Say on MLflow's page of the model which version is champion, and why."""
+        since = now()[:16].replace("T", " ")
+        text = f"**Version {champion.number} is the champion** since {since} UTC, {why}\n\n{report}"
+        with suppress(RegistryAwayError), self._client() as client:  # all that counts is done
+            client.update_registered_model(self.name, text.strip()[:DESCRIPTION_CHARACTERS])
+
+    @contextmanager
+    def _client(self) -> Iterator["MlflowClient"]:
+        """Give MLflow, whose failures are told in one sentence.
+
+        Raises:
+            RegistryAwayError: if it does not answer, or does not do as it is told.
+        """
+        from mlflow.exceptions import MlflowException  # noqa: PLC0415 - see _mlflow
+
+        try:
+            yield self._mlflow
+        except (MlflowException, OSError) as error:
+            reason = in_one_line(error)
+            raise RegistryAwayError(
+                f"MLflow at {shown(self._uri)}: {reason}; {TRY_AGAIN}"
+            ) from None
+
+    @cached_property
+    def _mlflow(self) -> "MlflowClient":
+        from mlflow import MlflowClient  # noqa: PLC0415 - takes more than a second
+
+        logging.getLogger("mlflow").setLevel(logging.WARNING)
+        return MlflowClient(self._uri)
+
+
+def now() -> str:
+    """Return the time in UTC, in a form that sorts."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,137 @@
+"""Show what the pipeline made: scores, some translations, where the model lies, what to type next.
+
+Usage: python -m stages.reporting.summary
+Reads:  dvc.lock, metrics/, reports/, models/export/
+"""
+
+import shlex
+from typing import Any
+
+import yaml
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from nmt_core import files
+from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown
+from stages import paths
+from stages.runtime.entry import run_stage
+from stages.tracking.tracker import tracking_uri
+
+
+def score_table(scores: dict[str, Any]) -> Table:
+    """Return BLEU and chrF with their intervals and signatures."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric")
+    table.add_column("score", justify="right")
+    table.add_column("95 % confidence", justify="center")
+    table.add_column("signature", style="dim", overflow="fold")
+    for name, label in (("bleu", "BLEU"), ("chrf", "chrF")):
+        table.add_row(
+            label,
+            f"[bold green]{scores[name]:.1f}[/]",
+            f"{scores[f'{name}_low']:.1f} – {scores[f'{name}_high']:.1f}",
+            scores[f"{name}_signature"],
+        )
+    return table
+
+
+def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
+    """Return what else was measured, a line per topic."""
+    measured = [
+        f"{scores['sentences']:,} test sentences",
+        f"perplexity {scores['perplexity']:.2f}",
+        f"length ratio {scores['length_ratio']:.3f}",
+        f"unknown source words {scores['source_unknown_rate']:.2%}",
+    ]
+    trained = [
+        f"{training['steps']:,} updates",
+        epochs(training["epochs"]),
+        f"{training['target_tokens']:,} target tokens",
+        f"best at update {training['best_step']:,}",
+    ]
+    failed = [
+        f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items() if count
+    ]
+    lines = [", ".join(measured), ", ".join(trained)]
+    if failed:
+        lines.append(f"translations that are none: {', '.join(failed)}")
+    return Text("\n".join(lines), style="dim")
+
+
+def epochs(number: int) -> str:
+    """Return in words how often the text was read to its end."""
+    if number == 0:
+        return "less than an epoch"
+    return "1 epoch" if number == 1 else f"{number} epochs"
+
+
+def example_table(examples: list[dict[str, str]]) -> Table:
+    """Return translations beside their references."""
+    table = Table(show_lines=True, header_style="bold", expand=True)
+    for side, style in (("source", ""), ("translation", "green"), ("reference", "dim")):
+        table.add_column(side, ratio=1, style=style)
+    for example in examples:
+        table.add_row(*(Text(example[name]) for name in ("source", "hypothesis", "reference")))
+    return table
+
+
+def next_steps(corpus: str, example: str) -> Table:
+    """Return commands that a person may want to type now."""
+    translate, runs = f".venv/bin/nmt translate --model {paths.EXPORT}", tracking_uri()
+    steps = [
+        ("translate", f"{translate} {shlex.quote(example)}"),
+        ("talk to it", f"{translate} --interactive"),
+        ("compare runs", "make mlflow" if runs.startswith("sqlite:") else shown(runs)),
+        ("see what it looks at", f"{paths.REPORTS}/attention/"),
+    ]
+    if corpus == "demo":
+        steps.append(("your own text", "make repro DATA=files   (conf/data/files.yaml says how)"))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(style="bold cyan", overflow="fold")
+    for purpose, command in steps:
+        table.add_row(purpose, Text(command))
+    return table
+
+
+def main() -> None:
+    """Print the summary of the newest run."""
+    try:
+        scores = files.read_json(paths.METRICS / "evaluate.json")
+        training = files.read_json(paths.METRICS / "train.json")
+        made = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
+        examples = files.read_json(paths.REPORTS / "examples.json")
+    except FileNotFoundError as error:
+        raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
+    download = made["download"]["params"][str(paths.PARAMS)]["download"]
+    languages = " → ".join(download["languages"][side] for side in paths.SIDES)
+    corpus = download["corpus"]["kind"]
+    example = min((found["source"] for found in examples), key=len, default="...")
+    size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
+    Console().print(
+        Panel(
+            Group(
+                score_table(scores),
+                Text(),
+                facts(scores, training),
+                Text(),
+                example_table(examples),
+                Text(),
+                Text.assemble(
+                    "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
+                ),
+                Rule(style="dim"),
+                next_steps(corpus, example),
+            ),
+            title=f"[bold]{languages}  {corpus}[/]",
+            padding=(1, 2),
+        )
+    )
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,60 @@
+"""The trained model with what turns text into its tokens: what evaluate scores and export seals."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+
+from nmt_core import files
+from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.models.architectures import build_model
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import read_model_config
+from nmt_core.random import generator
+from nmt_core.text import load_tokenizer
+from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.training.precision import prepare
+from nmt_core.training.settings import ComputeConfig
+from stages import paths
+from stages.params import EvaluateParams
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the stages before left."""
+
+    trained: Path = paths.TRAINED
+    corpus: Path = paths.CORPUS
+    tokenizer: Path = paths.TOKENIZER
+    vocabulary: Path = paths.VOCABULARY
+
+
+def load_translator(params: EvaluateParams, inputs: Inputs) -> Translator:
+    """Return the trained model with what turns text into its tokens and back."""
+    compute = prepare(
+        ComputeConfig(device=params.device, precision="float32", threads=params.threads)
+    )
+    vocabularies = [Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES]
+    return Translator(
+        model=load_model(inputs.trained, *map(len, vocabularies)).to(compute.device),
+        source_tokenizer=load_tokenizer(inputs.tokenizer / "source"),
+        target_tokenizer=load_tokenizer(inputs.tokenizer / "target"),
+        source_vocabulary=vocabularies[0],
+        target_vocabulary=vocabularies[1],
+        config=TranslatorConfig(beam=params.beam, max_tokens=params.max_tokens),
+    )
+
+
+def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any, Any]:
+    """Return the trained model."""
+    config = read_model_config(files.read_json(trained / "model.json"))
+    model = build_model(config, source_size=source_size, target_size=target_size)
+    model.load_state_dict(load_file(trained / "model.safetensors"), strict=False)
+    return model
+
+
+def choose(total: int, count: int, seed: int) -> list[int]:
+    """Draw different line numbers, in order."""
+    drawn = generator(seed, "examples").permutation(total)[:count]
+    return sorted(int(number) for number in drawn)

@@ -1,0 +1,1 @@
+"""What a run did: its journal, and MLflow kept up to date with it."""

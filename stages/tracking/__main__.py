@@ -1,0 +1,68 @@
+"""Show the runs, and send MLflow what is in the journals and not there yet."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown
+from stages import paths
+from stages.runtime.servers import check_port
+from stages.tracking.journal import Journal
+from stages.tracking.tracker import TrackingError, page, send, set_defaults, tracking_uri
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def _journals() -> None:
+    """What runs have told MLflow, and what they could not."""
+
+
+@app.command()
+def ui(
+    port: Annotated[int, typer.Option(help="On this machine alone.")] = 5000,
+) -> None:
+    """Show all runs in a browser, unless the server that they go to does."""
+    uri = tracking_uri()
+    set_defaults()
+    try:
+        if not uri.startswith("sqlite:"):
+            typer.echo(f"runs go to a server, which shows them at {page(shown(uri))}")
+            return
+        check_port(port)
+        address = page(f"http://127.0.0.1:{port}")
+    except NmtError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at {address}")
+    os.environ.setdefault("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")  # nothing here uses it
+    command = [sys.executable, "-m", "mlflow", "ui", "--workers=1", f"--port={port}"]
+    os.execv(sys.executable, [*command, f"--backend-store-uri={uri}"])  # noqa: S606 - our own
+
+
+@app.command()
+def sync(
+    fingerprints: Annotated[
+        list[str] | None, typer.Argument(help="Runs to bring up to date; all without any.")
+    ] = None,
+) -> None:
+    """Send to MLflow what is in the journals and not there yet; again does no harm."""
+    known = sorted(path.parent.name for path in paths.RUNS.glob("*/journal.jsonl"))
+    for fingerprint in fingerprints or known:
+        journal = Journal(fingerprint)
+        if not journal.path.exists():
+            typer.echo(f"error: there is no {journal.path}", err=True)
+            raise typer.Exit(1)
+        try:
+            points = send(journal)
+        except TrackingError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(1) from None
+        typer.echo(f"{journal.path}: {points} points were missing in MLflow")
+
+
+if __name__ == "__main__":
+    app()

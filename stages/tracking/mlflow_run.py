@@ -1,0 +1,281 @@
+"""A run in MLflow, brought up to date with the entries of its journal.
+
+It imports mlflow, which takes more than a second, so ``stages.tracking.tracker`` imports this file
+late, in its thread.
+"""
+
+import hashlib
+import json
+import logging
+import re
+import warnings
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+
+import mlflow
+import psutil
+from mlflow import MlflowClient
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
+from mlflow.utils.mlflow_tags import (
+    MLFLOW_DATASET_CONTEXT,
+    MLFLOW_LOGGED_ARTIFACTS,
+    MLFLOW_PARENT_RUN_ID,
+    MLFLOW_USER,
+)
+
+import nmt_core
+from nmt_core import bundle
+from stages.tracking.journal import (
+    BUNDLE_DIGEST,
+    COMPARISON,
+    DESCRIPTION_CHARACTERS,
+    Entry,
+    Journal,
+    packed,
+    unpacked,
+)
+from stages.tracking.mlflow_experiment import open_experiment
+
+FINGERPRINT = "nmt.fingerprint"
+"""The tag by which a run is found again."""
+
+SENT = "mlflow.nmt.sent."
+"""How the tags begin, unseen on MLflow's pages, that say which files of a run MLflow has."""
+
+METRICS_A_REQUEST = 1000
+PARAMS_A_REQUEST = 100
+
+MODEL_CODE = Path(__file__).with_name("served_model.py")
+MODEL_REQUIREMENTS = (
+    "jaxtyping",
+    "mlflow",
+    "numpy",
+    "pydantic",
+    "safetensors",
+    "sentencepiece",
+    "spacy",
+    "torch",
+)
+"""What a server of the model installs, in the versions of this environment."""
+
+for _name, _level in {
+    "alembic": logging.WARNING,
+    "mlflow": logging.WARNING,
+    "urllib3.connectionpool": logging.ERROR,  # warns before it tries again; we warn once
+}.items():
+    logging.getLogger(_name).setLevel(_level)
+
+
+class MlflowRun:
+    """A run in MLflow, and what MLflow knows of it already."""
+
+    def __init__(self, journal: Journal, entries: list[Entry], *, uri: str) -> None:
+        warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
+        self._journal = journal
+        self._uri = uri
+        self._client = MlflowClient(uri)
+        headers = _of("run", entries)
+        self._experiment = open_experiment(self._client, headers[-1]["experiment"])
+        run = self._open_run(headers[0]["milliseconds"])
+        self._id = run.info.run_id
+        self._status = run.info.status
+        self._tags = dict(run.data.tags)
+        self._params = dict(run.data.params)
+        datasets = run.inputs.dataset_inputs if run.inputs else []
+        self._datasets = {(known.dataset.name, known.dataset.digest) for known in datasets}
+        self._points = {
+            (name, point.step, repr(point.value))
+            for name in run.data.metrics
+            for point in self._client.get_metric_history(self._id, name)
+        }
+
+    def send(self, entries: list[Entry]) -> int:
+        """Tell MLflow what it does not know yet; return how many points that were."""
+        self._send_tags(entries)
+        self._send_params(entries)
+        self._send_datasets(entries)
+        points = self._send_metrics(entries)
+        self._send_files(entries)
+        for entry in _of("model", entries):
+            self._send_model(Path(entry["path"]), entry["name"], entry.get("tags", {}))
+        self._send_status(entries)
+        return points
+
+    def _open_run(self, milliseconds: int) -> Run:
+        """Return the run of the journal's fingerprint, and see to it that there is only one.
+
+        MLflow numbers runs itself, so machines without a journal in common may each make one at the
+        same moment. All of them take the oldest; who has begun to send to another is refused, and
+        then sends everything again, to this one.
+        """
+        fingerprint = self._journal.fingerprint
+        if not self._found(FINGERPRINT, fingerprint):
+            self._client.create_run(
+                self._experiment,
+                start_time=milliseconds,
+                tags={FINGERPRINT: fingerprint, MLFLOW_USER: psutil.Process().username()},
+                run_name=fingerprint[:12],
+            )
+        run, *others = sorted(
+            self._found(FINGERPRINT, fingerprint),
+            key=lambda found: (found.info.start_time, found.info.run_id),
+        )
+        for other in others:
+            self._client.delete_run(other.info.run_id)
+        return run
+
+    def _found(self, tag: str, value: str) -> list[Run]:
+        return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
+
+    def _send_tags(self, entries: list[Entry]) -> None:
+        """Send tags, and put the runs of a comparison below its own, whichever came first."""
+        for entry in _of("run", entries)[-1:]:
+            for name, value in entry["tags"].items():
+                self._tag(name, value)
+            if comparison := entry["tags"].get(COMPARISON):
+                for parent in self._found(FINGERPRINT, comparison):
+                    self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
+            for child in self._found(COMPARISON, self._journal.fingerprint):
+                if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
+                    self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
+
+    def _send_params(self, entries: list[Entry]) -> None:
+        """Send settings; one that has changed, say of an evaluation, is a tag: MLflow's stay."""
+        values: dict[str, object] = {}
+        for entry in _of("params", entries):
+            values |= entry["values"]
+        texts = {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in values.items()
+        }
+        fresh = [Param(name, text) for name, text in texts.items() if name not in self._params]
+        for start in range(0, len(fresh), PARAMS_A_REQUEST):
+            self._client.log_batch(self._id, params=fresh[start : start + PARAMS_A_REQUEST])
+        self._params = texts | self._params
+        for name, text in texts.items():
+            if text != self._tags.get(name, self._params[name]):
+                self._tag(name, text)
+
+    def _send_metrics(self, entries: list[Entry]) -> int:
+        """Send points, but none that a resumed run has measured before, to the same value."""
+        fresh: dict[tuple[str, int, str], Metric] = {}
+        for entry in _of("metrics", entries):
+            for name, value in entry["values"].items():
+                point = (name, entry["step"], repr(value))
+                if point not in self._points:
+                    metric = Metric(name, value, entry["milliseconds"], entry["step"])
+                    fresh.setdefault(point, metric)
+        points = list(fresh.values())
+        for start in range(0, len(points), METRICS_A_REQUEST):
+            self._client.log_batch(self._id, metrics=points[start : start + METRICS_A_REQUEST])
+        self._points |= fresh.keys()
+        return len(points)
+
+    def _send_datasets(self, entries: list[Entry]) -> None:
+        """Send which texts the run was given."""
+        for entry in _of("dataset", entries):
+            known = (entry["name"], entry["digest"])
+            if known in self._datasets:
+                continue
+            columns = [{"name": name, "type": "string"} for name in entry["columns"]]
+            dataset = Dataset(
+                *known,
+                source_type=entry["source_type"],
+                source=json.dumps(entry["source"]),
+                schema=json.dumps({"mlflow_colspec": columns}),
+                profile=json.dumps({"num_rows": entry["pairs"]}),
+            )
+            context = InputTag(MLFLOW_DATASET_CONTEXT, entry["context"])
+            self._client.log_inputs(self._id, [DatasetInput(dataset, [context])])
+            self._datasets.add(known)
+
+    def _send_files(self, entries: list[Entry]) -> None:
+        """Send the last file, folder, text or table of each name, unless MLflow has it."""
+        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "text", "table")]
+        for entry in {entry["name"]: entry for entry in wanted}.values():
+            said = {name: value for name, value in entry.items() if name != "milliseconds"}
+            digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+            if self._tags.get(SENT + entry["name"]) == digest:
+                continue
+            if entry["kind"] == "text":
+                self._client.log_text(self._id, entry["text"], entry["name"])
+            elif entry["kind"] == "table":
+                self._send_table(entry)
+            else:
+                self._send_artifact(self._journal.folder / entry["path"], entry["name"])
+            self._tag(SENT + entry["name"], digest)
+
+    def _send_table(self, entry: Entry) -> None:
+        """Send a table as MLflow's ``log_table`` does, which would add to one that is there."""
+        table = {"columns": entry["columns"], "data": entry["data"]}
+        self._client.log_dict(self._id, table, entry["name"])
+        tables = json.loads(self._tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
+        shown = {"path": entry["name"], "type": "table"}
+        if shown not in tables:
+            self._tag(MLFLOW_LOGGED_ARTIFACTS, json.dumps([*tables, shown]))
+
+    def _send_artifact(self, path: Path, name: str) -> None:
+        if path.is_dir():
+            self._client.log_artifacts(self._id, str(path), name)
+        else:
+            folder = PurePosixPath(name).parent
+            self._client.log_artifact(
+                self._id, str(path), None if folder.name == "" else str(folder)
+            )
+
+    def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
+        """Register an exported model unless MLflow has it, or another one lies there by now."""
+        sealed = tags.get(BUNDLE_DIGEST)
+        if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest(folder):
+            return
+        versions = self._client.search_model_versions(f"name = '{name}'")
+        if any(unpacked(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
+            return
+        mlflow.set_tracking_uri(self._uri)
+        with mlflow.start_run(run_id=self._id):
+            logged = mlflow.pyfunc.log_model(
+                name=name,
+                python_model=str(MODEL_CODE),
+                artifacts={"bundle": str(folder)},
+                code_paths=[str(Path(nmt_core.__file__).parent)],
+                pip_requirements=_requirements(),
+                input_example=(["Ein Haus steht am Fluss."], {"beam": 0}),
+                registered_model_name=name,
+                tags=packed(tags),
+            )
+        version = str(logged.registered_model_version)
+        self._client.update_model_version(name, version, _card(folder))
+        self._status = "FINISHED"  # as start_run leaves it
+
+    def _send_status(self, entries: list[Entry]) -> None:
+        turns = [entry for entry in entries if entry["kind"] in ("run", "end")]
+        status = turns[-1].get("status", "RUNNING") if turns else self._status
+        if status == self._status:
+            return
+        if status == "RUNNING":
+            self._client.update_run(self._id, status)
+        else:
+            self._client.set_terminated(self._id, status, turns[-1]["milliseconds"])
+        self._status = status
+
+    def _tag(self, name: str, value: str) -> None:
+        if self._tags.get(name) != value:
+            self._client.set_tag(self._id, name, value)
+            self._tags[name] = value
+
+
+def _of(kind: str, entries: list[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry["kind"] == kind]
+
+
+def _card(folder: Path) -> str:
+    """Return the model card for people to read, as much of it as MLflow takes."""
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for_people = re.sub(r"\A---\n.*?\n---\n+", "", card, flags=re.DOTALL)
+    return for_people[:DESCRIPTION_CHARACTERS]
+
+
+def _requirements() -> list[str]:
+    """Return what the model imports, in our versions, without marks of a local build."""
+    versions = {name: metadata.version(name).split("+")[0] for name in MODEL_REQUIREMENTS}
+    return [f"{name}=={version}" for name, version in versions.items()]

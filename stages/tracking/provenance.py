@@ -1,0 +1,18 @@
+"""Which code, settings and data a run was made from, in MLflow's words where it has them."""
+
+from nmt_core import files
+from nmt_core.errors import NmtError
+from stages import paths
+from stages.runtime.git import changed, head
+
+COMMIT, DIRTY = "mlflow.source.git.commit", "mlflow.source.git.dirty"
+
+
+def tags() -> dict[str, str]:
+    """Return what is known; without git or a repository, no commit."""
+    sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
+    found = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
+    try:
+        return found | {COMMIT: head(), DIRTY: "true" if changed() else "false"}
+    except NmtError:
+        return found

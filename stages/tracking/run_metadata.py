@@ -1,0 +1,136 @@
+"""What a training is called, what it was set to and which text it was given, for people to read."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from nmt_core import files
+from nmt_core.fetch.address import shown
+from nmt_core.fetch.settings import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
+from nmt_core.training.budget import Budget
+from stages import paths
+from stages.params import DownloadParams, TrainParams, load, read
+from stages.tracking import provenance
+
+SECTIONS = ("download", "tokenize", "vocabulary", "embeddings", "shard", "train")
+"""What of params.yaml decides what a trained model is."""
+
+CONTEXTS = {"train": "training", "validation": "validation", "test": "evaluation"}
+"""MLflow's words for what a split is for."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The text of a split."""
+
+    name: str
+    digest: str
+    """Two runs that show the same were given the same lines in the same order."""
+    context: str
+    source_type: str
+    source: dict[str, Any]
+    """Where it came from, as MLflow writes it for a source of that type."""
+    columns: tuple[str, str]
+    pairs: int
+
+
+def tags(params: TrainParams) -> dict[str, str]:
+    """Return the name of a training, and what to type to get it again."""
+    languages = load(DownloadParams, "download").languages
+    pair = f"{languages.source}-{languages.target}"
+    made_from = provenance.tags()
+    what = [
+        f"{pair} {params.model.architecture}",
+        f"{dataset('train').pairs:,} pairs",
+        *_limits(params.budget),
+        f"seed {params.seed}",
+        made_from.get(provenance.COMMIT, "")[:7],
+    ]
+    return {
+        "languages": pair,
+        "mlflow.note.content": _note(made_from),
+        "mlflow.runName": ", ".join(filter(None, what)),
+        "mlflow.source.name": "stages.train",
+        "mlflow.source.type": "LOCAL",
+    }
+
+
+def _limits(budget: Budget) -> Iterator[str]:
+    for unit, limit in budget.model_dump().items():
+        if limit is not None:
+            yield f"{limit:,} {unit}"
+
+
+def _note(made_from: Mapping[str, str]) -> str:
+    lines = [
+        f"git checkout {made_from.get(provenance.COMMIT, 'COMMIT')}",
+        "# put params.yaml, of the artifacts, in its place",
+    ]
+    if made_from.get(provenance.DIRTY) == "true":
+        lines.append("# and change the code as it was changed: not all had been committed")
+    if experiment := os.environ.get("DVC_EXP_NAME"):
+        lines = [f"dvc exp apply {experiment}"]
+    commands = "\n".join(f"    {line}" for line in [*lines, "dvc repro"])
+    return f"To get this run again:\n\n{commands}\n"
+
+
+def settings(*sections: str) -> dict[str, object]:
+    """Return sections of params.yaml under dotted names, without what is secret in addresses."""
+    document = _public(read(paths.PARAMS))
+    return dict(_flat({section: document[section] for section in sections}))
+
+
+def params_text() -> str:
+    """Return params.yaml without comments, and without what is secret in addresses."""
+    document = _public(read(paths.PARAMS))
+    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+
+def _public(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _public(inner) for name, inner in value.items()}
+        case list():
+            return [_public(inner) for inner in value]
+        case str() if value.startswith(("http://", "https://")) and {"@", "?"} & {*value}:
+            return shown(value)
+    return value
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def dataset(split: str) -> Dataset:
+    """Return what there is to know about the text of a split."""
+    corpus = load(DownloadParams, "download").corpus
+    found = files.read_json(paths.CORPUS / "corpus.json")
+    source, target = (found["languages"][side] for side in paths.SIDES)
+    digests = "".join(found["sha256"][f"{split}.{side}"] for side in paths.SIDES)
+    origin: tuple[str, dict[str, Any]]
+    match corpus:
+        case DemoCorpus():
+            origin = "code", {"tags": {"mlflow.source.name": "nmt_core/grammar"}}
+        case EuroparlCorpus(url=url):
+            foreign = target if source == ENGLISH else source
+            origin = "http", {"url": shown(url.replace("{pair}", f"{foreign}-{ENGLISH}"))}
+        case FilesCorpus(train=train):
+            origin = "local", {"uri": str((getattr(corpus, split) or train).source)}
+    source_type, place = origin
+    return Dataset(
+        name=f"{corpus.kind} {source}-{target}",
+        digest=hashlib.sha256(digests.encode()).hexdigest()[:16],
+        context=CONTEXTS[split],
+        source_type=source_type,
+        source=place,
+        columns=(source, target),
+        pairs=found["pairs"][split],
+    )

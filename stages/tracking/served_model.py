@@ -1,0 +1,72 @@
+"""The exported model as MLflow serves it; MLflow runs this file, it is not imported.
+
+It imports mlflow, as only ``stages.registry.registry`` and two files beside it do.
+"""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from mlflow.exceptions import MlflowException
+from mlflow.models import set_model
+from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
+from mlflow.pyfunc.model import PythonModel, PythonModelContext
+
+from nmt_core.bundle import load_translator
+from nmt_core.errors import ConfigError, NmtError
+
+MOST_LINES, MOST_CHARACTERS, WIDEST_BEAM = 1000, 100_000, 32
+"""What one request may ask for, so that none takes the machine from the others."""
+
+_log = logging.getLogger(__name__)
+
+
+class TranslationModel(PythonModel):
+    """Translates lines with an exported model."""
+
+    def load_context(self, context: PythonModelContext) -> None:
+        """Load the exported model that was logged with this file."""
+        self.translator = load_translator(Path(context.artifacts["bundle"]))
+
+    def predict(  # type: ignore[override]  # MLflow takes it without a context, too
+        self, model_input: list[str], params: dict[str, Any] | None = None
+    ) -> list[str]:
+        """Translate lines; ``params["beam"]`` is the width of the search, 0 the exported one.
+
+        Raises:
+            MlflowException: if a request is refused, or fails; what went wrong in here is told to
+                the log alone, for MLflow answers with the traceback of any other error.
+        """
+        beam = (params or {}).get("beam") or None
+        try:
+            check(model_input, beam)
+            return self.translator.translate(model_input, beam=beam)
+        except NmtError as error:
+            raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
+        except Exception:  # noqa: BLE001 - whatever it is
+            _log.exception("a request could not be answered")
+            failed = "the lines could not be translated; the log of the server says why"
+            raise MlflowException(failed, INTERNAL_ERROR) from None
+
+
+def check(lines: list[str], beam: int | None) -> None:
+    """Make sure that a request is text, and that it can be answered in bounded time and memory.
+
+    Raises:
+        ConfigError: if it is not.
+    """
+    if beam is not None and not 1 <= beam <= WIDEST_BEAM:
+        raise ConfigError(f"beam must be 0 (as exported) to {WIDEST_BEAM}, got {beam}")
+    if len(lines) > MOST_LINES:
+        raise ConfigError(f"a request has at most {MOST_LINES} lines, got {len(lines)}; send fewer")
+    characters = sum(map(len, lines))
+    if characters > MOST_CHARACTERS:
+        raise ConfigError(
+            f"a request has at most {MOST_CHARACTERS} characters, got {characters}; send fewer"
+        )
+    for number, line in enumerate(lines, start=1):
+        if any("\ud800" <= character <= "\udfff" for character in line):
+            raise ConfigError(f"line {number} is no text: it holds half a character (a surrogate)")
+
+
+set_model(TranslationModel())

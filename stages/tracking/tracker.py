@@ -1,0 +1,305 @@
+"""Tell MLflow what a run measured, without ever making the run wait or fail for it.
+
+Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``, one entry a line::
+
+    {"kind": "run", "experiment": "nmt", "tags": {"languages": "de-en"}, "milliseconds": ...}
+    {"kind": "params", "values": {"train.model.width": 512}, "milliseconds": ...}
+    {"kind": "dataset", "name": "demo de-en", "digest": "...", "context": "training", ...}
+    {"kind": "metrics", "values": {"train/loss": 4.2}, "step": 100, "milliseconds": ...}
+    {"kind": "text", "name": "params.yaml", "text": "download: ...", "milliseconds": ...}
+    {"kind": "table", "name": "examples.json", "columns": [...], "data": [[...]], ...}
+    {"kind": "artifact", "name": "plots/curve.png", "path": "artifacts/<digest>/curve.png", ...}
+    {"kind": "model", "path": "models/export", "name": "nmt-de-en", "tags": {...}, ...}
+    {"kind": "end", "status": "FINISHED", "milliseconds": ...}
+
+A thread reads it from the first line on, brings MLflow up to date, and sends what is added, once a
+second. After an error it warns once, and begins again from the first line when MLflow is back;
+``python -m stages.tracking sync`` does what no run was there to do.
+
+Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and the
+stages after it continue the same one; who sends a journal holds its lock; and a point sent again
+has the time of the journal, so that MLflow's table of points has it already.
+
+This file imports no mlflow, which takes more than a second: the thread does, in ``mlflow_run``.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nmt_core.errors import NmtError
+from nmt_core.fetch.address import shown, without_secrets
+from stages import paths
+from stages.runtime.servers import find_servers
+from stages.tracking import provenance
+from stages.tracking.journal import COMPARISON, Journal
+
+if TYPE_CHECKING:
+    from stages.tracking.mlflow_run import MlflowRun
+    from stages.tracking.run_metadata import Dataset
+
+LOGGER = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 10.0
+"""How long a stage waits at its end for MLflow to catch up."""
+
+MODEL_SECONDS = 600.0
+"""The same when a model is on its way, which may be gigabytes."""
+
+SEND_SECONDS = 1.0
+"""Between two requests, so that a fast training does not share its processor with many."""
+
+RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 60.0
+"""From an error to the next attempt, first and at most; every error doubles it."""
+
+ENVIRONMENT = {
+    "DO_NOT_TRACK": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+"""Unless the user has set them; MLflow's own defaults wait four minutes for a dead server."""
+
+
+COMPARISON_VARIABLE = "NMT_COMPARISON"
+"""In the environment of a comparison's experiments: its fingerprint."""
+
+EXPERIMENT_TAGS = {"mlflow.runName": "DVC_EXP_NAME", COMPARISON: COMPARISON_VARIABLE}
+"""What MLflow calls the run of an experiment and shows it below, by what the environment says."""
+
+
+class TrackingError(NmtError):
+    """MLflow did not take what is in a journal."""
+
+
+class MlflowTracker:
+    """Implements ``nmt_core.tracking.Tracker``: remembers in a journal, forwards to MLflow."""
+
+    def __init__(self, journal: Journal, follower: "_Follower | None") -> None:
+        self._journal = journal
+        self._follower = follower
+        self._patience_seconds = CLOSE_SECONDS
+        self._unwarned = threading.Lock()
+
+    def params(self, values: Mapping[str, object]) -> None:
+        """Remember settings, flat, by dotted name."""
+        self._note("params", values=dict(values))
+
+    def metrics(self, values: Mapping[str, float], *, step: int) -> None:
+        """Remember numbers measured at an optimizer step."""
+        numbers = {name: float(value) for name, value in values.items()}
+        self._note("metrics", values=numbers, step=step)
+
+    def artifact(self, path: Path, *, under: str = "") -> None:
+        """Remember a file or a folder, by a copy; a path that does not exist is nothing."""
+        if path.exists():
+            with self._going_on():
+                kept = self._journal.keep(path)
+                self._journal.append(
+                    "artifact", name=(under / Path(path.name)).as_posix(), path=kept
+                )
+
+    def text(self, name: str, text: str) -> None:
+        """Remember a text as a file of that name."""
+        self._note("text", name=name, text=text)
+
+    def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Remember rows with the same columns, as a file that MLflow shows as a table."""
+        columns = list(rows[0]) if rows else []
+        data = [[row[column] for column in columns] for row in rows]
+        self._note("table", name=name, columns=columns, data=data)
+
+    def dataset(self, dataset: "Dataset") -> None:
+        """Remember which text the run was given."""
+        self._note("dataset", **asdict(dataset))
+
+    def model(self, folder: Path, *, name: str, tags: Mapping[str, str]) -> None:
+        """Remember an exported model, as a new version of ``name`` unless one holds it.
+
+        ``tags`` describe the version; their ``bundle_sha256`` says which export it was to be.
+        """
+        self._patience_seconds = MODEL_SECONDS
+        self._note("model", path=str(folder), name=name, tags=dict(tags))
+
+    def close(self, status: str) -> None:
+        """End the run with one of MLflow's words, and wait a little for MLflow to know."""
+        self._note("end", status=status)
+        if self._follower is not None:
+            self._follower.finish(self._patience_seconds)
+
+    def _note(self, kind: str, **content: Any) -> None:
+        with self._going_on():
+            self._journal.append(kind, **content)
+
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Warn, once, of what cannot be written, and go on."""
+        try:
+            yield
+        except OSError as error:
+            if self._unwarned.acquire(blocking=False):
+                LOGGER.warning("%s is not written, the run goes on: %s", self._journal.path, error)
+
+
+@contextmanager
+def open_tracker(
+    fingerprint: str,
+    *,
+    experiment: str,
+    enabled: bool = True,
+    tags: Mapping[str, str] | None = None,
+) -> Iterator[MlflowTracker]:
+    """Open the run of a fingerprint, or continue it.
+
+    Args:
+        fingerprint: what the run is known by, here and in MLflow; names a folder.
+        experiment: name under which MLflow shows it, made if need be.
+        enabled: whether to forward to MLflow; the journal is always kept.
+        tags: what else to say about the run, beside what it is made from and what an experiment
+            of DVC is called.
+    """
+    journal = Journal(fingerprint)
+    follower = _Follower(journal) if enabled else None
+    tracker = MlflowTracker(journal, follower)
+    said = {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
+    tags = {**(tags or {}), **provenance.tags(), **said}
+    tracker._note("run", experiment=experiment, tags=tags)  # noqa: SLF001 - same module
+    if follower is not None:
+        follower.start()
+    status = "KILLED"
+    try:
+        yield tracker
+        status = "FINISHED"
+    except Exception:
+        status = "FAILED"
+        raise
+    finally:
+        tracker.close(status)
+
+
+class _Follower(threading.Thread):
+    """Keeps MLflow up to date with a journal, whatever MLflow does, until it is told to finish."""
+
+    def __init__(self, journal: Journal) -> None:
+        super().__init__(name="mlflow", daemon=True)
+        self._journal = journal
+        self._uri = tracking_uri()
+        self._finished = threading.Event()
+        self._lost = threading.Lock()
+        """Held from an error until MLflow is up to date again."""
+        self._pause_seconds = RETRY_SECONDS
+
+    def finish(self, patience_seconds: float) -> None:
+        """Let what is in the journal be sent, and wait for that, but not longer than so long."""
+        self._finished.set()
+        self.join(patience_seconds)
+        if self.is_alive():
+            self._warn(f"no answer for {patience_seconds:.0f} seconds")
+
+    def run(self) -> None:
+        last = caught_up = False
+        while not (last or caught_up):
+            last = self._finished.is_set()
+            try:
+                self._follow()
+                caught_up = True
+            except Exception as error:  # noqa: BLE001 - a tracker may break nothing
+                self._warn(in_one_line(error))
+                self._finished.wait(self._pause_seconds)
+                self._pause_seconds = min(2 * self._pause_seconds, MAX_RETRY_SECONDS)
+
+    def _follow(self) -> None:
+        """Bring MLflow up to date, and keep it so until the end."""
+        run, offset, _ = _bring_up_to_date(self._journal, self._uri)
+        self._pause_seconds = RETRY_SECONDS
+        if self._lost.locked():
+            self._lost.release()
+            LOGGER.warning(
+                "MLflow at %s is back, and knows all of %s", shown(self._uri), self._journal.path
+            )
+        finished = False
+        while not finished:
+            finished = self._finished.wait(SEND_SECONDS)
+            with self._journal.held():
+                entries, offset = self._journal.read(offset)
+                run.send(entries)
+
+    def _warn(self, reason: str) -> None:
+        if self._lost.acquire(blocking=False):
+            LOGGER.warning(
+                "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or by: "
+                "python -m stages.tracking sync",
+                shown(self._uri),
+                reason,
+                self._journal.path,
+            )
+
+
+def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int]:
+    """Return the run, how far the journal was read, and how many points MLflow had not known."""
+    set_defaults()
+    from stages.tracking.mlflow_run import MlflowRun  # noqa: PLC0415 - takes more than a second
+
+    with journal.held():
+        entries, offset = journal.read()
+        run = MlflowRun(journal, entries, uri=uri)
+        return run, offset, run.send(entries)
+
+
+def set_defaults() -> None:
+    """Put our defaults of MLflow into the environment, before it is imported."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+
+
+def tracking_uri() -> str:
+    """Return where MLflow is: at MLFLOW_TRACKING_URI, or in a database file of the project.
+
+    What ``.env`` knows of servers is in the environment after that, passwords included.
+    """
+    find_servers()
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
+
+
+def page(server: str) -> str:
+    """Return the address at which a server's pages list our runs, with their scores.
+
+    Raises:
+        TrackingError: if MLflow cannot be reached.
+    """
+    uri = tracking_uri()
+    set_defaults()
+    from stages.tracking import mlflow_experiment  # noqa: PLC0415 - takes more than a second
+
+    try:
+        return mlflow_experiment.page(server, uri=uri)
+    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
+        told = f"MLflow at {without_secrets(uri)}: {in_one_line(error)}"
+        raise TrackingError(told) from None
+
+
+def in_one_line(error: Exception) -> str:
+    """Return what went wrong, as short as it can be told, without passwords."""
+    return without_secrets(f"{type(error).__name__}: {error}").splitlines()[0][:200]
+
+
+def send(journal: Journal) -> int:
+    """Bring MLflow up to date with a journal; return how many points were missing.
+
+    Raises:
+        TrackingError: if MLflow cannot be reached, or does not do as it is told.
+    """
+    uri = tracking_uri()
+    try:
+        _, _, points = _bring_up_to_date(journal, uri)
+    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
+        raise TrackingError(f"MLflow at {shown(uri)}: {in_one_line(error)}") from None
+    return points
