@@ -18,6 +18,7 @@ from nmt_core import files
 from nmt_core.data.batch import measured_batches
 from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
+from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
 from nmt_core.evaluation.scores import bleu, check, chrf, cutter
 from nmt_core.text.normalize import normalize
@@ -158,24 +159,26 @@ def draw_pictures(
     folder: Path,
 ) -> None:
     """Draw the attention of a few sentences short enough to be read."""
+    pictures: list[dict[str, Any]] = []
+    for number in choose(len(sources), len(sources), params.seed):
+        words = translator.source_tokenizer.encode(normalize(sources[number]))
+        target = list(found[number].tokens)
+        if len(pictures) == params.pictures:
+            break
+        if not 0 < max(len(words), len(target)) <= PICTURE_TOKENS:
+            continue
+        weights = translator.attention(sources[number], found[number])
+        if weights is None:
+            break
+        sides = {"source": [*words, "</s>"], "target": [*target, "</s>"]}
+        pictures.append({"weights": weights, "title": sources[number], **sides})
+    written = (
+        text for drawn in pictures for text in (drawn["title"], *drawn["source"], *drawn["target"])
+    )
+    fonts = choose_fonts(written)
     with files.whole_folder(folder) as part:
-        drawn = 0
-        for number in choose(len(sources), len(sources), params.seed):
-            words = translator.source_tokenizer.encode(normalize(sources[number]))
-            target = list(found[number].tokens)
-            if drawn == params.pictures or not (0 < max(len(words), len(target)) <= PICTURE_TOKENS):
-                continue
-            weights = translator.attention(sources[number], found[number])
-            if weights is None:
-                return
-            drawn += 1
-            draw_attention(
-                part / f"{drawn}.png",
-                weights,
-                source=[*words, "</s>"],
-                target=[*target, "</s>"],
-                title=sources[number],
-            )
+        for place, drawn in enumerate(pictures, start=1):
+            draw_attention(part / f"{place}.png", fonts=fonts, **drawn)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """Pictures of what numbers say: how a model learnt, what it looked at, how systems compare."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +22,31 @@ def draw_attention(
     source: Sequence[str],
     target: Sequence[str],
     title: str = "",
+    fonts: Sequence[str] | None = None,
 ) -> None:
-    """Write a PNG with a row per target token and a column per source token; dark is much."""
+    """Write a PNG with a row per target token and a column per source token; dark is much.
+
+    Args:
+        path: where to write.
+        weights: from 0 to 1.
+        source: its tokens.
+        target: its tokens.
+        title: what stands above.
+        fonts: families to write with, in the order in which they are asked for a character;
+            matplotlib's own by default.
+    """
     width = max(4.0, 0.45 * len(source) + 1.5)
     height = max(3.0, 0.32 * len(target) + 1.5)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     words = [[token.replace("▁", "·") for token in side] for side in (source, target)]
-    axes.set_xticks(range(len(source)), words[0], rotation=60, ha="left", parse_math=False)
-    axes.set_yticks(range(len(target)), words[1], parse_math=False)
+    style: dict[str, Any] = {"parse_math": False, "fontfamily": fonts}
+    axes.set_xticks(range(len(source)), words[0], rotation=60, ha="left", **style)
+    axes.set_yticks(range(len(target)), words[1], **style)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    axes.set_title(title, fontsize="medium", parse_math=False)
+    axes.set_title(title, fontsize="medium", **style)
     figure.colorbar(image, ax=axes, label="attention", fraction=0.04)
     _save(figure, path)
 
@@ -141,6 +154,7 @@ def _colors(count: int) -> list[Any]:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    with files.whole_file(path) as part:
+    with files.whole_file(path) as part, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # fonts.py tells it once
         # no software or date inside, so that two runs draw the same bytes
         figure.savefig(part, format="png", dpi=120, metadata={"Software": None})

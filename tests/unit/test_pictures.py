@@ -1,7 +1,13 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
-from matplotlib import image
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
+from matplotlib import get_data_path, image
+from matplotlib.font_manager import fontManager
 
+from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import (
     Curve,
     Interval,
@@ -45,6 +51,79 @@ def test_odd_tokens_are_drawn_as_they_are(tmp_path, odd):
     draw(tmp_path / "1.png", source=[odd, "b", "c"], title=f"{odd} costs {odd}")
 
     assert image.imread(tmp_path / "1.png").size
+
+
+def font(path, family, characters):
+    """A font in which every character is a triangle of its own width."""
+    builder = FontBuilder(1000, isTTF=True)
+    names = {ord(character): f"u{ord(character):X}" for character in characters}
+    pen = TTGlyphPen(None)
+    pen.moveTo((100, 0))
+    pen.lineTo((500, 800))
+    pen.lineTo((900, 0))
+    pen.closePath()
+    glyphs = [".notdef", *names.values()]
+    builder.setupGlyphOrder(glyphs)
+    builder.setupCharacterMap(names)
+    builder.setupGlyf(dict.fromkeys(glyphs, pen.glyph()))
+    builder.setupHorizontalMetrics(dict.fromkeys(glyphs, (1000, 100)))
+    builder.setupHorizontalHeader(ascent=800, descent=-200)
+    builder.setupNameTable({"familyName": family, "styleName": "Regular"})
+    builder.setupOS2()
+    builder.setupPost()
+    builder.save(path)
+    return path
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Which fonts there are: matplotlib's own, and what is added."""
+    own = Path(get_data_path())
+    listed = [one for one in fontManager.ttflist if own in Path(one.fname).parents]
+    monkeypatch.setattr(fontManager, "ttflist", listed)
+
+    def add(family, characters):
+        fontManager.addfont(font(tmp_path / f"{family}.ttf", family, characters))
+
+    return add
+
+
+def test_a_text_is_written_in_matplotlibs_own_font_where_that_has_all(installed, tmp_path):
+    fonts = choose_fonts(["▁Die", "▁Eule"])
+    draw_attention(tmp_path / "1.png", WEIGHTS, source=SOURCE, target=TARGET, fonts=fonts)
+
+    assert fonts == ["DejaVu Sans"]
+    assert (tmp_path / "1.png").read_bytes() == draw(tmp_path / "2.png", title="")
+
+
+def test_fonts_are_chosen_by_the_characters_that_they_have(installed, caplog):
+    installed("A Few", "日本")
+    installed("Most", "日本語の")
+    installed("One More", "猫本")
+
+    assert choose_fonts(["日本語", "の猫", "cat"]) == ["DejaVu Sans", "Most", "One More"]
+    assert not caplog.records
+
+
+def test_text_in_another_font_is_drawn(installed, tmp_path):
+    boxes = draw(tmp_path / "1.png", target=["日", "本", "語", "</s>"])
+    installed("Japanese", "日本語")
+    fonts = choose_fonts(["日本語"])
+    draw_attention(
+        tmp_path / "2.png", WEIGHTS, source=SOURCE, target=["日", "本", "語", "</s>"], fonts=fonts
+    )
+
+    assert fonts == ["DejaVu Sans", "Japanese"]
+    assert boxes != (tmp_path / "2.png").read_bytes()
+
+
+def test_what_no_font_has_is_told_once_and_drawn_as_boxes(installed, tmp_path, caplog):
+    fonts = choose_fonts(["日本語猫"] * 3)
+    draw_attention(tmp_path / "1.png", np.eye(1), source=["日"], target=["猫"], fonts=fonts)
+
+    assert fonts == ["DejaVu Sans"]
+    assert "no installed font has 4 characters of the attention pictures" in caplog.text
+    assert len(caplog.records) == 1
 
 
 def test_many_tokens_make_a_large_picture(tmp_path):
