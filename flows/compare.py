@@ -14,9 +14,11 @@ import os
 import shlex
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
@@ -26,6 +28,7 @@ import yaml
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
+from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
@@ -185,20 +188,39 @@ def one_after_another() -> Iterator[Callable[[], None]]:
 @flow
 def run_experiments(experiments: list[Experiment], *, threads: int, parent: str) -> None:
     """Run all experiments; one that fails does not stop the others."""
+    log = get_run_logger().info
+    known, began, trained = dvc.experiments(), time.monotonic(), 0
     try:
-        runs = [
+        runs = {
             run.with_options(task_run_name=chosen.name).submit(
                 chosen, threads=threads, parent=parent
-            )
+            ): chosen.name
             for chosen in experiments
-        ]
-        for finished in runs:
-            finished.wait()
+        }
+        for done, finished in enumerate(as_completed([*runs]), start=1):
+            trained += runs[finished] not in known
+            log(progress(done, len(runs), trained, time.monotonic() - began))
     except BaseException:
         dvc.stop_all()
         raise
     for finished in runs:
         finished.result()
+
+
+def progress(done: int, total: int, trained: int, seconds: float) -> str:
+    """Say how many runs are done and, as far as those trained here tell, how long the rest takes.
+
+    Args:
+        done: runs that have ended.
+        total: all runs.
+        trained: those that ended and had not been run before.
+        seconds: since the first began.
+    """
+    said = f"{done} of {total} runs are done"
+    if done == total or not trained:
+        return said
+    left = timedelta(seconds=round(seconds / trained * (total - done)))
+    return f"{said}, about {left} left"
 
 
 @flow

@@ -1,5 +1,6 @@
 """The real comparison, by its own command: two models in miniature, side by side, then again."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -110,6 +111,14 @@ def test_what_both_share_is_made_once(compared):
     for stage in ("download", "tokenize", "vocabulary", "embeddings", "shard"):
         assert first.stderr.count(f"Running stage '{stage}'") == 1
     assert first.stderr.count("Running stage 'train'") == 2
+
+
+def test_the_time_left_is_shown(compared):
+    first, _, again = compared
+
+    assert re.search(r"1 of 2 runs are done, about 0:\d\d:\d\d left", first.stderr)
+    assert "2 of 2 runs are done\n" in first.stderr
+    assert "left" not in again.stderr
 
 
 def test_a_second_time_trains_nothing_and_reports_the_same(clone, compared):

@@ -65,6 +65,13 @@ def test_the_same_plan_has_the_same_names_and_another_setting_others():
     assert first[0].name != other.name
 
 
+def test_the_time_left_is_told_once_a_run_has_been_timed():
+    assert compare.progress(1, 4, 0, 0.1) == "1 of 4 runs are done"  # it had been run before
+    assert compare.progress(2, 4, 1, 90.0) == "2 of 4 runs are done, about 0:03:00 left"
+    assert compare.progress(3, 4, 2, 90.4) == "3 of 4 runs are done, about 0:00:45 left"
+    assert compare.progress(4, 4, 3, 120.0) == "4 of 4 runs are done"
+
+
 def test_a_budget_is_given_even_if_nobody_asks():
     assert "train.budget.seconds=300.0" in [*compare.budget_settings(None, None, None)]
     assert "train.budget.seconds=null" in [*compare.budget_settings(None, 10, None)]
