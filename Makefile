@@ -49,10 +49,9 @@ $(READY): pyproject.toml $(wildcard requirements/*.txt)
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
 	@$(INSTALL_$(TORCH))
 	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/packages.txt) packages (450 MB)"
-	@$(INSTALL) --no-build-isolation --progress-bar off -r requirements/packages.txt \
-	  2> >(grep -v "neither a file nor a dir" >&2) | { n=0; while read -r doing what _; do case $$doing$$what in \
-	  Collecting*|Requirement*) ((++n % 50)) || echo "    $$n are there" ;; \
-	  Installingcollected) echo "    all are there; writing them" ;; esac; done; }
+	@$(INSTALL) --no-build-isolation --progress-bar off -r requirements/packages.txt | awk '{fflush()} \
+	  /^(Collecting|Requirement)/ && ++n % 50 == 0 {print "    " n " are there"} \
+	  /^Installing/ {print "    all are there; writing them"}'
 	@echo "$(VENV): 3 of 3, this project"
 	@$(BIN)/pip $(QUIETLY) install -qq --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
@@ -121,7 +120,7 @@ fix: $(READY) ## Format, and mend what the linter can mend
 	ruff format
 	ruff check --fix
 
-mlflow: $(READY) ## Look at all runs in a browser, http://127.0.0.1:5000 [PORT=]
+mlflow: $(READY) ## Show all runs with their scores in a browser [PORT=]
 	python -m stages.tracking ui $(if $(PORT),--port $(PORT))
 
 champion: $(READY) ## Show every model that was exported, and which one is to be served

@@ -267,8 +267,8 @@ class Translator:
         kept = tokens[: self.config.max_source_tokens]
         if len(kept) < len(tokens):
             _log.warning(
-                "a line has %d tokens, of which the first %d are read; cut it into sentences "
-                "or raise max_source_tokens: %.60s",
+                "a line has %d tokens, of which the first %d are read; give each of its sentences "
+                "a line of its own: %.60s",
                 len(tokens),
                 len(kept),
                 normalize(line),

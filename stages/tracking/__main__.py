@@ -11,7 +11,7 @@ from nmt_core.fetch.address import shown
 from stages import paths
 from stages.runtime.servers import check_port
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import TrackingError, page, send, set_defaults, tracking_uri
+from stages.tracking.tracker import TrackingError, page, send, tracking_uri
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -27,7 +27,6 @@ def ui(
 ) -> None:
     """Show all runs in a browser, unless the server that they go to does."""
     uri = tracking_uri()
-    set_defaults()
     try:
         if not uri.startswith("sqlite:"):
             typer.echo(f"runs go to a server, which shows them at {page(shown(uri))}")

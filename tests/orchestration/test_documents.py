@@ -36,6 +36,9 @@ DOCUMENTS = ("README.md", "docs/operations.md")
 LASTING = ("make server", "make worker", "make mlflow", "make serve")
 """What runs until it is stopped, and so has a terminal of its own."""
 
+SAYS = {"make worker": "started!", "make mlflow": r"runs of .+ are at (http\S+)"}
+"""What it shows when it is ready, where the document does not name its addresses."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -200,14 +203,16 @@ class Reader:
                 start_new_session=True,
             )
         self.terminals[command] = process
-        wanted = [re.compile("started!")] if command.startswith("make worker") else []
+        wanted = [words for start, words in SAYS.items() if command.startswith(start)]
         addresses = re.findall(r"http://[\w.:/]+", comment)
         assert wanted or addresses, f"nothing says when this is ready: {command}"
 
         def ready():
             assert process.poll() is None, f"{command}\n{log.read_text()}"
             said = log.read_text(errors="replace")
-            return all(one.search(said) for one in wanted) and all(map(answers, addresses))
+            found = [re.search(words, said) for words in wanted]
+            told = [address for one in found if one for address in one.groups()]
+            return all(found) and all(map(answers, [*addresses, *told]))
 
         assert wait_for(ready, seconds=240), f"{command}\n{log.read_text()}"
         return log.read_text()

@@ -162,6 +162,7 @@ def test_a_line_too_long_is_cut_and_says_so(caplog):
 
     assert translator.translate(["one two three"]) == translator.translate(["one two"])
     assert "3 tokens, of which the first 2 are read" in caplog.text
+    assert "give each of its sentences a line of its own: one two three" in caplog.text
     assert len(caplog.records) == 1
 
 
