@@ -315,6 +315,13 @@ MUTANTS = [
         "tests/laws/test_fusion_laws.py",
     ),
     Mutant(
+        "a language model of any format",
+        "nmt_core/language_bundle.py",
+        "verify(folder, known=FORMAT)",
+        'verify(folder, known=files.read_json(folder / MANIFEST)["format"])',
+        "tests/unit/test_language_models.py",
+    ),
+    Mutant(
         "p-values corrected as if all were the smallest",
         "nmt_core/statistics/significance.py",
         "(len(p_values) - rank) * p_values[number]",
@@ -508,6 +515,20 @@ MUTANTS = [
         "nmt_core/training/checkpoint.py",
         "- {*kept, *bests}",
         "- {*kept, *list(bests)[:1]}",
+        "tests/unit/test_checkpoint.py",
+    ),
+    Mutant(
+        "tensors of a checkpoint that go before what names them",
+        "nmt_core/training/checkpoint.py",
+        'for suffix in (".json", ".safetensors"):',
+        'for suffix in (".safetensors", ".json"):',
+        "tests/unit/test_checkpoint.py",
+    ),
+    Mutant(
+        "a best model that goes before the last that names it",
+        "nmt_core/training/checkpoint.py",
+        "for name in sorted(outdated, reverse=True):",
+        "for name in sorted(outdated):",
         "tests/unit/test_checkpoint.py",
     ),
     Mutant(
@@ -726,6 +747,27 @@ MUTANTS = [
         "lengths[numbers].max(axis=1) + 1 if",
         "lengths[numbers].max(axis=1) if",
         "tests/laws/test_batching_laws.py",
+    ),
+    Mutant(
+        "pairs of a batch that never turn",
+        "nmt_core/data/batching.py",
+        "np.where(step % 2 == 0, target, -target)",
+        "target",
+        "tests/laws/test_batching_laws.py",
+    ),
+    Mutant(
+        "a demo sentence longer than the longest",
+        "nmt_core/grammar/generate.py",
+        ">= LONGEST_WORDS",
+        "> LONGEST_WORDS",
+        "tests/laws/test_grammar_laws.py",
+    ),
+    Mutant(
+        "a demo sentence that two splits hold out",
+        "nmt_core/grammar/generate.py",
+        "if len(claims) > 1:",
+        "if len(claims) > 2:",
+        "tests/laws/test_grammar_laws.py",
     ),
     Mutant(
         "a section that counts as its last spelling says",
@@ -952,6 +994,13 @@ MUTANTS = [
         "tests/unit/test_significance.py",
     ),
     Mutant(
+        "time left by runs of another day",
+        "flows/compare.py",
+        "trained += runs[finished] not in known",
+        "trained += 1",
+        "tests/integration/test_compare.py",
+    ),
+    Mutant(
         "validation hypotheses in the order of their length",
         "nmt_core/evaluation/validation.py",
         "hypotheses[number] =",
@@ -1006,6 +1055,20 @@ MUTANTS = [
         "aligning = max(0, len(self.decoder) - 2)",
         "aligning = max(0, len(self.decoder) - 1)",
         "tests/unit/test_settings_matter.py",
+    ),
+    Mutant(
+        "a decoder without its last norm",
+        "nmt_core/models/transformer.py",
+        "return self.decoder_norm(x), TransformerState(",
+        "return x, TransformerState(",
+        "tests/unit/test_attention.py",
+    ),
+    Mutant(
+        "an encoder without its last norm",
+        "nmt_core/models/transformer.py",
+        "memory = self.encoder_norm(x)",
+        "memory = x",
+        "tests/unit/test_attention.py",
     ),
     Mutant(
         "nothing dropped inside the dense block",
@@ -1118,6 +1181,20 @@ MUTANTS = [
         'replace("|", "\\\\|")',
         'replace("|", "|")',
         "tests/unit/test_card.py",
+    ),
+    Mutant(
+        "boxes where a font is installed",
+        "nmt_core/evaluation/fonts.py",
+        "        chosen.append(best)\n",
+        "",
+        "tests/unit/test_pictures.py",
+    ),
+    Mutant(
+        "a font that has a box for everything",
+        "nmt_core/evaluation/fonts.py",
+        " if not _is_last_resort(name)",
+        "",
+        "tests/unit/test_pictures.py",
     ),
     Mutant(
         "a bundle of links",

@@ -99,6 +99,14 @@ def test_the_order_is_a_function_of_seed_and_epoch(config):
     assert order(1, 0) != order(2, 0)
 
 
+def test_pairs_lie_in_a_batch_as_they_were_sorted():
+    """By source length in steps of two; within a step by target length, up and down in turn."""
+    pairs = np.array([(3, 9), (2, 4), (1, 7), (0, 2), (5, 5), (4, 6), (3, 1)], dtype=np.int32)
+    [batch] = batches_in_order(pairs, max_tokens=1000)
+
+    assert pairs[batch].tolist() == [[0, 2], [1, 7], [3, 9], [2, 4], [3, 1], [5, 5], [4, 6]]
+
+
 def test_sorting_leaves_little_padding():
     """On lengths like those of real text, nine tenths of a batch are words."""
     draw = np.random.default_rng(0)

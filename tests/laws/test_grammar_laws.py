@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.grammar import generate as generation
 from nmt_core.grammar import lexicon, numerals
 from nmt_core.grammar.composer import Composer
 from nmt_core.grammar.generate import LONGEST_WORDS, draw, generate, held_out, split_of
 from nmt_core.grammar.german import MIXED, STRONG, WEAK, Case, Gender
 from nmt_core.grammar.phrases import Combination
+from nmt_core.grammar.sentence import Sentence
 from nmt_core.grammar.sentences import FAMILIES, sentence
 from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.random import generator
@@ -206,6 +208,18 @@ def test_sentences_are_of_moderate_length(drawn):
 
         assert max(lengths) <= LONGEST_WORDS
         assert 9 < sum(lengths) / len(lengths) < 14
+
+
+def test_the_longest_sentence_has_as_many_words_as_are_allowed(monkeypatch):
+    """On either side; one more is one too many."""
+    drawn = iter(
+        Sentence(f"{'wort ' * source}nr{n}.", f"{'word ' * target}no{n}.", frozenset())
+        for n, (source, target) in enumerate([(30, 5), (5, 30), (29, 5), (5, 29)])
+    )
+    monkeypatch.setattr(generation, "sentence", lambda _: next(drawn))
+    kept = generation._draw_split("train", 2, 1, set(), set())
+
+    assert [(said.source.count(" "), said.target.count(" ")) for said in kept] == [(29, 5), (5, 29)]
 
 
 @pytest.mark.slow

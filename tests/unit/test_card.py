@@ -183,6 +183,16 @@ def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
     assert "--interactive" in shown
 
 
+@pytest.mark.parametrize(
+    ("epochs", "told"), [(0, "less than an epoch"), (1, "1 epoch"), (2, "2 epochs")]
+)
+def test_a_summary_says_how_often_the_text_was_read(project, capsys, epochs, told):
+    files.write_json(Path("metrics/train.json"), RECORD | {"epochs": epochs})
+    summary.main()
+
+    assert f" updates, {told}, " in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_summary_without_a_run_says_what_to_type(project):
     (project / "metrics/evaluate.json").unlink()
 

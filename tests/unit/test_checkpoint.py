@@ -1,6 +1,7 @@
 """Checkpoints are whole or not there, and damage is noticed."""
 
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -116,6 +117,31 @@ def test_what_is_not_needed_goes_and_what_is_not_ours_stays(store):
         for kind in ("json", "safetensors")
     ]
     assert sorted([*kept, "notes.txt"]) == sorted(path.name for path in store.folder.iterdir())
+
+
+@pytest.mark.parametrize("removed", range(5))
+def test_what_a_crash_half_removed_is_not_taken_for_damaged(tmp_path, monkeypatch, removed):
+    """A checkpoint counts no longer before anything of it, or the best that it names, is gone."""
+    store = CheckpointStore(tmp_path, keep=1)
+    store.save_best(checkpoint(1), step=1)
+    store.save(checkpoint(1), step=1)
+    store.save_best(checkpoint(2), step=2)
+    unlink, left = Path.unlink, iter(range(removed))
+
+    def crashes(path, **options):
+        if path.suffix != ".part" and next(left, None) is None:
+            raise KeyboardInterrupt
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", crashes)
+    with suppress(KeyboardInterrupt):
+        store.save(checkpoint(2), step=2)
+    damage(tmp_path / "step-00000002.safetensors")
+    after = CheckpointStore(tmp_path)
+    with suppress(CheckpointError):
+        after.newest()
+
+    assert after.rejected == ["step-00000002.safetensors was altered since it was written"]
 
 
 def test_there_may_be_no_best(store):

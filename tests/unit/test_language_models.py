@@ -512,6 +512,17 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content
     assert "\n" not in str(told.value)
 
 
+def test_another_format_is_told(tmp_path):
+    config, model, _ = learnt(tmp_path)
+    folder = tmp_path / "lm"
+    write_language_model(folder, model, model_config=config.model, learning={})
+    manifest = files.read_json(folder / bundle.MANIFEST) | {"format": "language model 9"}
+    files.write_json(folder / bundle.MANIFEST, manifest)
+
+    with pytest.raises(BundleError, match=r"has format 'language model 9'.*reads format"):
+        load_language_model(folder, device="cpu")
+
+
 def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken():
     """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
     with pytest.raises(BundleError, match="is missing"):

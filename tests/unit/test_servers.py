@@ -33,10 +33,11 @@ from nmt_core.errors import ConfigError
 
 ANSWER = """\
 import signal, socket, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+wait = [sys.executable, "-c", "import time; time.sleep(600)"]
+child = subprocess.Popen(wait, stdin=listener)  # which keeps the port open
 print("child", child.pid, flush=True)
-with socket.create_server(("127.0.0.1", int(sys.argv[1]))):
-    time.sleep(60)
+time.sleep(600)
 """
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ANSWER
 FAIL = "import sys; print('starting'); sys.exit('no such database')"
@@ -127,6 +128,8 @@ def test_what_a_killed_main_process_leaves_makes_way(toy):
     while toy.running:
         time.sleep(0.01)
     assert -signal.SIGKILL == toy.code
+
+    assert toy.answers()  # it holds the port
 
     toy.start()
 
