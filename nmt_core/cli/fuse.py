@@ -34,8 +34,11 @@ def fused(translator: "Translator", folder: Path | None, weight: float | None) -
         if weight is not None:
             raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
         return translator
-    from nmt_core.decoding.fusion import Fused, check_vocabularies  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_bundle import load_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.bundle import load_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.fusion import (  # noqa: PLC0415 - takes seconds
+        Fused,
+        check_vocabularies,
+    )
 
     device = next(translator.model.parameters()).device
     language = load_language_model(folder, device=str(device))

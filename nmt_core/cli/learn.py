@@ -16,9 +16,9 @@ from nmt_core.cli.program import Threads
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.language_models.training import LearningConfig, LearningProgress, Point
     from nmt_core.language_models.units import Units
     from nmt_core.training.display import TrainingDisplay
-    from nmt_core.training.language_model import LearningConfig, LearningProgress, Point
 
 
 def learn(  # noqa: PLR0913 - one argument per option
@@ -87,9 +87,9 @@ def learn(  # noqa: PLR0913 - one argument per option
     if threads:
         chosen.append(f"training.compute.threads={threads}")
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
-    from nmt_core.language_bundle import write_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.bundle import write_language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds
-    from nmt_core.training import language_model  # noqa: PLC0415 - takes seconds
 
     built = configured(chosen)
     document = built.unit.kind == "character"
@@ -158,7 +158,7 @@ def merged(default: Any, changes: Any) -> Any:
 def configured(settings: Sequence[str]) -> "LearningConfig":
     """Return what is to be learnt, from ``name=value`` for all that is not as by default."""
     from nmt_core import config  # noqa: PLC0415 - takes seconds
-    from nmt_core.training.language_model import LearningConfig  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.training import LearningConfig  # noqa: PLC0415 - takes seconds
 
     default = LearningConfig().model_dump(mode="json")
     return config.build(LearningConfig, merged(default, nested(settings)), at="learn")

@@ -12,7 +12,7 @@ from nmt_core.cli.program import Device, Threads, load
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.language_models.scoring import Score
+    from nmt_core.decoding.score import Score
     from nmt_core.language_models.text_model import TextModel
 
 HEADING = "log-likelihood\tperplexity\ttokens"
@@ -96,7 +96,7 @@ def pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def summary(scores: "Sequence[Score]") -> str:
     """Return the score of all lines together."""
-    from nmt_core.language_models.scoring import Score  # noqa: PLC0415 - takes seconds
+    from nmt_core.decoding.score import Score  # noqa: PLC0415 - takes seconds
 
     total = Score()
     for one in scores:
@@ -113,7 +113,7 @@ def load_text_model(folder: Path, device: str, threads: int | None) -> "TextMode
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
     import torch  # noqa: PLC0415 - takes seconds
 
-    from nmt_core.language_bundle import load_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.bundle import load_language_model  # noqa: PLC0415 - takes seconds
 
     if threads:
         torch.set_num_threads(threads)

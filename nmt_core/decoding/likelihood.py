@@ -6,8 +6,8 @@ from typing import NamedTuple
 import torch
 
 from nmt_core.data.batch import collate
+from nmt_core.decoding.score import Score
 from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator, batches
-from nmt_core.language_models.scoring import Score
 from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import PAD, UNK
 

@@ -18,8 +18,8 @@ from nmt_core.decoding.greedy import most_likely
 from nmt_core.decoding.hypothesis import Hypothesis, only_possible
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import SearchConfig
+from nmt_core.decoding.token_sampling import TokenSampling, draw, shaped
 from nmt_core.decoding.walk import walk
-from nmt_core.language_models.sampling import TokenSampling, draw, shaped
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import generator
 from nmt_core.text.vocabulary import PAD

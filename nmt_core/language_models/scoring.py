@@ -1,8 +1,7 @@
-"""How likely is a text? The log-likelihood of every token, and perplexity from it."""
+"""How likely is a text? The log-likelihood of every token."""
 
-import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,41 +20,6 @@ CHUNK = 512
 
 BATCH_TOKENS = 4096
 """Padded tokens of independent lines read at once."""
-
-
-class Score(NamedTuple):
-    """What a model thinks of a text; scores of several texts add up."""
-
-    log_likelihood: float = 0.0
-    """Sum over tokens, in nats."""
-
-    tokens: int = 0
-    """Ends of lines included."""
-
-    unknown: int = 0
-    """Tokens of these that the model does not know."""
-
-    characters: int = 0
-    """Line ends included."""
-
-    @property
-    def perplexity(self) -> float:
-        """Tokens between which the model was as unsure as if all were equally likely."""
-        return math.exp(min(-self.log_likelihood / max(1, self.tokens), 700.0))
-
-    @property
-    def nats_per_character(self) -> float:
-        """Cross entropy per character, which models of different units share."""
-        return -self.log_likelihood / max(1, self.characters)
-
-    def plus(self, other: Self) -> "Score":
-        """Return the score of both texts together."""
-        return Score(
-            self.log_likelihood + other.log_likelihood,
-            self.tokens + other.tokens,
-            self.unknown + other.unknown,
-            self.characters + other.characters,
-        )
 
 
 @torch.inference_mode()

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from nmt_core.decoding.score import Score
+from nmt_core.decoding.token_sampling import TokenSampling
+from nmt_core.language_models.generation import generate_tokens
 from nmt_core.language_models.model import LanguageModel
-from nmt_core.language_models.sampling import TokenSampling, write
-from nmt_core.language_models.scoring import Score, line_log_likelihoods, stream_log_likelihoods
+from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
 from nmt_core.language_models.units import Units, blank, split_lines, unknown
 from nmt_core.random import generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -67,5 +69,7 @@ class TextModel:
         context = [BOS, *read]
         if not (self.units.document or self.model.carries):
             context = context[len(context) - 1 - context[::-1].index(BOS) :]
-        tokens = write(self.model, context, sampling, generator(seed, "generate"), never=never)
+        tokens = generate_tokens(
+            self.model, context, sampling, generator(seed, "generate"), never=never
+        )
         return self.units.decode([*read, *islice(tokens, length)])

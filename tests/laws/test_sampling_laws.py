@@ -13,8 +13,8 @@ from nmt_core.decoding.greedy import greedy
 from nmt_core.decoding.rules import length_limits
 from nmt_core.decoding.sampling import SamplingConfig, sample
 from nmt_core.decoding.settings import SearchConfig
+from nmt_core.decoding.token_sampling import draw, shaped
 from nmt_core.errors import NmtError
-from nmt_core.language_models.sampling import draw, shaped
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.laws.toy_model import Toy
 

@@ -11,7 +11,7 @@ from nmt_core.bundle import load_translator
 from nmt_core.cli.learn import configured, merged, nested
 from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.errors import ConfigError
-from nmt_core.language_bundle import load_language_model
+from nmt_core.language_models.bundle import load_language_model
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 from tests.unit.tiny import LINES, export, tiny_translator
 

@@ -12,7 +12,7 @@ from nmt_core import bundle
 from nmt_core.data import shards
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import NmtError
-from nmt_core.language_bundle import load_language_model
+from nmt_core.language_models.bundle import load_language_model
 from nmt_core.training import checkpoint
 from nmt_core.training.checkpoint import CheckpointStore
 

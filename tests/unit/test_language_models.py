@@ -14,24 +14,25 @@ from safetensors.torch import load_file
 
 from nmt_core import bundle, files
 from nmt_core.config import build
+from nmt_core.decoding.score import Score
+from nmt_core.decoding.token_sampling import TokenSampling, shaped
 from nmt_core.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
-from nmt_core.language_bundle import FORMAT, load_language_model, write_language_model
 from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore
+from nmt_core.language_models import training as module
+from nmt_core.language_models.bundle import FORMAT, load_language_model, write_language_model
+from nmt_core.language_models.generation import generate_tokens
 from nmt_core.language_models.reading import Streams, Windows
-from nmt_core.language_models.sampling import TokenSampling, shaped, write
-from nmt_core.language_models.scoring import Score
 from nmt_core.language_models.text_model import TextModel
-from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
-from nmt_core.random import generator
-from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
-from nmt_core.training import language_model as module
-from nmt_core.training.language_model import (
+from nmt_core.language_models.training import (
     LearningConfig,
     fingerprint,
     hold_out,
     learn,
     mean_loss,
 )
+from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
+from nmt_core.random import generator
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
@@ -206,7 +207,9 @@ def test_what_is_drawn_from(sampling, expected):
 def test_what_is_drawn_is_as_frequent_as_it_is_likely():
     text = np.array([BOS, *[4] * 700, *[5] * 300])
     model = NGram.count(NGramConfig(order=1), 6, text)
-    tokens = write(model, [BOS], TokenSampling(), generator(1, "test"), never=[PAD, BOS, UNK, EOS])
+    tokens = generate_tokens(
+        model, [BOS], TokenSampling(), generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+    )
     drawn = [next(tokens) for _ in range(2000)]
 
     assert drawn.count(4) / len(drawn) == pytest.approx(0.7, abs=0.03)
@@ -245,7 +248,9 @@ def test_resuming_is_continuing(tmp_path, cut_after, stateful):
 
 def test_patience_ends_learning(tmp_path, monkeypatch):
     losses = iter([3.0, 2.0, 2.5, 2.0, 1.0])
-    monkeypatch.setattr("nmt_core.training.language_model.mean_loss", lambda *_, **__: next(losses))
+    monkeypatch.setattr(
+        "nmt_core.language_models.training.mean_loss", lambda *_, **__: next(losses)
+    )
     _, patient, points = learnt(tmp_path / "a", training={"epochs": 9, "patience": 2})
 
     assert [point.validation_loss for point in points] == [3.0, 2.0, 2.5, 2.0]
@@ -420,7 +425,9 @@ def test_what_is_written_follows_from_all_that_was_read(tmp_path):
     _, text_model, _ = learnt(tmp_path, LSTM, unit="word", training={"epochs": 12})
     model, read = text_model.model, [BOS]
     likeliest = TokenSampling(temperature=0)
-    for token in islice(write(model, read[:], likeliest, generator(1, "w"), never=[PAD, BOS]), 30):
+    for token in islice(
+        generate_tokens(model, read[:], likeliest, generator(1, "w"), never=[PAD, BOS]), 30
+    ):
         with torch.no_grad():
             [following] = model(torch.tensor([read]))[:, -1]
 

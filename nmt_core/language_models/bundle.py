@@ -1,4 +1,4 @@
-"""A language model as one sealed folder, as ``bundle.py`` seals translators.
+"""A language model as one sealed folder, as ``nmt_core/bundle.py`` seals translators.
 
 ::
 

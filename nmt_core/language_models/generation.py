@@ -1,0 +1,46 @@
+"""Generation: a language model gives the distribution of the next token, and one is drawn."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from nmt_core.decoding.token_sampling import TokenSampling, draw, shaped
+from nmt_core.language_models.model import LanguageModel
+from nmt_core.text.vocabulary import BOS, EOS
+
+
+@torch.inference_mode()
+def generate_tokens(
+    model: LanguageModel[Any],
+    read: Sequence[int],
+    sampling: TokenSampling,
+    chance: np.random.Generator,
+    *,
+    never: Sequence[int],
+) -> Iterator[int]:
+    """Yield tokens without end.
+
+    After EOS the next line begins, with BOS, from what the model remembers if it was trained so.
+
+    Args:
+        model: in evaluation mode.
+        read: what to go on from, BOS first.
+        sampling: how to draw.
+        chance: gives one number per token.
+        never: tokens that may not be written.
+    """
+    state = model.start(1)
+    newest = torch.tensor([list(read)], device=model.device)
+    while True:
+        hidden, state = model.decode(newest, state)
+        log_probs = model.log_probs(hidden[:, -1])
+        log_probs[:, list(never)] = -torch.inf
+        noise = torch.tensor([chance.random()], dtype=torch.float64, device=model.device)
+        token = int(draw(shaped(log_probs, sampling), noise))
+        yield token
+        newest = torch.tensor([[token]], device=model.device)
+        if token == EOS:
+            newest = torch.tensor([[EOS, BOS]] if model.carries else [[BOS]], device=model.device)
+            state = state if model.carries else model.start(1)
