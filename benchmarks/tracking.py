@@ -21,8 +21,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-
 import httpx
 import numpy as np
 import psutil

@@ -10,12 +10,9 @@ tokens. What is counted is target tokens that are no padding.
 
 import itertools
 import math
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 import numpy as np
 import torch
@@ -25,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor, nn
 
+from nmt_core.compute import prepare_compute, set_threads
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
 from nmt_core.data.settings import TokenBatching
@@ -34,8 +32,7 @@ from nmt_core.models.settings import TransformerConfig
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.precision import prepare
-from nmt_core.training.settings import AdamW, ComputeConfig
+from nmt_core.training.settings import AdamW
 
 VOCABULARY, WIDTH, HEADS, LAYERS, INNER, DROPOUT = 8000, 256, 4, 3, 1024, 0.2
 
@@ -101,7 +98,7 @@ def trainer(
     for group in optimizer.param_groups:
         group["lr"] = 1e-4
     stream = endless(batches)
-    compute = prepare(ComputeConfig())
+    compute = prepare_compute()
 
     def update() -> int:
         batch = next(stream)
@@ -125,8 +122,7 @@ def measure(update: Callable[[], int], steps: int) -> tuple[float, float]:
 
 def main(rounds: int = 5, steps: int = 20, threads: int = 0) -> None:
     """Measure both in turns and print medians."""
-    if threads:
-        torch.set_num_threads(threads)
+    set_threads(threads)
     torch.manual_seed(1)
     pairs = pairs_like_captions(8000)
     lengths = np.array([[len(source), len(target)] for source, target in pairs])

@@ -30,15 +30,15 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-import torch
 from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_model, save_file
 
 from nmt_core import config, files
+from nmt_core.compute import find_device
 from nmt_core.config import Config
 from nmt_core.decoding.translator import Translator, TranslatorConfig
-from nmt_core.errors import BundleError, ConfigError
+from nmt_core.errors import BundleError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
@@ -315,19 +315,3 @@ def answers(translator: Translator, lines: Sequence[str]) -> list[Answer]:
         Answer(source=line, ids=best.ids, text=best.text)
         for line, [best] in zip(lines, found, strict=True)
     ]
-
-
-def find_device(name: str) -> torch.device:
-    """Return the device of that name.
-
-    Raises:
-        ConfigError: if it is not there.
-    """
-    try:
-        device = torch.device(
-            ("cuda" if torch.cuda.is_available() else "cpu") if name == "auto" else name
-        )
-        torch.zeros((), device=device).item()  # some devices can be named and do not compute
-        return torch.empty(0, device=device).device
-    except (RuntimeError, AssertionError):
-        raise ConfigError(f"there is no device {name!r} here; use auto or cpu") from None

@@ -23,6 +23,7 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from nmt_core import files
+from nmt_core.compute import prepare_compute
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
@@ -39,7 +40,6 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.distributed import ALONE, World, joined
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.precision import prepare
 from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
@@ -76,7 +76,8 @@ def run(
 
     ``language`` is the code of the target language, in whose words BLEU is counted.
     """
-    compute = prepare(params.compute)
+    wanted = params.compute
+    compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     source, target = (Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES)
     torch.manual_seed(seed_of(params.seed, "weights"))
     model = build_model(

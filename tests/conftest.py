@@ -1,10 +1,11 @@
 """Tiny models of every preset, alive enough for laws: weights are large, so nothing hides."""
 
-import os
 from contextlib import contextmanager
 from pathlib import Path
 
-os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # see stages/__init__.py
+import nmt_core  # noqa: F401 - before torch, see there
+
+# isort: split
 
 import pytest
 import torch

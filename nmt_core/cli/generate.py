@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from nmt_core.cli.lines import argument
-from nmt_core.cli.program import Device, Threads
-from nmt_core.cli.score import load_text_model
+from nmt_core.cli.program import Device, Threads, open_language_model
 
 
 def generate(  # noqa: PLR0913 - one argument per option
@@ -48,7 +47,7 @@ def generate(  # noqa: PLR0913 - one argument per option
     text is as varied as the one learnt from; above, it dissolves.
     """
     begin = argument(prefix, name="--prefix")
-    text_model = load_text_model(language_model, device, threads)
+    text_model = open_language_model(language_model, device, threads)
     from nmt_core import config  # noqa: PLC0415 - takes seconds
     from nmt_core.decoding.token_sampling import TokenSampling  # noqa: PLC0415 - takes seconds
 

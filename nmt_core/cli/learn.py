@@ -1,7 +1,6 @@
 """``nmt learn``: a language model from a text."""
 
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -86,7 +85,6 @@ def learn(  # noqa: PLR0913 - one argument per option
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:
         chosen.append(f"training.compute.threads={threads}")
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
     from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.bundle import write_language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds

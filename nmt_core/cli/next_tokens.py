@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from nmt_core.cli.lines import argument, decoded, standard_input
-from nmt_core.cli.program import Device, Model, Threads, load
+from nmt_core.cli.program import Device, Model, Threads, open_translator
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.decoding.translator import NextToken
@@ -47,7 +47,7 @@ def next_tokens(
     """
     begin = argument(prefix, name="--prefix")
     given = None if line is None else [argument(line, name="LINE")]
-    translator = load(model, device, threads, None)
+    translator = open_translator(model, device, threads)
     console = Console()
     for source in given or decoded(standard_input()):
         console.print(next_token_table(begin, translator.next_tokens(source, begin, count)))

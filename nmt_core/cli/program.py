@@ -18,6 +18,7 @@ from nmt_core.errors import NmtError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.decoding.translator import Translator
+    from nmt_core.language_models.text_model import TextModel
 
 Model = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Exported model, such as models/export.")
@@ -61,17 +62,13 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(1)
 
 
-def load(model: Path, device: str, threads: int | None, max_tokens: int | None) -> "Translator":
+def open_translator(
+    model: Path, device: str, threads: int | None, max_tokens: int | None = None
+) -> "Translator":
     """Load an exported model with what the command line changes about it."""
-    # Threads that wait in a busy loop are hundreds of times slower where others compute, too; this
-    # is read when torch is imported.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    import torch  # noqa: PLC0415 - takes seconds
+    from nmt_core import bundle, compute, config  # noqa: PLC0415 - takes seconds
 
-    from nmt_core import bundle, config  # noqa: PLC0415 - takes seconds
-
-    if threads:
-        torch.set_num_threads(threads)
+    compute.set_threads(threads)
     translator = bundle.load_translator(model, device=device)
     if max_tokens is None:
         return translator
@@ -79,3 +76,12 @@ def load(model: Path, device: str, threads: int | None, max_tokens: int | None) 
     return replace(
         translator, config=config.build(type(translator.config), changed, at="translate")
     )
+
+
+def open_language_model(folder: Path, device: str, threads: int | None) -> "TextModel":
+    """Load what ``nmt learn`` wrote."""
+    from nmt_core import compute  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
+
+    compute.set_threads(threads)
+    return bundle.load_language_model(folder, device=device)

@@ -1,6 +1,5 @@
 """``nmt score``: how likely is a text, or a translation?"""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_core.cli.lines import decoded, standard_input
-from nmt_core.cli.program import Device, Threads, load
+from nmt_core.cli.program import Device, Threads, open_language_model, open_translator
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.decoding.score import Score
-    from nmt_core.language_models.text_model import TextModel
 
 HEADING = "log-likelihood\tperplexity\ttokens"
 """Of what is written for each line."""
@@ -65,14 +63,14 @@ def by_language(
     folder: Path, device: str, threads: int | None
 ) -> "Callable[[Sequence[str]], list[Score]]":
     """Return what scores lines."""
-    return load_text_model(folder, device, threads).score
+    return open_language_model(folder, device, threads).score
 
 
 def by_translator(
     folder: Path, device: str, threads: int | None
 ) -> "Callable[[Sequence[str]], list[Score]]":
     """Return what scores pairs of lines."""
-    translator = load(folder, device, threads, None)
+    translator = open_translator(folder, device, threads)
     from nmt_core.decoding.likelihood import pair_scores  # noqa: PLC0415 - takes seconds
 
     return lambda lines: pair_scores(translator, list(pairs(lines)))
@@ -106,15 +104,3 @@ def summary(scores: "Sequence[Score]") -> str:
         f"log-likelihood {total.log_likelihood:.2f}; perplexity {total.perplexity:.3f} per token, "
         f"{total.nats_per_character:.4f} nats per character"
     )
-
-
-def load_text_model(folder: Path, device: str, threads: int | None) -> "TextModel":
-    """Load a language model."""
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in program.py
-    import torch  # noqa: PLC0415 - takes seconds
-
-    from nmt_core.language_models.bundle import load_language_model  # noqa: PLC0415 - takes seconds
-
-    if threads:
-        torch.set_num_threads(threads)
-    return load_language_model(folder, device=device)

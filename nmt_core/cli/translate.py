@@ -16,7 +16,7 @@ from rich.text import Text
 
 from nmt_core.cli.fuse import Fuse, FuseWeight, fused
 from nmt_core.cli.lines import argument, chunks, progress, standard_input
-from nmt_core.cli.program import Device, Model, Threads, load
+from nmt_core.cli.program import Device, Model, Threads, open_translator
 from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
 from nmt_core.errors import ConfigError
 
@@ -158,7 +158,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     if lines and interactive:
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
     given = [argument(line, name="LINE") for line in lines or []]
-    translator = fused(load(model, device, threads, max_tokens), fuse, fuse_weight)
+    translator = fused(open_translator(model, device, threads, max_tokens), fuse, fuse_weight)
     search = options.search(translator)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from nmt_core.cli.program import Device, Model, Threads, load
+from nmt_core.cli.program import Device, Model, Threads, open_translator
 from nmt_core.errors import BundleError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -28,7 +28,7 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
     """
     from nmt_core import bundle  # noqa: PLC0415 - takes seconds
 
-    translator = load(model, device, threads, None)
+    translator = open_translator(model, device, threads)
     console = Console()
     console.print(file_table(bundle.read_manifest(model)))
     console.print(f"bundle_sha256: {bundle.digest(model)}", soft_wrap=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from nmt_core.compute import Compute
 from nmt_core.data.batch import pad
 from nmt_core.decoding.greedy import greedy
 from nmt_core.evaluation.scores import bleu
@@ -13,7 +14,6 @@ from nmt_core.evaluation.words import check_installed
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text import Tokenizer
 from nmt_core.text.vocabulary import EOS, PAD, Vocabulary
-from nmt_core.training.precision import Compute
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
-from nmt_core.bundle import MANIFEST, contents, find_device, reading, verify
+from nmt_core.bundle import MANIFEST, contents, reading, verify
+from nmt_core.compute import find_device
 from nmt_core.config import Config
 from nmt_core.language_models import LanguageModelConfig, restore
 from nmt_core.language_models.text_model import TextModel

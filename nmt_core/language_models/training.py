@@ -20,6 +20,7 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
+from nmt_core.compute import Compute, explain_out_of_memory, prepare_compute
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError, TrainingError
 from nmt_core.language_models import (
@@ -44,7 +45,6 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.precision import Compute, memory_told, prepare
 from nmt_core.training.schedule import ScheduleConfig, WarmDown
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 
@@ -196,7 +196,7 @@ class Learning:
         for passage in self.reading.epoch(self.progress.epoch):
             begin = state if passage.continues else None
             place, lower = f"at step {self.progress.step + 1}", "training.rows or training.window"
-            with memory_told(place, lower):
+            with explain_out_of_memory(place, lower):
                 loss, count, state = self._update(passage.to(self.compute.device), begin)
             recent.append((loss * count, count))
             if len(recent) == LOG_EVERY:
@@ -308,7 +308,8 @@ def learn(
             validation_loss=min(loss, 1e9),
         )
         return counted.eval(), [point]
-    compute = prepare(config.training.compute)
+    wanted = config.training.compute
+    compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     torch.manual_seed(seed_of(config.seed, "weights"))
     model = build_neural(config.model, words).to(compute.device)
     rows, window = config.training.rows, config.training.window

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from nmt_core.compute import Compute, explain_out_of_memory
 from nmt_core.config import Config
 from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
 from nmt_core.errors import TrainingError
@@ -36,7 +37,6 @@ from nmt_core.training.checkpoint import (
 )
 from nmt_core.training.distributed import ALONE, World
 from nmt_core.training.loss import batch_loss, mean_cross_entropy
-from nmt_core.training.precision import Compute, memory_told
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
 from nmt_core.training.scheduled_sampling import with_own_words
@@ -210,7 +210,7 @@ class Trainer:
             self._clock.start()
             for share in self._remaining():
                 place = self._place(share)
-                with memory_told(f"at {place}", lower):
+                with explain_out_of_memory(f"at {place}", lower):
                     self._update(share, place)
                 self._clock.stop(share.target_tokens)
                 if number := self._conclude(asked):
@@ -355,7 +355,10 @@ class Trainer:
         self._settle(leave=0)
         progress, config = self.progress, self.config
         lower = "train.training.validation_sentences or the sizes of train.model"
-        with self._averaged(), memory_told(f"validating after step {progress.step}", lower):
+        with (
+            self._averaged(),
+            explain_out_of_memory(f"validating after step {progress.step}", lower),
+        ):
             loss = self._validation_loss()
             bleu = self.translate_and_score(self.model)
             weights = {name: v.clone() for name, v in own_tensors(self.model).items()}

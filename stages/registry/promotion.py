@@ -14,6 +14,7 @@ import torch
 
 from nmt_core import files
 from nmt_core.bundle import load_translator
+from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
 from nmt_core.statistics.gate import (
     Candidate,
@@ -23,8 +24,6 @@ from nmt_core.statistics.gate import (
     Verdict,
     judge,
 )
-from nmt_core.training.precision import prepare
-from nmt_core.training.settings import ComputeConfig
 from stages import paths
 from stages.params import EvaluateParams
 from stages.registry.exported import GIVEN, Exported, HeldOut
@@ -96,9 +95,7 @@ def contest(
             champion=champion.number,
         )
     check(champion, challenger, test_set)
-    compute = prepare(
-        ComputeConfig(device=params.device, precision="float32", threads=params.threads)
-    )
+    compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     with TemporaryDirectory() as scratch:
         folders = {
             f"version {champion.number}": registry.fetch(champion, Path(scratch)),

@@ -7,6 +7,7 @@ from typing import Any
 from safetensors.torch import load_file
 
 from nmt_core import files
+from nmt_core.compute import prepare_compute
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
@@ -14,8 +15,6 @@ from nmt_core.models.settings import read_model_config
 from nmt_core.random import generator
 from nmt_core.text import load_tokenizer
 from nmt_core.text.vocabulary import Vocabulary
-from nmt_core.training.precision import prepare
-from nmt_core.training.settings import ComputeConfig
 from stages import paths
 from stages.params import EvaluateParams
 
@@ -32,9 +31,7 @@ class Inputs:
 
 def load_translator(params: EvaluateParams, inputs: Inputs) -> Translator:
     """Return the trained model with what turns text into its tokens and back."""
-    compute = prepare(
-        ComputeConfig(device=params.device, precision="float32", threads=params.threads)
-    )
+    compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     vocabularies = [Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES]
     return Translator(
         model=load_model(inputs.trained, *map(len, vocabularies)).to(compute.device),

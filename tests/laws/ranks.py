@@ -20,6 +20,7 @@ import torch.distributed as dist
 from safetensors.torch import save_file
 
 from nmt_core import files
+from nmt_core.compute import Compute
 from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
@@ -30,7 +31,6 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.precision import Compute
 from nmt_core.training.schedule import WarmDown
 from nmt_core.training.settings import AdamW, TrainingConfig
 from nmt_core.training.trainer import Interrupted, Trainer

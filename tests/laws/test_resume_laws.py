@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from nmt_core.compute import Compute
 from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
@@ -15,7 +16,6 @@ from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.precision import Compute
 from nmt_core.training.schedule import WarmDown
 from nmt_core.training.settings import AdamW, NesterovSgd, ScheduledSampling, TrainingConfig
 from nmt_core.training.trainer import Trainer

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from nmt_core.compute import Compute
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation import validation, words
 from nmt_core.evaluation.validation import ValidationBleu
 from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
-from nmt_core.training.precision import Compute
 
 WORDS = [
     *("the", "council", "has", "met", "in", "an", "old", "house"),

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from nmt_core import compute as module
+from nmt_core.compute import cpu_has_bfloat16, prepare_compute
 from nmt_core.errors import ConfigError
-from nmt_core.training import precision
-from nmt_core.training.precision import cpu_has_bfloat16, prepare
-from nmt_core.training.settings import ComputeConfig
 from tests.conftest import torchs_own_settings
 
 PROJECT = Path(__file__).parents[2]
@@ -28,8 +27,8 @@ def no_gpu(monkeypatch):
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_auto_takes_what_the_processor_does_fast(no_gpu, monkeypatch, fast):
-    monkeypatch.setattr(precision, "cpu_has_bfloat16", lambda: fast)
-    compute = prepare(ComputeConfig())
+    monkeypatch.setattr(module, "cpu_has_bfloat16", lambda: fast)
+    compute = prepare_compute()
 
     assert compute.device == torch.device("cpu")
     assert compute.dtype == (torch.bfloat16 if fast else torch.float32)
@@ -38,22 +37,21 @@ def test_auto_takes_what_the_processor_does_fast(no_gpu, monkeypatch, fast):
 def test_auto_takes_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    monkeypatch.setattr(module, "probe", lambda device: device)
 
-    assert prepare(ComputeConfig()).device.type == "cuda"
-    assert prepare(ComputeConfig()).dtype == torch.bfloat16
-    assert prepare(ComputeConfig(device="cpu")).device.type == "cpu"
+    assert prepare_compute().device.type == "cuda"
+    assert prepare_compute().dtype == torch.bfloat16
+    assert prepare_compute("cpu").device.type == "cpu"
 
 
 def test_a_gpu_that_is_not_there_is_refused(no_gpu):
-    with pytest.raises(
-        ConfigError, match=r"device is 'cuda' but no GPU is visible.* set it to 'auto'"
-    ):
-        prepare(ComputeConfig(device="cuda"))
+    with pytest.raises(ConfigError, match=r"there is no device 'cuda' here; use auto or cpu"):
+        prepare_compute("cuda")
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16"])
 def test_products_have_the_configured_type_and_weights_do_not(no_gpu, name):
-    compute = prepare(ComputeConfig(precision=name))
+    compute = prepare_compute(precision=name)
     layer = torch.nn.Linear(2, 2)
     with compute.autocast():
         product = layer(torch.ones(1, 2))
@@ -63,15 +61,15 @@ def test_products_have_the_configured_type_and_weights_do_not(no_gpu, name):
 
 
 def test_threads_are_set(no_gpu):
-    prepare(ComputeConfig(threads=1))
+    prepare_compute(threads=1)
     assert torch.get_num_threads() == 1
 
-    prepare(ComputeConfig(threads=0))
+    prepare_compute(threads=0)
     assert torch.get_num_threads() == 1
 
 
 def test_algorithms_are_deterministic(no_gpu):
-    prepare(ComputeConfig())
+    prepare_compute()
 
     assert torch.are_deterministic_algorithms_enabled()
 
@@ -79,8 +77,8 @@ def test_algorithms_are_deterministic(no_gpu):
 def test_nothing_is_imported_that_takes_seconds():
     """torch's own switch imports its compiler, which evaluating and exporting never need."""
     program = (
-        "import sys; from nmt_core.training.precision import ComputeConfig, prepare; "
-        "prepare(ComputeConfig()); sys.exit('torch._dynamo' in sys.modules)"
+        "import sys; from nmt_core.compute import prepare_compute; "
+        "prepare_compute(); sys.exit('torch._dynamo' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=False)
 

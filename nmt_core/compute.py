@@ -1,4 +1,4 @@
-"""Where and how precisely to compute; no model file decides it."""
+"""Where to compute, how precisely and by how many threads: nothing else decides it."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import torch
 
 from nmt_core.errors import ConfigError, TrainingError, is_out_of_memory
-from nmt_core.training.settings import ComputeConfig
 
 
 @dataclass(frozen=True)
@@ -24,26 +23,54 @@ class Compute:
         return torch.autocast(self.device.type, dtype=self.dtype)
 
 
-def prepare(config: ComputeConfig) -> Compute:
+def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: int = 0) -> Compute:
     """Set threads and determinism for this process, and return where to compute.
 
+    Args:
+        device: see :func:`find_device`.
+        precision: of matrix products, as torch names it; ``auto`` takes bfloat16 where the hardware
+            multiplies it faster, otherwise float32.
+        threads: see :func:`set_threads`.
+
     Raises:
-        ConfigError: if a GPU is asked for and there is none.
+        ConfigError: if the device is not there.
     """
-    gpu = torch.cuda.is_available()
-    if config.device == "cuda" and not gpu:
-        raise ConfigError("device is 'cuda' but no GPU is visible here; set it to 'auto'")
-    if config.threads:
-        torch.set_num_threads(config.threads)
+    found = find_device(device)
+    set_threads(threads)
     # as use_deterministic_algorithms, which also imports torch's compiler, for seconds
     torch.set_deterministic_debug_mode("warn")
     # filling new memory with NaN costs time and changes no result
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
-    device = torch.device("cuda" if gpu and config.device != "cpu" else "cpu")
-    if config.precision == "auto":
-        fast = torch.cuda.is_bf16_supported() if device.type == "cuda" else cpu_has_bfloat16()
-        return Compute(device, torch.bfloat16 if fast else torch.float32)
-    return Compute(device, getattr(torch, config.precision))
+    if precision == "auto":
+        fast = torch.cuda.is_bf16_supported() if found.type == "cuda" else cpu_has_bfloat16()
+        precision = "bfloat16" if fast else "float32"
+    return Compute(found, getattr(torch, precision))
+
+
+def find_device(name: str) -> torch.device:
+    """Return the device of that name, as torch names it; ``auto`` takes a GPU if there is one.
+
+    Raises:
+        ConfigError: if it is not there.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return probe(torch.device(name))
+    except (RuntimeError, AssertionError):
+        raise ConfigError(f"there is no device {name!r} here; use auto or cpu") from None
+
+
+def probe(device: torch.device) -> torch.device:
+    """Return a device with its number, if it computes: some can be named and do not."""
+    torch.zeros((), device=device).item()
+    return torch.empty(0, device=device).device
+
+
+def set_threads(count: int | None) -> None:
+    """Compute by so many processor threads; None and 0 leave their number as it is."""
+    if count:
+        torch.set_num_threads(count)
 
 
 def cpu_has_bfloat16() -> bool:
@@ -53,7 +80,7 @@ def cpu_has_bfloat16() -> bool:
 
 
 @contextmanager
-def memory_told(place: str, lower: str) -> Iterator[None]:
+def explain_out_of_memory(place: str, lower: str) -> Iterator[None]:
     """Say in a sentence that memory ran out, where, and what to lower.
 
     Raises:
