@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_model, save_file
+from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
 from nmt_core.compute import find_device
@@ -42,7 +42,7 @@ from nmt_core.errors import BundleError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
-from nmt_core.models.weights import misfits, own_tensors
+from nmt_core.models.weights import load_own_tensors, misfits, own_tensors
 from nmt_core.text import load_tokenizer
 from nmt_core.text.vocabulary import Vocabulary
 
@@ -172,7 +172,7 @@ def _load_weights(
             f"the weights in {folder} do not fit its model.json; export it again ({wrong})"
         )
     model = build()
-    load_model(model, path)
+    load_own_tensors(model, load_file(path))
     return model
 
 

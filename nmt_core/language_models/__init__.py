@@ -12,7 +12,7 @@ from nmt_core.language_models.feed_forward import FeedForward, FeedForwardConfig
 from nmt_core.language_models.model import LanguageModel, NeuralLanguageModel
 from nmt_core.language_models.ngram import NGram, NGramConfig
 from nmt_core.language_models.recurrent import Recurrent, RecurrentConfig
-from nmt_core.models.weights import misfits
+from nmt_core.models.weights import load_own_tensors, misfits
 
 LanguageModelConfig = Annotated[
     NGramConfig | FeedForwardConfig | RecurrentConfig, Field(discriminator="kind")
@@ -49,7 +49,7 @@ def restore(
     if wrong := misfits(build, shapes):
         raise BundleError(f"the tensors do not fit the settings of the model: {wrong}")
     model = build()
-    model.load_state_dict(dict(tensors), strict=False)
+    load_own_tensors(model, tensors)
     return model.eval()
 
 

@@ -5,19 +5,33 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from nmt_core.errors import CheckpointError
+
+Shapes = Mapping[str, Sequence[int]]
+
 
 def own_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return the state of a model, a tied tensor once, under its first name; nothing is copied.
-
-    ``model.load_state_dict(tensors, strict=False)`` brings all of it back.
-    """
+    """Return the state of a model, a tied tensor once, under its first name; nothing is copied."""
     first: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
         first.setdefault(id(tensor), (name, tensor.detach()))
     return dict(first.values())
 
 
-def misfits(build: Callable[[], nn.Module], stored: Mapping[str, Sequence[int]]) -> str:
+def load_own_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Bring back what :func:`own_tensors` gave, and with it all tied names.
+
+    Raises:
+        CheckpointError: if any other tensor is missing, unknown or of another shape.
+    """
+    if wrong := _differences(_shapes(own_tensors(model)), _shapes(tensors)):
+        raise CheckpointError(
+            f"the stored weights are not those of this model ({wrong}); train it again"
+        )
+    model.load_state_dict(dict(tensors), strict=False)  # of tied names, all but the first lack
+
+
+def misfits(build: Callable[[], nn.Module], stored: Shapes) -> str:
     """Say how stored tensors differ from those of the model that ``build`` makes; empty if not.
 
     The model is built without memory for its weights, so settings that ask for more than was
@@ -28,12 +42,20 @@ def misfits(build: Callable[[], nn.Module], stored: Mapping[str, Sequence[int]])
         stored: the shape of each stored tensor, by the name that :func:`own_tensors` gives it.
     """
     with torch.device("meta"):
-        wanted = {name: list(tensor.shape) for name, tensor in own_tensors(build()).items()}
+        wanted = _shapes(own_tensors(build()))
+    return _differences(wanted, stored)
+
+
+def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
+    return {name: tensor.shape for name, tensor in tensors.items()}
+
+
+def _differences(wanted: Shapes, stored: Shapes) -> str:
     lacking = [f"{name} is missing" for name in wanted if name not in stored]
     strange = [f"{name} is unknown" for name in stored if name not in wanted]
     reshaped = [
-        f"{name} has the shape {list(shape)}, not {wanted[name]}"
+        f"{name} has the shape {list(shape)}, not {list(wanted[name])}"
         for name, shape in stored.items()
-        if name in wanted and list(shape) != wanted[name]
+        if name in wanted and list(shape) != list(wanted[name])
     ]
     return ", ".join([*lacking, *strange, *reshaped][:3])

@@ -23,7 +23,7 @@ from torch.optim import Optimizer
 
 from nmt_core import files
 from nmt_core.errors import CheckpointError, DiskError
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import load_own_tensors, own_tensors
 
 FORMAT = 2
 """Counts up when a program that knows the old number could not read the new one."""
@@ -211,7 +211,11 @@ def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor
 
 
 def restore(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Bring back what :func:`training_tensors` gave; other tensors are left alone."""
+    """Bring back what :func:`training_tensors` gave; other tensors are left alone.
+
+    Raises:
+        CheckpointError: if the weights are not those of this model.
+    """
     weights: dict[str, Tensor] = {}
     entries: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
@@ -221,5 +225,5 @@ def restore(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor
         elif part == "optimizer":
             number, key = rest.split(".", 1)
             entries.setdefault(int(number), {})[key] = value
-    model.load_state_dict(weights, strict=False)
+    load_own_tensors(model, weights)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})

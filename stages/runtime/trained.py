@@ -12,6 +12,7 @@ from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
+from nmt_core.models.weights import load_own_tensors
 from nmt_core.random import generator
 from nmt_core.text import load_tokenizer
 from nmt_core.text.vocabulary import Vocabulary
@@ -47,7 +48,7 @@ def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any
     """Return the trained model."""
     config = read_model_config(files.read_json(trained / "model.json"))
     model = build_model(config, source_size=source_size, target_size=target_size)
-    model.load_state_dict(load_file(trained / "model.safetensors"), strict=False)
+    load_own_tensors(model, load_file(trained / "model.safetensors"))
     return model
 
 
