@@ -155,9 +155,9 @@ class TrainParams(Config):
         for name, needs_an_end in follows.items():
             if needs_an_end and not self.budget.ends_schedules:
                 raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
-        if self.compute.processes > 1 and getattr(self.model, "block", "published") == "article":
+        if self.compute.processes > 1 and self.model.normalizes_batches:
             raise ValueError(
-                "model.block 'article' normalises by the statistics of whole batches, of which "
+                "this model normalises by the statistics of whole batches, of which "
                 "each process sees a share; set compute.processes to 1"
             )
         return self

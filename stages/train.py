@@ -38,9 +38,11 @@ from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.display import TrainingDisplay
-from nmt_core.training.distributed import ALONE, World, joined
+from nmt_core.training.distributed import ALONE, World, init_process_group
+from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.trainer import Interrupted, Point, Progress, Trainer
+from nmt_core.training.progress import Point, Progress
+from nmt_core.training.trainer import Trainer
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch
@@ -90,7 +92,7 @@ def run(
     validation = ShardDataset(inputs.shards / "validation")
     batches = TrainingBatches(training, params.batching, params.seed)
     held_out, too_long = measured_batches(validation, vocabulary=len(target))
-    console = None if world.leads else Console(quiet=True, force_terminal=False)
+    console = None if world.is_main else Console(quiet=True, force_terminal=False)
     with TrainingDisplay(planned(params.budget, batches), console) as display:
         if too_long:
             display.note(
@@ -219,7 +221,7 @@ def train(params: TrainParams, world: World) -> None:
             f"up to date"
         )
     journal = Journal(key)
-    with tracked(params, journal) if world.leads else nullcontext(NullTracker()) as tracker:
+    with tracked(params, journal) if world.is_main else nullcontext(NullTracker()) as tracker:
         try:
             model, progress = run(
                 params,
@@ -232,7 +234,7 @@ def train(params: TrainParams, world: World) -> None:
             )
         except Interrupted as interrupted:
             sys.exit(128 + interrupted.signal)
-    if world.leads:
+    if world.is_main:
         write_model(paths.TRAINED, model, params, progress, key)
         files.write_text(paths.REPORTS / "learning_curve.csv", learning_curve(progress.history))
         files.write_json(paths.METRICS / "train.json", summary(progress))
@@ -244,7 +246,7 @@ def main() -> None:
     if params.compute.processes > 1 and not launch.is_rank():
         launch.start("stages.train", params.compute)
         return
-    with launch.reporting(), joined(params.compute) as world:
+    with launch.reporting(), init_process_group(params.compute) as world:
         train(params, world)
 
 

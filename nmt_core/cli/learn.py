@@ -220,7 +220,7 @@ class Watching:
 
     def step(self, progress: "LearningProgress", *, loss: float, learning_rate: float) -> None:
         """Show a point of the training curve."""
-        from nmt_core.training.trainer import Progress  # noqa: PLC0415 - takes seconds
+        from nmt_core.training.progress import Progress  # noqa: PLC0415 - takes seconds
 
         same = Progress(step=progress.step, target_tokens=progress.tokens)
         self.display.step(same, loss=loss, learning_rate=learning_rate)

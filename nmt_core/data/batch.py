@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from nmt_core.config import Config
 from nmt_core.data.batching import batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.data.shards import ShardDataset
@@ -90,8 +91,7 @@ def measured_batches(
     return [collate([cut[number] for number in batch]) for batch in batches], too_long
 
 
-@dataclass(frozen=True)
-class Position:
+class Position(Config):
     """A place in the endless sequence of batches: the next batch to read."""
 
     epoch: int = 0
@@ -134,7 +134,9 @@ class TrainingBatches:
             )
             for number in range(first, len(batches)):
                 last = number + 1 == len(batches)
-                after = Position(epoch + 1, 0) if last else Position(epoch, number + 1)
+                after = (
+                    Position(epoch=epoch + 1) if last else Position(epoch=epoch, batch=number + 1)
+                )
                 yield self._share(batches[number], rank, size, after)
             epoch, first = epoch + 1, 0
 

@@ -7,10 +7,8 @@ and ends in the same bytes as one that never stopped.
 
 import hashlib
 import json
-import math
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,9 +18,10 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
+from nmt_core import config as settings
 from nmt_core.compute import Compute, explain_out_of_memory, prepare_compute
 from nmt_core.config import Config
-from nmt_core.errors import CorpusError, TrainingError
+from nmt_core.errors import CorpusError
 from nmt_core.language_models import (
     LanguageModel,
     LanguageModelConfig,
@@ -35,7 +34,7 @@ from nmt_core.language_models import (
 from nmt_core.language_models.reading import Passage, Reading, Streams, Windows
 from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.random import seed_of
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.checkpoint import (
@@ -46,10 +45,15 @@ from nmt_core.training.checkpoint import (
 )
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import ScheduleConfig, WarmDown
+from nmt_core.training.selection import select
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
+from nmt_core.training.step import apply_gradients, require_finite
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """A stream is validated in so many parts, side by side, or it would take long."""
+
+REMEDY = "lower training.schedule.peak, or set training.compute.precision to float32"
+"""For a loss that is no number."""
 
 LOG_EVERY = 20
 """Updates between two points that are shown."""
@@ -104,25 +108,15 @@ class Point(Config):
     """Ends of lines included."""
 
 
-@dataclass
-class LearningProgress:
-    """All that a resumed training must know besides tensors; exact in JSON."""
+class LearningProgress(Config, frozen=False):
+    """Where a training is; exact in JSON."""
 
     epoch: int = 0
     step: int = 0
     tokens: int = 0
     best_epoch: int = 0
     finished: bool = False
-    history: list[Point] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the progress as JSON holds it."""
-        return {**asdict(self), "history": [point.model_dump() for point in self.history]}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "LearningProgress":
-        """Read what :meth:`to_json` gave."""
-        return cls(**{**values, "history": [Point(**point) for point in values["history"]]})
+    history: list[Point] = Field(default_factory=list)
 
 
 class Display(Protocol):
@@ -183,12 +177,11 @@ class Learning:
         self._resume()
         self._total = sum(self.reading.steps(epoch) for epoch in range(self.config.epochs))
         while not self.progress.finished:
-            self._validate(self._read_epoch())
-        best = self.checkpoints.best()
-        self.model.load_state_dict(dict(best.tensors), strict=False)
+            self._validate(self._train_epoch())
+        load_own_tensors(self.model, self.checkpoints.best().tensors)
         return self.progress
 
-    def _read_epoch(self) -> float:
+    def _train_epoch(self) -> float:
         """Train on the text once; return the mean loss."""
         self.model.train()
         state, nats, tokens = None, 0.0, 0
@@ -197,7 +190,7 @@ class Learning:
             begin = state if passage.continues else None
             place, lower = f"at step {self.progress.step + 1}", "training.rows or training.window"
             with explain_out_of_memory(place, lower):
-                loss, count, state = self._update(passage.to(self.compute.device), begin)
+                loss, count, state = self.train_step(passage.to(self.compute.device), begin)
             recent.append((loss * count, count))
             if len(recent) == LOG_EVERY:
                 self._log(recent)
@@ -208,31 +201,28 @@ class Learning:
         self.progress.epoch += 1
         return nats / max(1, tokens)
 
-    def _update(self, passage: Passage, state: Any) -> tuple[float, int, Any]:
+    def train_step(self, passage: Passage, state: Any) -> tuple[float, int, Any]:
+        """Make one update; return the mean loss, its tokens, and the state after the passage."""
         step = self.progress.step
         # the end of a schedule comes after the last update, which is lost at a rate of 0
-        self._rate = self.config.schedule.rate(step, (step + 1) / (self._total + 1))
-        for group in self.optimizer.param_groups:
-            group["lr"] = self._rate
+        self._learning_rate = self.config.schedule.rate(step, (step + 1) / (self._total + 1))
         torch.manual_seed(seed_of(self.seed, "dropout", step))
         with self.compute.autocast():
-            nats, count, state = self._nats(passage, state)
+            nats, count, state = self._sum_loss(passage, state)
             loss = nats / max(1, count)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        value = loss.item()
-        if not math.isfinite(value):
-            raise TrainingError(
-                f"the loss is {value} at step {step + 1}; lower training.schedule.peak, or set "
-                f"training.compute.precision to float32"
-            )
+        apply_gradients(
+            list(self.model.parameters()),
+            self.optimizer,
+            learning_rate=self._learning_rate,
+            max_norm=self.config.max_gradient_norm,
+        )
+        value = require_finite(loss.item(), place=f"step {step + 1}", remedy=REMEDY)
         self.progress.step += 1
         self.progress.tokens += count
         return value, count, state.detach()
 
-    def _nats(self, passage: Passage, state: Any) -> tuple[Tensor, int, Any]:
+    def _sum_loss(self, passage: Passage, state: Any) -> tuple[Tensor, int, Any]:
         """Return the summed loss of a passage, its tokens, and the state after it."""
         hidden, state = self.model.decode(
             passage.tokens, self.model.start(len(passage.tokens)) if state is None else state
@@ -245,27 +235,29 @@ class Learning:
     def _log(self, recent: list[tuple[float, int]]) -> None:
         if recent:
             loss = sum(nats for nats, _ in recent) / max(1, sum(count for _, count in recent))
-            self.watching.step(self.progress, loss=loss, learning_rate=self._rate)
+            self.watching.step(self.progress, loss=loss, learning_rate=self._learning_rate)
 
     def _validate(self, train_loss: float) -> None:
         progress = self.progress
         with self.compute.autocast():
             loss = mean_loss(self.model, self.validation, document=self.document)
-        best = loss < min((point.validation_loss for point in progress.history), default=math.inf)
+        require_finite(loss, name="validation loss", place=f"step {progress.step}", remedy=REMEDY)
         point = Point(
             epoch=progress.epoch, step=progress.step, train_loss=train_loss, validation_loss=loss
         )
         progress.history.append(point)
-        if best:
+        merits = [(-each.validation_loss,) for each in progress.history]
+        selection = select(merits, self.config.patience)
+        if selection.is_best:
             progress.best_epoch = progress.epoch
             weights = {name: value.cpu() for name, value in own_tensors(self.model).items()}
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
-        patience = self.config.patience or self.config.epochs
-        waited = progress.epoch - progress.best_epoch
-        progress.finished = progress.epoch >= self.config.epochs or waited >= patience
-        self.watching.validation(point, best=best)
+        progress.finished = progress.epoch >= self.config.epochs or selection.is_out_of_patience
+        self.watching.validation(point, best=selection.is_best)
         tensors = training_tensors(self.model, self.optimizer)
-        self.checkpoints.save(Checkpoint(tensors, progress.to_json()), step=progress.step)
+        self.checkpoints.save(
+            Checkpoint(tensors, progress.model_dump(mode="json")), step=progress.step
+        )
 
     def _resume(self) -> None:
         checkpoint = self.checkpoints.newest()
@@ -273,7 +265,7 @@ class Learning:
             self.watching.note(f"{problem}; continuing from the checkpoint before it")
         if checkpoint is None:
             return
-        self.progress = LearningProgress.from_json(checkpoint.progress)
+        self.progress = settings.build(LearningProgress, checkpoint.progress, at="progress")
         restore(self.model, self.optimizer, checkpoint.tensors)
         self.watching.note(f"continuing after epoch {self.progress.epoch}")
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from nmt_core import config
 from nmt_core.config import Config
@@ -23,6 +24,11 @@ class Seq2SeqConfig(Config):
     """Probability of dropping a feature, where the architecture drops any."""
     tie: Literal["none", "output", "all"] = "all"
     """Share the target embedding with the output, or with the output and the source embedding."""
+
+    @property
+    def normalizes_batches(self) -> bool:
+        """Whether training normalises by the statistics of whole batches."""
+        return False
 
 
 class PositionedConfig(Seq2SeqConfig):
@@ -121,6 +127,11 @@ class ConvS2SConfig(PositionedConfig):
                 f"are as wide as words: choose null"
             )
         return self
+
+    @property
+    @override
+    def normalizes_batches(self) -> bool:
+        return self.block == "article"
 
 
 class RnnConfig(Seq2SeqConfig):

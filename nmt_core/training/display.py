@@ -12,8 +12,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from nmt_core.training.budget import Budget
-from nmt_core.training.trainer import Point
-from nmt_core.training.trainer import Progress as TrainingProgress
+from nmt_core.training.progress import Point
+from nmt_core.training.progress import Progress as TrainingProgress
 
 QUIET_SECONDS = 15.0
 """Time between two lines where the output is no terminal."""

@@ -24,7 +24,7 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.training.checkpoint import Checkpoint
 from nmt_core.training.settings import WorldConfig
 
-MEETING = "NMT_MEETING"
+RENDEZVOUS = "NMT_RENDEZVOUS"
 """In the environment of processes on one machine: a file in which they find each other, so that no
 port need be open to the network."""
 
@@ -37,7 +37,7 @@ class PeerError(TrainingError):
 
 
 @contextmanager
-def together(rank: int) -> Iterator[None]:
+def explain_peer_errors(rank: int) -> Iterator[None]:
     """Do what takes all processes; torch has but one error for whatever may be wrong with them.
 
     Raises:
@@ -67,13 +67,13 @@ class World:
     timeout_seconds: float = 300.0
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process is the one that decides and writes."""
         return self.rank == 0
 
     @property
-    def names(self) -> tuple[int, ...]:
-        """What a seed has besides, so that processes draw differently."""
+    def seed_rank(self) -> tuple[int, ...]:
+        """The rank, if there are several: seeds get it, so that processes draw differently."""
         return (self.rank,) if self.size > 1 else ()
 
     def check(self, model: nn.Module) -> None:
@@ -86,8 +86,7 @@ class World:
         if self.size > 1 and measured:
             raise ConfigError(
                 f"this model normalises by the statistics of whole batches, of which each of "
-                f"{self.size} processes sees a share; train it by one process, or choose "
-                f"train.model.block 'published'"
+                f"{self.size} processes sees a share; train it by one process"
             )
 
     def sum_gradients(self, weights: Sequence[Tensor], loss: Tensor) -> Tensor:
@@ -103,47 +102,47 @@ class World:
                 weight.grad = torch.zeros_like(weight)
             gradients.append(weight.grad)
         flat = torch.cat([*(gradient.flatten() for gradient in gradients), loss.reshape(1)])
-        with together(self.rank):
+        with explain_peer_errors(self.rank):
             dist.all_reduce(flat)
         *sums, total = flat.split([*(gradient.numel() for gradient in gradients), 1])
         for gradient, part in zip(gradients, sums, strict=True):
             gradient.copy_(part.view_as(gradient))
         return total.squeeze(0)
 
-    def agree(self, *values: float) -> list[float]:
+    def all_reduce_max(self, *values: float) -> list[float]:
         """Return the greatest of each value over the processes."""
         if self.size == 1:
             return list(values)
         told = torch.tensor(values, dtype=torch.float64)
-        with together(self.rank):
+        with explain_peer_errors(self.rank):
             dist.all_reduce(told, op=dist.ReduceOp.MAX)
         return told.tolist()
 
-    def follow(self, work: Callable[[], None]) -> None:
+    def run_on_main(self, work: Callable[[], None]) -> None:
         """Let the first process work, for as long as it lives; the others wait."""
         if self.size == 1:
             work()
-        elif self.leads:
+        elif self.is_main:
             with self._alive():
                 work()
-            self.agree(0)
+            self.all_reduce_max(0)
         else:
-            while any(self.agree(0)):
+            while any(self.all_reduce_max(0)):
                 pass
 
     def broadcast(self, message: bytes) -> bytes:
         """Return the first process's message; those of the others do not count."""
         if self.size == 1:
             return message
-        (length,) = self.agree(len(message) if self.leads else 0)
+        (length,) = self.all_reduce_max(len(message) if self.is_main else 0)
         told = torch.zeros(int(length), dtype=torch.uint8)
-        if self.leads:
+        if self.is_main:
             told = torch.frombuffer(bytearray(message), dtype=torch.uint8)
-        with together(self.rank):
+        with explain_peer_errors(self.rank):
             dist.broadcast(told, src=0)
         return told.numpy().tobytes()
 
-    def share(self, checkpoint: Checkpoint) -> Checkpoint:
+    def broadcast_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
         """Return the first process's checkpoint."""
         progress = self.broadcast(json.dumps(dict(checkpoint.progress)).encode())
         tensors = self.broadcast(save(dict(checkpoint.tensors)))
@@ -157,7 +156,7 @@ class World:
         def beat() -> None:
             with suppress(PeerError):  # met again as soon as the work is done
                 while not done.wait(self.timeout_seconds / BEATS):
-                    self.agree(1)
+                    self.all_reduce_max(1)
 
         thread = threading.Thread(target=beat, name="alive", daemon=True)
         thread.start()
@@ -173,7 +172,7 @@ ALONE = World()
 
 
 @contextmanager
-def joined(config: WorldConfig) -> Iterator[World]:
+def init_process_group(config: WorldConfig) -> Iterator[World]:
     """Join the processes that torchrun has started this one with, if it has.
 
     Raises:
@@ -187,10 +186,10 @@ def joined(config: WorldConfig) -> Iterator[World]:
     gpu = torch.cuda.is_available() and config.device != "cpu"
     if gpu:
         take_gpu(dist.get_node_local_rank(), processes=int(os.environ["LOCAL_WORLD_SIZE"]))
-    with together(rank):
+    with explain_peer_errors(rank):
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if gpu else "gloo",
-            init_method=os.environ.get(MEETING, "env://"),
+            init_method=os.environ.get(RENDEZVOUS, "env://"),
             rank=rank,
             world_size=size,
             timeout=timedelta(seconds=config.timeout_seconds),

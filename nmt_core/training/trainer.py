@@ -10,22 +10,18 @@ Several processes that train one model run this loop together, update by update 
 """
 
 import math
-import signal
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from nmt_core import config as settings
 from nmt_core.compute import Compute, explain_out_of_memory
-from nmt_core.config import Config
-from nmt_core.data.batch import Batch, Position, Share, TrainingBatches
-from nmt_core.errors import TrainingError
+from nmt_core.data.batch import Batch, Share, TrainingBatches
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.random import seed_of
 from nmt_core.tracking import Tracker
 from nmt_core.training.budget import Budget
@@ -36,59 +32,26 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.distributed import ALONE, World
+from nmt_core.training.ema import ExponentialMovingAverage
+from nmt_core.training.interrupt import Interrupted, catch_stop_signals
 from nmt_core.training.loss import batch_loss, mean_cross_entropy
+from nmt_core.training.progress import Clock, Point, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
 from nmt_core.training.scheduled_sampling import with_own_words
+from nmt_core.training.selection import Merit, select
 from nmt_core.training.settings import TrainingConfig
+from nmt_core.training.step import apply_gradients, require_finite
 
+Schedule = InverseSquareRoot | WarmDown | CosineRestarts
 
-class Point(Config):
-    """What one validation saw."""
+MEASURES = ("loss", "perplexity", "bleu")
 
-    step: int
-    epoch: int
-    target_tokens: int
-    """Target tokens trained on so far."""
-    learning_rate: float
-    train_loss: float
-    """Plain cross entropy per token since the point before, dropout on, in nats."""
-    validation_loss: float
-    """Plain cross entropy per token, in nats."""
-    validation_perplexity: float
-    validation_bleu: float
-    """Of greedy translations."""
+PAIRS_NAMED = 5
+"""Of a batch, where something is wrong with it."""
 
-
-@dataclass
-class Progress:
-    """All that a resumed training must know besides tensors; exact in JSON."""
-
-    step: int = 0
-    position: Position = field(default_factory=Position)
-    target_tokens: int = 0
-    seconds: float | None = None
-    """Time spent in updates; known only where the budget counts it, or no two runs were alike."""
-    best_step: int | None = None
-    validations_since_best: int = 0
-    finished: bool = False
-    loss_sum: float = 0.0
-    loss_tokens: int = 0
-    """Since the last validation; the two below, since the last point of the curve."""
-    recent_sum: float = 0.0
-    recent_tokens: int = 0
-    history: list[Point] = field(default_factory=list)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the progress as JSON holds it."""
-        return {**asdict(self), "history": [point.model_dump() for point in self.history]}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Progress":
-        """Read what :meth:`to_json` gave."""
-        position = Position(**values["position"])
-        history = [Point(**point) for point in values["history"]]
-        return cls(**{**values, "position": position, "history": history})
+BATCH_SIZE = {"tokens": "max_tokens", "buckets": "batch_size"}
+"""What says how large batches are, by their kind."""
 
 
 class Display(Protocol):
@@ -102,44 +65,6 @@ class Display(Protocol):
 
     def note(self, sentence: str) -> None:
         """Show something worth knowing."""
-
-
-class Interrupted(Exception):  # noqa: N818 - not an error
-    """Training was asked to stop, by a signal, and has saved where it is."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by signal {number}")
-        self.signal = number
-
-
-@dataclass
-class _Clock:
-    """Counts the time of updates, from asking for a batch to its last loss, and nothing between."""
-
-    seconds: float = 0.0
-    """Of the whole training."""
-    recent_seconds: float = 0.0
-    """Since the last point of the curve, as are the tokens."""
-    recent_tokens: int = 0
-    began: float = 0.0
-
-    def start(self) -> None:
-        self.began = time.monotonic()
-
-    def stop(self, tokens: int) -> None:
-        seconds = time.monotonic() - self.began
-        self.seconds += seconds
-        self.recent_seconds += seconds
-        self.recent_tokens += tokens
-
-    def tokens_per_second(self) -> float:
-        """Return the recent speed, and begin anew."""
-        speed = self.recent_tokens / max(self.recent_seconds, 1e-9)
-        self.recent_seconds, self.recent_tokens = 0.0, 0
-        return speed
-
-
-Schedule = InverseSquareRoot | WarmDown | CosineRestarts
 
 
 @dataclass
@@ -186,12 +111,13 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.world.check(self.model)
-        # frozen weights are their own average
-        self._learning = [weight for weight in self.model.parameters() if weight.requires_grad]
-        averages = self._learning if self.config.average > 0 and self.world.leads else []
-        self._average = [weight.detach().clone() for weight in averages]
-        self._clock = _Clock()
-        self._rate = 0.0
+        self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
+        self._average = ExponentialMovingAverage(
+            self._weights if self.world.is_main else [], self.config.average
+        )
+        self._clock = Clock()
+        self._learning_rate = 0.0
+        self._unread_losses: list[tuple[Tensor, int, str]] = []
 
     def fit(self) -> Progress:
         """Train until done; return where it ended, the best weights in the first process's model.
@@ -204,72 +130,61 @@ class Trainer:
             CheckpointError: if the best model cannot be read back.
         """
         self._resume()
-        size = {"tokens": "max_tokens", "buckets": "batch_size"}[self.batches.config.kind]
-        lower = f"train.batching.{size}, shard.max_tokens or the sizes of train.model"
-        with _asked_to_stop() as asked:
-            self._clock.start()
-            for share in self._remaining():
-                place = self._place(share)
-                with explain_out_of_memory(f"at {place}", lower):
-                    self._update(share, place)
-                self._clock.stop(share.target_tokens)
-                if number := self._conclude(asked):
-                    raise Interrupted(number)
+        shares = self.batches.start_from(
+            self.progress.position, rank=self.world.rank, size=self.world.size
+        )
+        with catch_stop_signals() as signal_caught:
+            while not self.progress.finished:
                 self._clock.start()
-        if self.world.leads:
-            best = self.checkpoints.best()
-            self.model.load_state_dict(dict(best.tensors), strict=False)
+                share = next(shares)
+                self.train_step(share)
+                self._clock.stop(share.target_tokens)
+                if number := self._finish_step(signal_caught):
+                    raise Interrupted(number)
+        if self.world.is_main:
+            load_own_tensors(self.model, self.checkpoints.best().tensors)
         return self.progress
 
-    def _remaining(self) -> Iterator[Share]:
-        if self.progress.finished:
-            return
-        self._pending: list[tuple[Tensor, int, str]] = []
-        for share in self.batches.start_from(
-            self.progress.position, rank=self.world.rank, size=self.world.size
-        ):
-            yield share
-            if self.progress.finished:
-                return
-
-    def _update(self, share: Share, place: str) -> None:
-        """Make one optimizer update; ``place`` says which."""
-        step = self.progress.step
-        tokens = share.target_tokens
+    def train_step(self, share: Share) -> None:
+        """Make one optimizer update from a batch, of which this process reads its share."""
+        progress, tokens, place = self.progress, share.target_tokens, self._place(share)
         done = self.budget.done(
-            steps=step + 1,
-            tokens=self.progress.target_tokens + tokens,
-            seconds=self.progress.seconds or 0.0,
+            steps=progress.step + 1,
+            tokens=progress.target_tokens + tokens,
+            seconds=progress.seconds or 0.0,
         )
-        self._rate = self.schedule.rate(step, done)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self._rate
-        plain = self.world.sum_gradients(self._learning, self._read(share, done))
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.max_gradient_norm)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        if self._average:
-            learnt = [weight.detach() for weight in self._learning]
-            # early averages forget faster, or they would remember the random start
-            decay = min(self.config.average, (1 + step) / (10 + step))
-            torch._foreach_lerp_(self._average, learnt, 1 - decay)
-        self._pending.append((plain, tokens, place))
-        self._settle(leave=1)
-        self.progress.step += 1
-        self.progress.position = share.after
-        self.progress.target_tokens += tokens
+        self._learning_rate = self.schedule.rate(progress.step, done)
+        size = BATCH_SIZE[self.batches.config.kind]
+        lower = f"train.batching.{size}, shard.max_tokens or the sizes of train.model"
+        with explain_out_of_memory(f"at {place}", lower):
+            loss = self.world.sum_gradients(self._weights, self.forward_backward(share, done))
+            apply_gradients(
+                self._weights,
+                self.optimizer,
+                learning_rate=self._learning_rate,
+                max_norm=self.config.max_gradient_norm,
+            )
+            self._average.update(progress.step)
+        self._unread_losses.append((loss, tokens, place))
+        self._read_losses(leave=1)
+        progress.step += 1
+        progress.position = share.after
+        progress.target_tokens += tokens
 
-    def _read(self, share: Share, done: float) -> Tensor:
-        """Leave this process's part of the gradient; return that of the plain cross entropy."""
+    def forward_backward(self, share: Share, done: float) -> Tensor:
+        """Add this process's part to the gradients; return that of the plain cross entropy, summed.
+
+        ``done`` is the share of the budget that is used.
+        """
         step, expected = self.progress.step, self.config.sampled_softmax
         sentences, tokens = len(share.batch.source), share.batch.target_tokens
         if not sentences:
             return torch.zeros((), device=self.compute.device)
         batch = share.batch.to(self.compute.device)
-        torch.manual_seed(seed_of(self.seed, "scheduled sampling", step, *self.world.names))
+        torch.manual_seed(seed_of(self.seed, "scheduled sampling", step, *self.world.seed_rank))
         with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
             batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
-        torch.manual_seed(seed_of(self.seed, "dropout", step, *self.world.names))
+        torch.manual_seed(seed_of(self.seed, "dropout", step, *self.world.seed_rank))
         with self.compute.autocast():
             loss, plain = batch_loss(
                 self.model,
@@ -282,19 +197,19 @@ class Trainer:
         (loss * shares[self.config.normalize_loss]).backward()
         return plain.detach()
 
-    def _conclude(self, asked: Callable[[], int]) -> int:
-        """Do what is due after an update; return the signal at which to stop, or 0."""
-        number, seconds = self.world.agree(asked(), self._clock.seconds)
+    def _finish_step(self, signal_caught: Callable[[], int]) -> int:
+        """Log, validate and save what is due; return the signal at which to stop, or 0."""
+        number, seconds = self.world.all_reduce_max(signal_caught(), self._clock.seconds)
         if self.budget.seconds is not None:
             self.progress.seconds = seconds
-        if self.world.leads and self.progress.step % self.config.log_every == 0:
+        if self.world.is_main and self.progress.step % self.config.log_every == 0:
             self._log()
         if self._validation_is_due():
-            self.world.follow(self._validate)
-            number, finished = self.world.agree(asked(), self.progress.finished)
+            self.world.run_on_main(self._validate)
+            number, finished = self.world.all_reduce_max(signal_caught(), self.progress.finished)
             self.progress.finished = bool(finished)
         elif number:
-            self.world.follow(self._save)
+            self.world.run_on_main(self._save)
         return 0 if self.progress.finished else int(number)
 
     def _place(self, share: Share) -> str:
@@ -308,31 +223,30 @@ class Trainer:
             f"{position.epoch + 1} (training pairs {named}{others})"
         )
 
-    def _settle(self, *, leave: int) -> None:
+    def _read_losses(self, *, leave: int) -> None:
         """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
-        while len(self._pending) > leave:
-            plain, tokens, place = self._pending.pop(0)
-            value = plain.item()
-            if not math.isfinite(value):
-                raise TrainingError(
-                    f"the loss is {value} at {place}; the last checkpoint is kept: lower "
-                    f"train.schedule's learning rate or train with precision float32"
-                )
+        while len(self._unread_losses) > leave:
+            loss, tokens, place = self._unread_losses.pop(0)
+            value = require_finite(
+                loss.item(),
+                place=place,
+                remedy="lower train.schedule's learning rate or train with precision float32",
+            )
             self.progress.loss_sum += value
             self.progress.loss_tokens += tokens
             self.progress.recent_sum += value
             self.progress.recent_tokens += tokens
 
     def _log(self) -> None:
-        self._settle(leave=0)
+        self._read_losses(leave=0)
         progress = self.progress
         loss = progress.recent_sum / max(1, progress.recent_tokens)
         progress.recent_sum, progress.recent_tokens = 0.0, 0
-        self.display.step(progress, loss=loss, learning_rate=self._rate)
+        self.display.step(progress, loss=loss, learning_rate=self._learning_rate)
         self.tracker.metrics(
             {
                 "train/loss": loss,
-                "train/learning_rate": self._rate,
+                "train/learning_rate": self._learning_rate,
                 "train/epoch": progress.position.epoch,
                 "train/seconds": self._clock.seconds,
                 "train/tokens_per_second": self._clock.tokens_per_second(),
@@ -341,9 +255,9 @@ class Trainer:
         )
 
     def _validation_is_due(self) -> bool:
-        return self.progress.step % self.config.validate_every == 0 or self._at_limit()
+        return self.progress.step % self.config.validate_every == 0 or self._budget_is_spent()
 
-    def _at_limit(self) -> bool:
+    def _budget_is_spent(self) -> bool:
         return self.budget.is_spent(
             steps=self.progress.step,
             tokens=self.progress.target_tokens,
@@ -352,47 +266,42 @@ class Trainer:
         )
 
     def _validate(self) -> None:
-        self._settle(leave=0)
-        progress, config = self.progress, self.config
+        self._read_losses(leave=0)
+        progress = self.progress
         lower = "train.training.validation_sentences or the sizes of train.model"
-        with (
-            self._averaged(),
-            explain_out_of_memory(f"validating after step {progress.step}", lower),
-        ):
+        place = f"validating after step {progress.step}"
+        with self._average.swapped_in(), explain_out_of_memory(place, lower):
+            self.model.eval()
             loss = self._validation_loss()
             bleu = self.translate_and_score(self.model)
             weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
+        self.model.train()
         point = Point(
             step=progress.step,
             epoch=progress.position.epoch,
             target_tokens=progress.target_tokens,
-            learning_rate=self._rate,
+            learning_rate=self._learning_rate,
             train_loss=progress.loss_sum / max(1, progress.loss_tokens),
             validation_loss=loss,
             validation_perplexity=math.exp(min(loss, 100.0)),
             validation_bleu=bleu,
         )
-        best = all(self._merit(point) > self._merit(other) for other in progress.history)
-        progress.history.append(point)
         progress.loss_sum, progress.loss_tokens = 0.0, 0
-        if best:
-            progress.best_step = progress.step
-        progress.validations_since_best = 0 if best else progress.validations_since_best + 1
-        exhausted = (
-            config.patience is not None and progress.validations_since_best >= config.patience
-        )
-        progress.finished = self._at_limit() or exhausted
-        self.display.validation(point, best=best)
+        progress.history.append(point)
+        selection = select([self._merit(each) for each in progress.history], self.config.patience)
+        progress.finished = self._budget_is_spent() or selection.is_out_of_patience
+        self.display.validation(point, best=selection.is_best)
         self.tracker.metrics(
             {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES}
             | {"train/target_tokens": progress.target_tokens, "train/seconds": self._clock.seconds},
             step=progress.step,
         )
-        if best:
+        if selection.is_best:
+            progress.best_step = progress.step
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         self._save()
 
-    def _merit(self, point: Point) -> tuple[float, ...]:
+    def _merit(self, point: Point) -> Merit:
         """Return what the best validation has most of; of equal BLEU, the lower loss is better."""
         by_loss = (-point.validation_loss,)
         return (point.validation_bleu, *by_loss) if self.config.select_by == "bleu" else by_loss
@@ -402,52 +311,33 @@ class Trainer:
         with self.compute.autocast():
             on_device = (batch.to(self.compute.device) for batch in self.validation)
             loss = mean_cross_entropy(self.model, on_device)
-        if not math.isfinite(loss):
-            raise TrainingError(
-                f"the validation loss is {loss} at step {self.progress.step}; the last checkpoint "
-                f"is kept: lower train.schedule's learning rate"
-            )
-        return loss
-
-    @contextmanager
-    def _averaged(self) -> Iterator[None]:
-        """Put the averaged weights into the model, in evaluation mode, for a while."""
-        averaged = self._learning[: len(self._average)]
-        kept = [weight.detach().clone() for weight in averaged]
-        with torch.no_grad():
-            for weight, average in zip(averaged, self._average, strict=True):
-                weight.copy_(average)
-        self.model.eval()
-        try:
-            yield
-        finally:
-            with torch.no_grad():
-                for weight, value in zip(averaged, kept, strict=True):
-                    weight.copy_(value)
-            self.model.train()
+        return require_finite(
+            loss,
+            name="validation loss",
+            place=f"step {self.progress.step}",
+            remedy="lower train.schedule's learning rate",
+        )
 
     def _save(self) -> None:
-        self._settle(leave=0)
+        self._read_losses(leave=0)
         self.checkpoints.save(self._checkpoint(), step=self.progress.step)
 
     def _checkpoint(self) -> Checkpoint:
-        tensors = training_tensors(self.model, self.optimizer)
-        tensors |= {f"average.{n}": value for n, value in enumerate(self._average)}
-        return Checkpoint(tensors, self.progress.to_json())
+        tensors = training_tensors(self.model, self.optimizer) | self._average.tensors()
+        return Checkpoint(tensors, self.progress.model_dump(mode="json"))
 
     def _resume(self) -> None:
         self.model.train()
-        checkpoint = self._newest() if self.world.leads else None
+        checkpoint = self._newest() if self.world.is_main else None
         if self.world.size > 1:
-            checkpoint = self.world.share(checkpoint or self._checkpoint())
+            checkpoint = self.world.broadcast_checkpoint(checkpoint or self._checkpoint())
         if checkpoint is None:
             return
-        self.progress = Progress.from_json(checkpoint.progress)
+        self.progress = settings.build(Progress, checkpoint.progress, at="progress")
         seconds = self.progress.seconds
         self._clock.seconds = self.seconds_at(self.progress.step) if seconds is None else seconds
         restore(self.model, self.optimizer, checkpoint.tensors)
-        for number, average in enumerate(self._average):
-            average.copy_(checkpoint.tensors[f"average.{number}"])
+        self._average.restore(checkpoint.tensors)
 
     def _newest(self) -> Checkpoint | None:
         checkpoint = self.checkpoints.newest()
@@ -456,40 +346,3 @@ class Trainer:
         if checkpoint is not None:
             self.display.note(f"continuing from step {checkpoint.progress['step']}")
         return checkpoint
-
-
-MEASURES = ("loss", "perplexity", "bleu")
-
-PAIRS_NAMED = 5
-"""Of a batch, where something is wrong with it."""
-
-STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals after which training saves and ends; the last comes when its terminal is closed."""
-
-SAME_CTRL_C_SECONDS = 1.0
-"""A second Ctrl-C before that is not a second wish: a terminal sends it to all programs at work in
-it, and some of them pass it on."""
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[Callable[[], int]]:
-    """Turn signals to stop into a question that the loop asks between two updates.
-
-    What this process was told to ignore, as by nohup, it still ignores.
-    """
-    asked, since = 0, 0.0
-
-    def remember(number: int, _: object) -> None:
-        nonlocal asked, since
-        if asked and number == signal.SIGINT and time.monotonic() > since + SAME_CTRL_C_SECONDS:
-            raise KeyboardInterrupt
-        if not asked:
-            asked, since = number, time.monotonic()
-
-    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, remember) for number in heard}
-    try:
-        yield lambda: asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -24,7 +24,7 @@ from torch.distributed.elastic.multiprocessing.errors import (
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from nmt_core.errors import NmtError, TrainingError
-from nmt_core.training.distributed import MEETING, PeerError
+from nmt_core.training.distributed import RENDEZVOUS, PeerError
 from nmt_core.training.settings import WorldConfig
 
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
@@ -60,7 +60,7 @@ def start(module: str, config: WorldConfig) -> None:
     os.environ[PARENT] = str(os.getpid())
     logging.disable()  # what the agent would say is said below, once
     with tempfile.TemporaryDirectory(prefix="nmt-") as folder:
-        os.environ[MEETING] = f"file://{folder}/processes"
+        os.environ[RENDEZVOUS] = f"file://{folder}/processes"
         launch = elastic_launch(
             LaunchConfig(
                 min_nodes=1,

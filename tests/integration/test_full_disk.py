@@ -20,7 +20,7 @@ from nmt_core.data.shards import Block, IdPair, write_shards
 from nmt_core.errors import NmtError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from stages.train import write_model
-from nmt_core.training.trainer import Progress
+from nmt_core.training.progress import Progress
 from tests.unit.tiny import export
 
 disk = Path(sys.argv[1])

@@ -30,10 +30,11 @@ from nmt_core.random import generator
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
+from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmDown
 from nmt_core.training.settings import AdamW, TrainingConfig
-from nmt_core.training.trainer import Interrupted, Trainer
+from nmt_core.training.trainer import Trainer
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config
 
 PATIENT, IMPATIENT = 120.0, 5.0
@@ -161,7 +162,7 @@ def asked_to_stop(folder, world):
     training.batches = Disturbed(
         **vars(training.batches),
         before=CUT_AT,
-        happens=lambda: world.leads or os.kill(os.getpid(), signal.SIGTERM),
+        happens=lambda: world.is_main or os.kill(os.getpid(), signal.SIGTERM),
     )
     try:
         training.fit()
@@ -172,24 +173,24 @@ def asked_to_stop(folder, world):
 def first_works_long(folder, world):
     """Longer than the others would wait for a sum."""
     began = time.monotonic()
-    world.follow(lambda: time.sleep(1.5 * IMPATIENT))
-    return {"seconds": time.monotonic() - began, "sum": world.agree(world.rank)}
+    world.run_on_main(lambda: time.sleep(1.5 * IMPATIENT))
+    return {"seconds": time.monotonic() - began, "sum": world.all_reduce_max(world.rank)}
 
 
 def second_hangs(folder, world):
-    if not world.leads:
+    if not world.is_main:
         time.sleep(1.5 * IMPATIENT)
         return {}
     return left_alone(world)
 
 
 def second_leaves(folder, world):
-    return left_alone(world) if world.leads else {}
+    return left_alone(world) if world.is_main else {}
 
 
 def left_alone(world):
     try:
-        world.agree(0)
+        world.all_reduce_max(0)
     except PeerError as error:
         return {"error": str(error)}
 
@@ -209,7 +210,7 @@ IMPATIENTLY = {"long": first_works_long, "hung": second_hangs, "left": second_le
 
 
 @contextmanager
-def joined(folder, rank, seconds):
+def process_group(folder, rank, seconds):
     world = World(rank, 2, seconds)
     dist.init_process_group(
         "gloo",
@@ -227,7 +228,7 @@ def main(top, rank):
         for name, run in scenarios.items():
             folder = top / name
             folder.mkdir(exist_ok=True)
-            with joined(folder, rank, seconds) as world:
+            with process_group(folder, rank, seconds) as world:
                 files.write_json(folder / f"{rank}.json", run(folder, world))
 
 

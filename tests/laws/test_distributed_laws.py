@@ -51,15 +51,15 @@ def test_shares_add_up_to_the_batch(top, preset, loss):
     """Loss and gradient, also where there are more processes than rows."""
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
     [batch] = shares(training, 1)
-    plain = training._read(batch, done=0.5)
-    expected = [weight.grad.clone() for weight in training._learning]
+    plain = training.forward_backward(batch, done=0.5)
+    expected = [weight.grad.clone() for weight in training._weights]
 
     for size in (2, 3, batch.sentences + 2):
         training.optimizer.zero_grad()
-        parts = [training._read(share, done=0.5) for share in shares(training, size)]
+        parts = [training.forward_backward(share, done=0.5) for share in shares(training, size)]
 
         assert_close(plain, sum(parts))
-        assert_close(expected, [weight.grad for weight in training._learning])
+        assert_close(expected, [weight.grad for weight in training._weights])
 
 
 def test_processes_draw_for_themselves(top):
@@ -69,7 +69,7 @@ def test_processes_draw_for_themselves(top):
     losses = []
     for world in (World(), World(0, 2), World(1, 2)):
         training.world = world
-        losses.append(training._read(batch, done=0.5).item())
+        losses.append(training.forward_backward(batch, done=0.5).item())
 
     assert len(set(losses)) == 3
 

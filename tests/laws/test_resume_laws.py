@@ -12,7 +12,6 @@ from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.errors import TrainingError
 from nmt_core.random import generator
-from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.optimizer import build_optimizer
@@ -258,7 +257,7 @@ def test_a_budget_of_tokens_is_resumed_to_the_bit(dataset, tmp_path):
 def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, monkeypatch):
     """Every look at the clock takes a second: so does an update, and a validation is free."""
     ticks = itertools.count()
-    monkeypatch.setattr(module.time, "monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
     budget = Budget(seconds=8)
     with pytest.raises(PowerCut):
         trainer(dataset, tmp_path, Log(7), budget=budget).fit()

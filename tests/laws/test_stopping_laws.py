@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from nmt_core.training import trainer as module
-from nmt_core.training.trainer import Interrupted
+from nmt_core.training import interrupt as module
+from nmt_core.training.interrupt import Interrupted
 from tests.laws import test_resume_laws as laws
 from tests.laws.test_resume_laws import dataset
 
@@ -88,7 +88,7 @@ fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from nmt_core.data.shards import ShardDataset
 from nmt_core.training.budget import Budget
 from nmt_core.training.display import TrainingDisplay
-from nmt_core.training.trainer import Interrupted
+from nmt_core.training.interrupt import Interrupted
 from stages.runtime.entry import run_stage
 from tests.laws import test_resume_laws as laws
 

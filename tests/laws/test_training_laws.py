@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nmt_core.data.batch import collate
+from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.errors import TrainingError
 from nmt_core.random import seed_of
@@ -155,7 +155,7 @@ def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
 def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypatch, config):
     training = laws.trainer(dataset, tmp_path, laws.Log(), validate_every=100, log_every=100)
     training.batches = replace(training.batches, config=config)
-    shares = training.batches.start_from(module.Position())
+    shares = training.batches.start_from(Position())
     sixth = [next(shares) for _ in range(6)][-1]
     batch_loss, count = module.batch_loss, iter(range(100))
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from nmt_core.training import display as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.display import TrainingDisplay
-from nmt_core.training.trainer import Point, Progress
+from nmt_core.training.progress import Point, Progress
 
 POINT = Point(
     step=1200,

@@ -5,7 +5,7 @@ import yaml
 
 from nmt_core.config import build
 from nmt_core.errors import ConfigError
-from nmt_core.training.distributed import ALONE, joined, take_gpu
+from nmt_core.training.distributed import ALONE, init_process_group, take_gpu
 from nmt_core.training.settings import WorldConfig
 from stages.params import TrainParams
 from tests.conftest import CONF, PRESETS
@@ -17,7 +17,7 @@ def test_one_process_is_a_world_that_needs_no_group(monkeypatch, environment):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
 
-    with joined(WorldConfig(processes=4)) as world:
+    with init_process_group(WorldConfig(processes=4)) as world:
         assert world is ALONE
         assert not dist.is_initialized()
 
@@ -28,10 +28,10 @@ def test_alone_everything_is_as_it_was():
 
     assert ALONE.sum_gradients([weight], loss) is loss
     assert weight.grad is None
-    assert ALONE.agree(1, 2.5) == [1, 2.5]
+    assert ALONE.all_reduce_max(1, 2.5) == [1, 2.5]
     assert ALONE.broadcast(b"x") == b"x"
-    assert ALONE.names == ()
-    ALONE.follow(lambda: done.append(1))
+    assert ALONE.seed_rank == ()
+    ALONE.run_on_main(lambda: done.append(1))
     assert done == [1]
 
 
@@ -51,7 +51,7 @@ def test_batch_statistics_are_refused_before_anything_runs(processes, refused):
     section = yaml.safe_load((CONF.parent / "params.yaml").read_text())["train"]
     values = section | {"compute": {"processes": processes}, "model": PRESETS["convs2s_article"]}
     if refused:
-        with pytest.raises(ConfigError, match=r"train: model.block 'article' normalises by the"):
+        with pytest.raises(ConfigError, match=r"train: this model normalises by the"):
             build(TrainParams, values, at="train")
     else:
         build(TrainParams, values, at="train")

@@ -8,7 +8,7 @@ import pytest
 
 from nmt_core.config import Config
 from nmt_core.training.distributed import ALONE
-from nmt_core.training.trainer import Interrupted
+from nmt_core.training.interrupt import Interrupted
 from stages import train
 from stages.runtime.fingerprint import fingerprint
 

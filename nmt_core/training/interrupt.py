@@ -1,0 +1,45 @@
+"""A training that is asked to stop, by a signal, does so between two updates."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals after which training saves and ends; the last comes when its terminal is closed."""
+
+SAME_CTRL_C_SECONDS = 1.0
+"""A second Ctrl-C before that is not a second wish: a terminal sends it to all programs at work in
+it, and some of them pass it on."""
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error
+    """Training was asked to stop, by a signal, and has saved where it is."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by signal {number}")
+        self.signal = number
+
+
+@contextmanager
+def catch_stop_signals() -> Iterator[Callable[[], int]]:
+    """Remember the first signal to stop; what is yielded returns its number, or 0 without one.
+
+    What this process was told to ignore, as by nohup, it still ignores.
+    """
+    asked, since = 0, 0.0
+
+    def remember(number: int, _: object) -> None:
+        nonlocal asked, since
+        if asked and number == signal.SIGINT and time.monotonic() > since + SAME_CTRL_C_SECONDS:
+            raise KeyboardInterrupt
+        if not asked:
+            asked, since = number, time.monotonic()
+
+    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, remember) for number in heard}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

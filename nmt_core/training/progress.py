@@ -1,0 +1,73 @@
+"""How far a training is: what a resumed one must know besides tensors."""
+
+import time
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from nmt_core.config import Config
+from nmt_core.data.batch import Position
+
+
+class Point(Config):
+    """What one validation saw."""
+
+    step: int
+    epoch: int
+    target_tokens: int
+    """Target tokens trained on so far."""
+    learning_rate: float
+    train_loss: float
+    """Plain cross entropy per token since the point before, dropout on, in nats."""
+    validation_loss: float
+    """Plain cross entropy per token, in nats."""
+    validation_perplexity: float
+    validation_bleu: float
+    """Of greedy translations."""
+
+
+class Progress(Config, frozen=False):
+    """Where a training is; exact in JSON."""
+
+    step: int = 0
+    position: Position = Position()
+    target_tokens: int = 0
+    seconds: float | None = None
+    """Time spent in updates; known only where the budget counts it, or no two runs were alike."""
+    best_step: int | None = None
+    finished: bool = False
+    loss_sum: float = 0.0
+    loss_tokens: int = 0
+    """Since the last validation; the two below, since the last point of the curve."""
+    recent_sum: float = 0.0
+    recent_tokens: int = 0
+    history: list[Point] = Field(default_factory=list)
+
+
+@dataclass
+class Clock:
+    """Counts the time of updates, from asking for a batch to its last loss, and nothing between."""
+
+    seconds: float = 0.0
+    """Of the whole training."""
+    recent_seconds: float = 0.0
+    """Since the last point of the curve, as are the tokens."""
+    recent_tokens: int = 0
+    began: float = 0.0
+
+    def start(self) -> None:
+        """Begin to count an update."""
+        self.began = time.monotonic()
+
+    def stop(self, tokens: int) -> None:
+        """Count an update that read so many tokens."""
+        seconds = time.monotonic() - self.began
+        self.seconds += seconds
+        self.recent_seconds += seconds
+        self.recent_tokens += tokens
+
+    def tokens_per_second(self) -> float:
+        """Return the recent speed, and begin anew."""
+        speed = self.recent_tokens / max(self.recent_seconds, 1e-9)
+        self.recent_seconds, self.recent_tokens = 0.0, 0
+        return speed

@@ -1,0 +1,43 @@
+"""What every trainer does with the gradients and the loss of an update."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from nmt_core.errors import TrainingError
+
+
+def apply_gradients(
+    weights: Sequence[Tensor],
+    optimizer: torch.optim.Optimizer,
+    *,
+    learning_rate: float,
+    max_norm: float,
+) -> None:
+    """Clip the gradients of the weights to an L2 norm, make the optimizer's update, forget them."""
+    torch.nn.utils.clip_grad_norm_(weights, max_norm)
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) -> float:
+    """Return a loss that is a number.
+
+    Args:
+        loss: a cross entropy, in nats.
+        name: what it is called in the message.
+        place: where training is.
+        remedy: what a person can do about it.
+
+    Raises:
+        TrainingError: if it is infinite or not a number.
+    """
+    if not math.isfinite(loss):
+        raise TrainingError(
+            f"the {name} is {loss} at {place}; the last checkpoint is kept: {remedy}"
+        )
+    return loss
