@@ -21,23 +21,17 @@ from nmt_core.bundle import load_translator
 from nmt_core.decoding.translator import NOTHING, Translator
 from nmt_core.evaluation import alignment
 from nmt_core.evaluation.alignment import Links
-from nmt_core.text.normalize import normalize
 
 
 def aligned(
     translator: Translator, lines: tuple[str, str], words: tuple[list[str], list[str]]
 ) -> Links | None:
     """Return the links of one pair, or None if its words are not the line's."""
-    tokens = [
-        tokenizer.encode(normalize(line))
-        for tokenizer, line in zip(
-            (translator.source_tokenizer, translator.target_tokenizer), lines, strict=True
-        )
-    ]
+    tokens = translator.source.tokens(lines[0]), translator.target.tokens(lines[1])
     owners = [alignment.words_of_tokens(*both) for both in zip(tokens, words, strict=True)]
     if not owners[0] or owners[1] is None:
         return None
-    ids = tuple(translator.target_vocabulary.encode(tokens[1]))
+    ids = tuple(translator.target.vocabulary.encode(tokens[1]))
     weights = translator.attention(lines[0], NOTHING._replace(ids=ids))
     if weights is None:
         raise typer.BadParameter("this model has no attention")

@@ -44,6 +44,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
 from nmt_core.models.weights import load_own_tensors, misfits, own_tensors
 from nmt_core.text import load_tokenizer
+from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 
 FORMAT = 2
@@ -93,7 +94,7 @@ def write_bundle(
 
     Args:
         folder: where to.
-        translator: model, tokenizers, vocabularies and how to search.
+        translator: model, both sides and how to search.
         model_config: settings the model was built from, as :func:`read_model_config` reads them.
         card: what the model is, in Markdown.
         bill: which packages made it, as CycloneDX.
@@ -106,10 +107,9 @@ def write_bundle(
         weights = {n: w.cpu().contiguous() for n, w in own_tensors(translator.model).items()}
         save_file(weights, part / "model.safetensors")
         files.write_json(part / "model.json", dict(model_config))
-        translator.source_tokenizer.save(part / "tokenizer" / "source")
-        translator.target_tokenizer.save(part / "tokenizer" / "target")
-        translator.source_vocabulary.save(part / "vocabulary" / "source.txt")
-        translator.target_vocabulary.save(part / "vocabulary" / "target.txt")
+        for name, side in (("source", translator.source), ("target", translator.target)):
+            side.tokenizer.save(part / "tokenizer" / name)
+            side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
         kept = [answer.model_dump(mode="json") for answer in answers(translator, canaries)]
         files.write_json(part / "canaries.json", kept)
@@ -137,27 +137,23 @@ def load_translator(folder: Path, *, device: str = "auto") -> Translator:
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
     verify(folder)
-    vocabularies = []
-    for side in ("source", "target"):
-        with reading(path := folder / "vocabulary" / f"{side}.txt"):
-            vocabularies.append(Vocabulary.load(path))
     with reading(folder / "model.json"):
         settings = read_model_config(files.read_json(folder / "model.json"))
     with reading(folder / "decoding.json"):
         decoding = files.read_json(folder / "decoding.json")
         translating = config.build(TranslatorConfig, decoding, at="decoding")
-    tokenizers = []
-    for side in ("source", "target"):
-        with reading(path := folder / "tokenizer" / side):
-            tokenizers.append(load_tokenizer(path))
+    source, target = _load_side(folder, "source"), _load_side(folder, "target")
+    model = _load_weights(folder, settings, len(source.vocabulary), len(target.vocabulary))
     return Translator(
-        model=_load_weights(folder, settings, *map(len, vocabularies)).to(find_device(device)),
-        source_tokenizer=tokenizers[0],
-        target_tokenizer=tokenizers[1],
-        source_vocabulary=vocabularies[0],
-        target_vocabulary=vocabularies[1],
-        config=translating,
+        model=model.to(find_device(device)), source=source, target=target, config=translating
     )
+
+
+def _load_side(folder: Path, name: str) -> Side:
+    with reading(path := folder / "vocabulary" / f"{name}.txt"):
+        vocabulary = Vocabulary.load(path)
+    with reading(path := folder / "tokenizer" / name):
+        return Side(load_tokenizer(path), vocabulary)
 
 
 def _load_weights(

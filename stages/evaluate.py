@@ -21,12 +21,11 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
 from nmt_core.evaluation.scores import bleu, check, chrf, cutter
-from nmt_core.text.normalize import normalize
 from nmt_core.training.loss import mean_cross_entropy
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.runtime.entry import run_stage
-from stages.runtime.trained import Inputs, choose, load_translator
+from stages.runtime.trained import Inputs, choose, load_trained
 from stages.tracking import run_metadata
 from stages.tracking.tracker import open_tracker
 
@@ -47,7 +46,7 @@ def run(
     ``language`` is the code of the target language. ``timed`` is told how many sentences a second
     were translated, which no two runs agree about.
     """
-    translator = load_translator(params, inputs)
+    translator = load_trained(params, inputs)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
     began = time.monotonic()
@@ -110,21 +109,9 @@ def measures(
     cut: quality.Cut,
 ) -> dict[str, Any]:
     """Return what else there is to know: perplexity, unknown words, lengths, failures."""
-    tokens = [
-        [tokenizer.encode(normalize(line)) for line in lines]
-        for tokenizer, lines in (
-            (translator.source_tokenizer, sources),
-            (translator.target_tokenizer, references),
-        )
-    ]
-    vocabularies = (translator.source_vocabulary, translator.target_vocabulary)
-    numbers = [
-        [vocabulary.encode(line) for line in lines]
-        for vocabulary, lines in zip(vocabularies, tokens, strict=True)
-    ]
-    batches, too_long = measured_batches(
-        zip(*numbers, strict=True), vocabulary=len(vocabularies[1])
-    )
+    source, target = translator.source, translator.target
+    ids = [list(map(source.ids, sources)), list(map(target.ids, references))]
+    batches, too_long = measured_batches(zip(*ids, strict=True), vocabulary=len(target.vocabulary))
     device = next(translator.model.parameters()).device
     loss = mean_cross_entropy(translator.model, (batch.to(device) for batch in batches))
     return {
@@ -133,8 +120,8 @@ def measures(
         "perplexity": math.exp(min(loss, 100.0)),
         "pairs_cut": too_long,
         "length_ratio": quality.length_ratio(hypotheses, references, cut=cut),
-        "source_unknown_rate": quality.unknown_rate(tokens[0], vocabularies[0]),
-        "reference_unknown_rate": quality.unknown_rate(tokens[1], vocabularies[1]),
+        "source_unknown_rate": quality.unknown_rate(ids[0]),
+        "reference_unknown_rate": quality.unknown_rate(ids[1]),
         "failures": quality.failures(sources, hypotheses, references, cut=cut).model_dump(),
     }
 
@@ -161,7 +148,7 @@ def draw_pictures(
     """Draw the attention of a few sentences short enough to be read."""
     pictures: list[dict[str, Any]] = []
     for number in choose(len(sources), len(sources), params.seed):
-        words = translator.source_tokenizer.encode(normalize(sources[number]))
+        words = translator.source.tokens(sources[number])
         target = list(found[number].tokens)
         if len(pictures) == params.pictures:
             break

@@ -19,7 +19,7 @@ from stages.reporting.bill import bill_of_materials
 from stages.reporting.card import model_card
 from stages.runtime.entry import run_stage
 from stages.runtime.git import checkout, date
-from stages.runtime.trained import Inputs, choose, load_translator
+from stages.runtime.trained import Inputs, choose, load_trained
 from stages.tracking.tracker import open_tracker
 
 
@@ -34,7 +34,7 @@ def run(
     export: Path,
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does."""
-    translator = load_translator(evaluation, inputs)
+    translator = load_trained(evaluation, inputs)
     config = translator.config.model_copy(update={"unsure_below": unsure_below})
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = choose(len(sources), params.canaries, evaluation.seed)

@@ -32,8 +32,7 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.random import seed_of
-from nmt_core.text import load_tokenizer
-from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.text.side import Side
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
@@ -80,18 +79,21 @@ def run(
     """
     wanted = params.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
-    source, target = (Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES)
+    source, target = (
+        Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
+        for side in paths.SIDES
+    )
     torch.manual_seed(seed_of(params.seed, "weights"))
     model = build_model(
         params.model,
-        source_size=len(source),
-        target_size=len(target),
+        source_size=len(source.vocabulary),
+        target_size=len(target.vocabulary),
         pretrained=pretrained(inputs.embeddings),
     ).to(compute.device)
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     batches = TrainingBatches(training, params.batching, params.seed)
-    held_out, too_long = measured_batches(validation, vocabulary=len(target))
+    held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
     with TrainingDisplay(planned(params.budget, batches), console) as display:
         if too_long:
@@ -109,8 +111,7 @@ def run(
             translate_and_score=ValidationBleu(
                 sources=[tokens[:LONGEST].tolist() for tokens, _ in validation],
                 references=references(inputs.corpus, len(validation)),
-                tokenizer=load_tokenizer(inputs.tokenizer / "target"),
-                vocabulary=target,
+                target=target,
                 language=language,
                 compute=compute,
             ).first(params.training.validation_sentences),

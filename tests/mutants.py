@@ -205,7 +205,7 @@ MUTANTS = [
     Mutant(
         "batches that do not know how large the vocabulary is",
         "nmt_core/decoding/translator.py",
-        "MOST_LOG_PROBS // (hypotheses * len(self.target_vocabulary))",
+        "MOST_LOG_PROBS // (hypotheses * len(self.target.vocabulary))",
         "len(lines)",
         "tests/unit/test_translator.py",
     ),
@@ -247,8 +247,8 @@ MUTANTS = [
     Mutant(
         "beginnings of any length",
         "nmt_core/decoding/translator.py",
-        "return self.cut(self.target_tokenizer.encode(normalize(prefix)), prefix)",
-        "return self.target_tokenizer.encode(normalize(prefix))",
+        "return self.cut(self.target.tokens(prefix), prefix)",
+        "return self.target.tokens(prefix)",
         "tests/unit/test_translator.py",
     ),
     Mutant(
@@ -376,6 +376,27 @@ MUTANTS = [
         "max(range(len(merits)),",
         "max(reversed(range(len(merits))),",
         "tests/laws/test_training_laws.py",
+    ),
+    Mutant(
+        "patience that waits for one more",
+        "nmt_core/training/selection.py",
+        "since_best >= patience",
+        "since_best > patience",
+        "tests/unit/test_selection.py",
+    ),
+    Mutant(
+        "weights taken as they come",
+        "nmt_core/models/weights.py",
+        "if wrong := _differences(_shapes(own_tensors(model)), _shapes(tensors)):",
+        'if wrong := "":',
+        "tests/unit/test_weights.py",
+    ),
+    Mutant(
+        "a side that reads lines as they are spelt",
+        "nmt_core/text/side.py",
+        "self.tokenizer.encode(normalize(line))",
+        "self.tokenizer.encode(line)",
+        "tests/unit/test_side.py",
     ),
     Mutant(
         "averages that remember the random start",

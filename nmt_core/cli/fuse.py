@@ -42,6 +42,6 @@ def fused(translator: "Translator", folder: Path | None, weight: float | None) -
 
     device = next(translator.model.parameters()).device
     language = load_language_model(folder, device=str(device))
-    check_vocabularies(translator.target_vocabulary, language.units.vocabulary)
+    check_vocabularies(translator.target.vocabulary, language.units.vocabulary)
     advised = DEFAULT_WEIGHT if weight is None else weight
     return replace(translator, model=Fused(translator.model, language.model, advised))

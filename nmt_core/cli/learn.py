@@ -197,8 +197,8 @@ def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "U
         raise ConfigError(
             "--unit subword takes its tokens from a translator; add --tokens-of models/export"
         )
-    translator = bundle.load_translator(tokens_of, device="cpu")
-    return Units(built.unit, translator.target_tokenizer, translator.target_vocabulary)
+    target = bundle.load_translator(tokens_of, device="cpu").target
+    return Units(built.unit, target.tokenizer, target.vocabulary)
 
 
 @contextmanager

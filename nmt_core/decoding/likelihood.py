@@ -8,7 +8,6 @@ import torch
 from nmt_core.data.batch import collate
 from nmt_core.decoding.score import Score
 from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator, batches
-from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import PAD, UNK
 
 
@@ -41,13 +40,13 @@ class _Pair(NamedTuple):
 
 
 def _read(translator: Translator, source: str, target: str) -> _Pair:
-    pieces = translator.target_tokenizer.encode(normalize(target))
+    pieces = translator.target.tokens(target)
     kept = translator.cut(pieces, target)
-    text = target if len(kept) == len(pieces) else translator.target_tokenizer.decode(kept)
-    asked = translator.cut(translator.source_tokenizer.encode(normalize(source)), source)
+    text = target if len(kept) == len(pieces) else translator.target.join(kept)
+    asked = translator.cut(translator.source.tokens(source), source)
     return _Pair(
-        translator.source_vocabulary.encode(asked),
-        translator.target_vocabulary.encode(kept),
+        translator.source.vocabulary.encode(asked),
+        translator.target.vocabulary.encode(kept),
         len(text) + 1,
     )
 
@@ -59,7 +58,7 @@ def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[flo
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     real = batch.target_output != PAD
-    at_once = max(1, MOST_LOG_PROBS // len(translator.target_vocabulary))
+    at_once = max(1, MOST_LOG_PROBS // len(translator.target.vocabulary))
     rows = zip(hidden[real].split(at_once), batch.target_output[real].split(at_once), strict=True)
     nats = torch.cat([model.log_probs(row).gather(1, wanted[:, None]) for row, wanted in rows])
     return [float(one.sum()) for one in nats.split([len(pair.target) + 1 for pair in pairs])]

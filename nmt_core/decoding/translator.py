@@ -22,8 +22,8 @@ from nmt_core.decoding.sampling import SamplingConfig, sample
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.normalize import normalize
-from nmt_core.text.tokenizer import Tokenizer
-from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 _log = logging.getLogger(__name__)
 
@@ -90,17 +90,15 @@ Search = Callable[[Int[Tensor, "B S"], Int[Tensor, "B P"]], list[list[Hypothesis
 
 @dataclass(frozen=True, kw_only=True)
 class Translator:
-    """A model with what turns text into its tokens and back; puts the model in evaluation mode.
+    """A model with both sides of its text; puts the model in evaluation mode.
 
     Wherever ``prefixes`` may be given, they are how the translations begin, one per line, in whole
     words; a translation's probability includes that of its prefix.
     """
 
     model: Seq2Seq[Any, Any]
-    source_tokenizer: Tokenizer
-    target_tokenizer: Tokenizer
-    source_vocabulary: Vocabulary
-    target_vocabulary: Vocabulary
+    source: Side
+    target: Side
     config: TranslatorConfig = field(default_factory=TranslatorConfig)
 
     def __post_init__(self) -> None:
@@ -195,14 +193,14 @@ class Translator:
         read = self._read(line)
         if not read:
             return []
-        begin = self.target_vocabulary.encode(self._begin(prefix))
+        begin = self.target.vocabulary.encode(self._begin(prefix))
         source, target = self._rows([read]), self._rows([[BOS, *begin]])
         memory = self.model.encode(source, source == PAD)
         hidden, _ = self.model.decode(target, memory, self.model.start(memory))
         probabilities = self.model.log_probs(hidden[0, -1]).exp()
         most = probabilities.topk(min(count, len(probabilities)))
         return [
-            NextToken(self.target_vocabulary.tokens[token], probability)
+            NextToken(self.target.vocabulary.tokens[token], probability)
             for probability, token in zip(*(column.tolist() for column in most), strict=True)
         ]
 
@@ -250,13 +248,13 @@ class Translator:
         lengths = {row: len(task.source) for row, task in enumerate(tasks) if task.source}
         configured = self.config.beam.width
         max_tokens = self.config.max_tokens * configured // max(configured, hypotheses)
-        most = MOST_LOG_PROBS // (hypotheses * len(self.target_vocabulary))
+        most = MOST_LOG_PROBS // (hypotheses * len(self.target.vocabulary))
         found = [[NOTHING] for _ in lines]
         for rows in batches(lengths, max_tokens, most):
             batch = [tasks[row] for row in rows]
             best_first = search(
                 self._rows([task.source for task in batch]),
-                self._rows([self.target_vocabulary.encode(task.prefix) for task in batch]),
+                self._rows([self.target.vocabulary.encode(task.prefix) for task in batch]),
             )
             for row, translations in zip(rows, self._write(batch, best_first), strict=True):
                 found[row] = translations
@@ -277,11 +275,11 @@ class Translator:
 
     def _read(self, line: str) -> list[int]:
         """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
-        kept = self.cut(self.source_tokenizer.encode(normalize(line)), line)
-        return [*self.source_vocabulary.encode(kept), EOS] if kept else []
+        kept = self.cut(self.source.tokens(line), line)
+        return [*self.source.vocabulary.encode(kept), EOS] if kept else []
 
     def _begin(self, prefix: str) -> list[str]:
-        return self.cut(self.target_tokenizer.encode(normalize(prefix)), prefix)
+        return self.cut(self.target.tokens(prefix), prefix)
 
     def _write(
         self, tasks: Sequence["_Task"], found: Sequence[Sequence[Hypothesis]]
@@ -293,7 +291,7 @@ class Translator:
             self._copy(pairs, tokens)
         written = iter(
             Translation(
-                text=normalize(self.target_tokenizer.decode(words)),
+                text=self.target.join(words),
                 score=hypothesis.score,
                 tokens=tuple(words),
                 token_probabilities=tuple(math.exp(log) for log in hypothesis.token_log_probs),
@@ -304,7 +302,7 @@ class Translator:
         return [list(islice(written, len(several))) for several in found]
 
     def _tokens(self, task: "_Task", hypothesis: Hypothesis) -> list[str]:
-        tokens = self.target_vocabulary.decode(hypothesis.tokens)
+        tokens = self.target.vocabulary.decode(hypothesis.tokens)
         return [*task.prefix, *tokens[len(task.prefix) :]]
 
     def _copy(
@@ -325,7 +323,7 @@ class Translator:
         assert weights is not None  # for otherwise the search forbids the unknown word
         for number, looks in zip(wanting, weights.cpu(), strict=True):
             task, hypothesis = pairs[number]
-            words = self.source_tokenizer.surfaces(normalize(task.line))[: len(task.source) - 1]
+            words = self.source.surfaces(task.line)[: len(task.source) - 1]
             most = looks[:, : len(words)].argmax(dim=1).tolist()
             for place in range(len(task.prefix), len(hypothesis.tokens)):
                 if hypothesis.tokens[place] == UNK:

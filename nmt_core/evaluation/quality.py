@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from nmt_core.config import Config
-from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.text.vocabulary import UNK
 
 LOOP_TOKENS = 4
 """Longest run of words whose immediate repetition counts as going in circles."""
@@ -72,10 +72,10 @@ def length_ratio(
     return sum(len(cut(line)) for line in hypotheses) / max(1, words)
 
 
-def unknown_rate(lines: Iterable[Sequence[str]], vocabulary: Vocabulary) -> float:
-    """Return the share of tokens that a vocabulary does not hold."""
+def unknown_rate(lines: Iterable[Sequence[int]]) -> float:
+    """Return the share of unknown tokens, of lines of token numbers."""
     unknown = total = 0
-    for tokens in lines:
-        unknown += sum(token not in vocabulary for token in tokens)
-        total += len(tokens)
+    for ids in lines:
+        unknown += sum(number == UNK for number in ids)
+        total += len(ids)
     return unknown / max(1, total)

@@ -12,8 +12,8 @@ from nmt_core.decoding.greedy import greedy
 from nmt_core.evaluation.scores import bleu
 from nmt_core.evaluation.words import check_installed
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.text import Tokenizer
-from nmt_core.text.vocabulary import EOS, PAD, Vocabulary
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import EOS, PAD
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,7 @@ class ValidationBleu:
     Attributes:
         sources: token numbers per sentence, without EOS.
         references: raw text, untouched.
-        tokenizer: of the target language.
-        vocabulary: of the target language.
+        target: what makes text of tokens.
         language: the target language's code.
         compute: device and precision.
         batch_sentences: sentences translated side by side.
@@ -35,8 +34,7 @@ class ValidationBleu:
 
     sources: Sequence[Sequence[int]]
     references: Sequence[str]
-    tokenizer: Tokenizer
-    vocabulary: Vocabulary
+    target: Side
     language: str
     compute: Compute
     batch_sentences: int = 64
@@ -62,5 +60,5 @@ class ValidationBleu:
             with self.compute.autocast():
                 found = greedy(model, source, source == PAD, longest)
             for number, tokens in zip(numbers, found, strict=True):
-                hypotheses[number] = self.tokenizer.decode(self.vocabulary.decode(tokens))
+                hypotheses[number] = self.target.text(tokens)
         return bleu(hypotheses, self.references, language=self.language).value

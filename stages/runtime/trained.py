@@ -14,8 +14,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.random import generator
-from nmt_core.text import load_tokenizer
-from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.text.side import Side
 from stages import paths
 from stages.params import EvaluateParams
 
@@ -30,16 +29,18 @@ class Inputs:
     vocabulary: Path = paths.VOCABULARY
 
 
-def load_translator(params: EvaluateParams, inputs: Inputs) -> Translator:
+def load_trained(params: EvaluateParams, inputs: Inputs) -> Translator:
     """Return the trained model with what turns text into its tokens and back."""
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
-    vocabularies = [Vocabulary.load(inputs.vocabulary / f"{side}.txt") for side in paths.SIDES]
+    source, target = (
+        Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
+        for side in paths.SIDES
+    )
+    model = load_model(inputs.trained, len(source.vocabulary), len(target.vocabulary))
     return Translator(
-        model=load_model(inputs.trained, *map(len, vocabularies)).to(compute.device),
-        source_tokenizer=load_tokenizer(inputs.tokenizer / "source"),
-        target_tokenizer=load_tokenizer(inputs.tokenizer / "target"),
-        source_vocabulary=vocabularies[0],
-        target_vocabulary=vocabularies[1],
+        model=model.to(compute.device),
+        source=source,
+        target=target,
         config=TranslatorConfig(beam=params.beam, max_tokens=params.max_tokens),
     )
 

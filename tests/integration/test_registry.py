@@ -288,10 +288,10 @@ def systems():
     """A model after 20 updates, and after 120."""
     translator = tiny_translator()
     numbers = (
-        [vocabulary.encode(tokenizer.encode(line)) for line in lines]
-        for vocabulary, tokenizer, lines in (
-            (translator.source_vocabulary, translator.source_tokenizer, HELD_OUT.sources),
-            (translator.target_vocabulary, translator.target_tokenizer, HELD_OUT.references),
+        [side.ids(line) for line in lines]
+        for side, lines in (
+            (translator.source, HELD_OUT.sources),
+            (translator.target, HELD_OUT.references),
         )
     )
     batch = collate(list(zip(*numbers, strict=True)))

@@ -10,7 +10,7 @@ from matplotlib import image
 from safetensors.torch import load_file
 
 from nmt_core import config, files
-from nmt_core.bundle import load_translator as load_exported
+from nmt_core.bundle import load_trained as load_exported
 from nmt_core.bundle import verify
 from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.scores import bleu
@@ -25,7 +25,7 @@ from stages.configure import compose
 from stages.params import build_all
 from stages.reporting.bill import bill_of_materials
 from stages.reporting.card import model_card
-from stages.runtime.trained import Inputs, load_translator
+from stages.runtime.trained import Inputs, load_trained
 from tests.conftest import torchs_own_settings
 
 PROJECT = Path(__file__).parents[2]
@@ -376,7 +376,7 @@ def test_the_card_says_how_good_and_of_what(project):
 
 
 def test_the_trained_model_is_loaded_as_it_was_saved(project):
-    translator = load_translator(project.settings["evaluate"], inputs(project))
+    translator = load_trained(project.settings["evaluate"], inputs(project))
     weights = load_file(project.trained / "model.safetensors")
 
     for name, weight in translator.model.state_dict().items():

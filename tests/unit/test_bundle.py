@@ -23,6 +23,7 @@ from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
 from nmt_core.random import seed_of
 from nmt_core.text import Subwords
+from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 from tests.unit.tiny import LINES, MODEL, export, subwords, tiny_translator
 
@@ -74,15 +75,14 @@ def test_each_language_keeps_its_own_tokens(tmp_path):
     original = dataclasses.replace(
         tiny_translator(),
         model=build_model(shape, **sizes),
-        source_tokenizer=ours,
-        source_vocabulary=ours.vocabulary,
+        source=Side(ours, ours.vocabulary),
     )
     loaded = load_translator(export(tmp_path / "a", translator=original, model=shape))
 
-    assert ours.vocabulary.tokens == loaded.source_vocabulary.tokens
-    assert subwords().vocabulary.tokens == loaded.target_vocabulary.tokens
-    assert ours.encode("bata data") == loaded.source_tokenizer.encode("bata data")
-    assert subwords().encode("bata data") == loaded.target_tokenizer.encode("bata data")
+    assert ours.vocabulary.tokens == loaded.source.vocabulary.tokens
+    assert subwords().vocabulary.tokens == loaded.target.vocabulary.tokens
+    assert ours.encode("bata data") == loaded.source.tokens("bata data")
+    assert subwords().encode("bata data") == loaded.target.tokens("bata data")
     assert original.search(LINES, best=1) == loaded.search(LINES, best=1)
 
 

@@ -93,10 +93,7 @@ def test_pairs_are_scored_by_a_translator(translator):
 
 def test_a_pair_scores_the_log_probabilities_of_its_target(translator):
     loaded = load_translator(translator)
-    source, target = (
-        loaded.source_vocabulary.encode(loaded.source_tokenizer.encode(line))
-        for line in ("Das Haus", "the house")
-    )
+    source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))
     read = torch.tensor([[*source, EOS]])
     logits = loaded.model(read, read == PAD, torch.tensor([[BOS, *target]]))
     worth = logits.log_softmax(-1)[0].gather(1, torch.tensor([*target, EOS])[:, None])

@@ -11,6 +11,7 @@ from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.corpus import Reading, Text, cut_rows, read_pairs
 from nmt_core.text.normalize import normalize
+from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize
 from stages.params import TokenizeParams
@@ -101,10 +102,8 @@ def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
     model = build_model(MODEL, source_size=len(words), target_size=len(words))
     Translator(
         model=model,
-        source_tokenizer=noting,
-        target_tokenizer=tokenizer,
-        source_vocabulary=words,
-        target_vocabulary=words,
+        source=Side(noting, words),
+        target=Side(tokenizer, words),
         config=TranslatorConfig(),
     ).translate([DECOMPOSED])
 

@@ -14,6 +14,7 @@ from nmt_core.decoding.sampling import SamplingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig, batches
 from nmt_core.errors import ConfigError
+from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.laws.toy_model import Toy, ToyMemory
 from tests.unit.tiny import LINES, tiny_translator
@@ -90,10 +91,8 @@ class Blind(Puzzled):
 def toy_translator(target_tokenizer=None, *, model=None, source_tokenizer=None, **config):
     return Translator(
         model=model or Toy(end=1.0),
-        source_tokenizer=source_tokenizer or Words(),
-        target_tokenizer=target_tokenizer or Words(),
-        source_vocabulary=WORDS,
-        target_vocabulary=WORDS,
+        source=Side(source_tokenizer or Words(), WORDS),
+        target=Side(target_tokenizer or Words(), WORDS),
         config=TranslatorConfig(**config),
     )
 
@@ -184,7 +183,7 @@ def test_the_best_come_first_with_their_probabilities():
 
             assert best.score == pytest.approx(sum(logs) / len(logs), rel=1e-4)
             assert len(best.tokens) + 1 == len(logs)
-            assert TINY.target_vocabulary.encode(best.tokens) == list(best.ids)
+            assert TINY.target.vocabulary.encode(best.tokens) == list(best.ids)
 
 
 def test_a_wider_beam_than_configured_may_be_asked_for():
@@ -254,10 +253,8 @@ def test_every_architecture_leaves_no_word_unknown(model):
     vocabulary = Vocabulary([*SPECIALS, *"abcde"])
     translator = Translator(
         model=model,
-        source_tokenizer=LowerWords(),
-        target_tokenizer=Words(),
-        source_vocabulary=vocabulary,
-        target_vocabulary=vocabulary,
+        source=Side(LowerWords(), vocabulary),
+        target=Side(Words(), vocabulary),
         config=TranslatorConfig(beam=BeamConfig(unknown="copy", width=9, best=9)),
     )
     [best_first] = translator.search(["A 2014 Zebra"])
@@ -361,7 +358,7 @@ def test_attention_is_shown_token_by_token():
 
     assert weights.shape == (
         len(best.tokens) + 1,
-        len(TINY.source_tokenizer.encode("Der Hund")) + 1,
+        len(TINY.source.tokens("Der Hund")) + 1,
     )
     assert np.allclose(weights.sum(axis=1), 1.0)
     assert TINY.attention("", best) is None

@@ -9,6 +9,7 @@ from nmt_core.compute import Compute
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation import validation, words
 from nmt_core.evaluation.validation import ValidationBleu
+from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
 
 WORDS = [
@@ -45,8 +46,7 @@ def validated(references=LINES, language="en", **settings):
     return ValidationBleu(
         sources=[VOCABULARY.encode(line.split()) for line in LINES],
         references=references,
-        tokenizer=Joined(),
-        vocabulary=VOCABULARY,
+        target=Side(Joined(), VOCABULARY),
         language=language,
         compute=Compute(torch.device("cpu"), torch.float32),
         **settings,
@@ -79,8 +79,7 @@ def test_text_without_spaces_has_words_of_its_own(seen):
         validated(language="zh"),
         sources=[numbers[:size] for size in range(12, 4, -1)],
         references=["欧洲议会昨天批准了这项建"[:size] for size in range(12, 4, -1)],
-        vocabulary=hanzi,
-        tokenizer=type("Glued", (), {"decode": lambda _, tokens: "".join(tokens)})(),
+        target=Side(type("Glued", (), {"decode": lambda _, tokens: "".join(tokens)})(), hanzi),
     )
 
     assert chinese(None) == pytest.approx(100)

@@ -14,6 +14,7 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.random import seed_of
 from nmt_core.text import Subwords
+from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 
 MODEL = TransformerConfig(
@@ -38,10 +39,8 @@ def tiny_translator(seed=0, **settings):
     search = BeamConfig(width=3, max_length_factor=0, max_length_offset=12)
     return Translator(
         model=model,
-        source_tokenizer=tokenizer,
-        target_tokenizer=tokenizer,
-        source_vocabulary=vocabulary,
-        target_vocabulary=vocabulary,
+        source=Side(tokenizer, vocabulary),
+        target=Side(tokenizer, vocabulary),
         config=TranslatorConfig(**{"beam": search, **settings}),
     )
 

@@ -1,0 +1,48 @@
+"""One side of a translation, source or target: text to numbers of tokens and back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from nmt_core.text import load_tokenizer
+from nmt_core.text.normalize import normalize
+from nmt_core.text.tokenizer import Tokenizer
+from nmt_core.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Side:
+    """A tokenizer and its vocabulary; lines are normalised here, whatever is asked of them."""
+
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+
+    @classmethod
+    def load(cls, tokenizer: Path, vocabulary: Path) -> Self:
+        """Read a tokenizer's folder and a vocabulary's file.
+
+        Raises:
+            TokenizerError: if the folder holds no tokenizer that this program can honour.
+        """
+        return cls(load_tokenizer(tokenizer), Vocabulary.load(vocabulary))
+
+    def tokens(self, line: str) -> list[str]:
+        """Return the tokens of a line."""
+        return self.tokenizer.encode(normalize(line))
+
+    def surfaces(self, line: str) -> list[str]:
+        """Return for each token of a line what to write where it is copied untranslated."""
+        return self.tokenizer.surfaces(normalize(line))
+
+    def ids(self, line: str) -> list[int]:
+        """Return the numbers of a line's tokens."""
+        return self.vocabulary.encode(self.tokens(line))
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """Return the line that tokens make."""
+        return normalize(self.tokenizer.decode(tokens))
+
+    def text(self, ids: Iterable[int]) -> str:
+        """Return the line that the numbers of tokens make."""
+        return self.join(self.vocabulary.decode(ids))

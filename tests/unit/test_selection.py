@@ -1,0 +1,23 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.training.selection import select
+
+merits = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12)
+
+
+@given(merits=merits, patience=st.none() | st.integers(1, 5))
+def test_the_best_is_kept_and_waited_for_as_by_hand(merits, patience):
+    """By hand: remember the best so far, and count those that were no better."""
+    best, waited = None, 0
+    for merit in merits:
+        is_best = best is None or merit > best
+        best, waited = (merit, 0) if is_best else (best, waited + 1)
+
+    assert select(merits, patience) == (is_best, patience is not None and waited >= patience)
+
+
+@pytest.mark.parametrize("patience", [None, 1])
+def test_a_first_validation_is_the_best(patience):
+    assert select([(-9.0,)], patience) == (True, False)
