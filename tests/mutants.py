@@ -226,8 +226,8 @@ MUTANTS = [
     Mutant(
         "pairs scored together whatever their length",
         "nmt_core/decoding/likelihood.py",
-        "batches(lengths, translator.config.max_tokens, len(pairs))",
-        "batches(lengths, 10**9, len(pairs))",
+        "max_tokens=translator.config.max_tokens)",
+        "max_tokens=10**9)",
         "tests/unit/test_translator.py",
     ),
     Mutant(

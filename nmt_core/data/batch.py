@@ -34,6 +34,9 @@ class Batch:
     """What the decoder reads: BOS, then the target."""
     target_output: Int[Tensor, "B T"]
     """What it must predict: the target, then EOS."""
+    target_places: Int[Tensor, " N"]
+    """Where tokens stand in ``target_output``, flattened: counted here, before the batch goes to a
+    GPU, for a GPU that is asked makes the processor wait."""
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device."""
@@ -43,7 +46,7 @@ class Batch:
     @property
     def target_tokens(self) -> int:
         """Tokens to predict, ends of sentences included."""
-        return int((self.target_output != PAD).sum())
+        return len(self.target_places)
 
 
 def pad(rows: Sequence[TokenNumbers]) -> Int[Tensor, "B L"]:
@@ -60,12 +63,13 @@ def collate(
 ) -> Batch:
     """Return pairs of token numbers as a batch; BOS and EOS are added here."""
     source = pad([[*pair[0], EOS] for pair in pairs])
-    target = [list(pair[1]) for pair in pairs]
+    target_output = pad([[*pair[1], EOS] for pair in pairs])
     return Batch(
         source,
         source == PAD,
-        pad([[BOS, *tokens] for tokens in target]),
-        pad([[*tokens, EOS] for tokens in target]),
+        pad([[BOS, *pair[1]] for pair in pairs]),
+        target_output,
+        (target_output != PAD).flatten().nonzero().squeeze(1),
     )
 
 

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import torch
 
 from nmt_core.data.batch import collate
+from nmt_core.data.batching import batches_by_length
 from nmt_core.decoding.score import Score
-from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator, batches
+from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator
 from nmt_core.text.vocabulary import PAD, UNK
 
 
@@ -25,7 +26,7 @@ def pair_scores(translator: Translator, pairs: Sequence[tuple[str, str]]) -> lis
     read = [_read(translator, *pair) for pair in pairs]
     found = [Score()] * len(pairs)
     lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(read)}
-    for rows in batches(lengths, translator.config.max_tokens, len(pairs)):
+    for rows in batches_by_length(lengths, max_tokens=translator.config.max_tokens):
         nats = _log_likelihoods(translator, [read[row] for row in rows])
         for row, value in zip(rows, nats, strict=True):
             target = read[row].target

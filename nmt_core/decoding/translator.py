@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from nmt_core import config
 from nmt_core.config import Config
+from nmt_core.data.batch import pad
+from nmt_core.data.batching import batches_by_length
 from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.sampling import SamplingConfig, sample
@@ -250,7 +251,7 @@ class Translator:
         max_tokens = self.config.max_tokens * configured // max(configured, hypotheses)
         most = MOST_LOG_PROBS // (hypotheses * len(self.target.vocabulary))
         found = [[NOTHING] for _ in lines]
-        for rows in batches(lengths, max_tokens, most):
+        for rows in batches_by_length(lengths, max_tokens=max_tokens, max_rows=most):
             batch = [tasks[row] for row in rows]
             best_first = search(
                 self._rows([task.source for task in batch]),
@@ -331,9 +332,7 @@ class Translator:
 
     def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
         """Return rows of equal length, where the model is."""
-        rows = [torch.tensor(row, dtype=torch.long) for row in numbers]
-        padded = pad_sequence(rows, batch_first=True, padding_value=PAD)
-        return padded.to(next(self.model.parameters()).device)
+        return pad(numbers).to(next(self.model.parameters()).device)
 
     @torch.inference_mode()
     def _attention(
@@ -350,18 +349,3 @@ class _Task(NamedTuple):
     line: str
     source: list[int]  # tokens by number and EOS, none of an empty line
     prefix: list[str]  # tokens of the target language
-
-
-def batches(lengths: Mapping[int, int], max_tokens: int, most: int) -> Iterator[list[int]]:
-    """Yield the keys in batches of similar length, longest first.
-
-    A batch of several has at most ``max_tokens`` with their padding, and ``most`` keys.
-    """
-    batch: list[int] = []
-    for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
-        if batch and (len(batch) >= most or lengths[batch[0]] * (len(batch) + 1) > max_tokens):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

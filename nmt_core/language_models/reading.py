@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
+from nmt_core.data.batch import pad
 from nmt_core.random import generator
 from nmt_core.text.vocabulary import BOS, PAD
 
@@ -128,14 +128,9 @@ class Windows:
         return spans
 
     def _passage(self, spans: Sequence[tuple[int, int]]) -> Passage:
-        targets = [torch.from_numpy(self.text[begin:end]) for begin, end in spans]
-        start = torch.tensor([BOS])
-        tokens = [torch.cat([start, row[:-1]]) for row in targets]
-        return Passage(
-            pad_sequence(tokens, batch_first=True, padding_value=PAD),
-            pad_sequence(targets, batch_first=True, padding_value=PAD),
-            continues=False,
-        )
+        targets = [self.text[begin:end] for begin, end in spans]
+        tokens = [[BOS, *row[:-1]] for row in targets]
+        return Passage(pad(tokens), pad(targets), continues=False)
 
 
 def _length(span: tuple[int, int]) -> int:

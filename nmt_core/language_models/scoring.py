@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
+from nmt_core.data.batch import pad
+from nmt_core.data.batching import batches_by_length
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.text.vocabulary import BOS, PAD
 
@@ -50,31 +51,21 @@ def line_log_likelihoods(
         ends = np.cumsum([len(line) for line in lines])
         return [worth[end - len(line) : end - 1] for line, end in zip(lines, ends, strict=True)]
     found: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
-    for rows in _batches([len(line) for line in lines]):
+    lengths = {row: len(line) for row, line in enumerate(lines)}
+    for rows in batches_by_length(lengths, max_tokens=BATCH_TOKENS):
         for row, worth in zip(rows, _together(model, [lines[row] for row in rows]), strict=True):
             found[row] = worth
     return found
 
 
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Return rows in batches of similar length."""
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda row: (-lengths[row], row)):
-        if not batches or lengths[batches[-1][0]] * (len(batches[-1]) + 1) > BATCH_TOKENS:
-            batches.append([])
-        batches[-1].append(row)
-    return batches
-
-
 def _together(
     model: LanguageModel[Any], lines: Sequence[Sequence[int]]
 ) -> list[Float[np.ndarray, " T-1"]]:
-    rows = [torch.tensor(line) for line in lines]
-    tokens = pad_sequence(rows, batch_first=True, padding_value=PAD).to(model.device)
-    hidden, _ = model.decode(tokens[:, :-1], model.start(len(rows)))
+    tokens = pad(lines).to(model.device)
+    hidden, _ = model.decode(tokens[:, :-1], model.start(len(lines)))
     real = tokens[:, 1:] != PAD
     worth = _worth(model, hidden[real], tokens[:, 1:][real]).double().cpu()
-    return [part.numpy() for part in worth.split([len(row) - 1 for row in rows])]
+    return [part.numpy() for part in worth.split([len(line) - 1 for line in lines])]
 
 
 def _worth(model: LanguageModel[Any], hidden: Tensor, tokens: Tensor) -> Tensor:

@@ -65,7 +65,10 @@ class Sublayer(nn.Module):
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """Return ``x`` with what ``block`` adds to it."""
-        y = block(self.before(x))
+        return self.add(x, block(self.before(x)))
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        """Return ``x`` with what a block made of it normalised: the second half of the above."""
         y = dropout(y, self.drop, training=self.training, over_time=self.over_time)
         return self.after(x + y)
 
@@ -129,18 +132,14 @@ class DecoderLayer(nn.Module):
 
     def look_back(self, x: Tensor, past: KeyValue | None) -> tuple[Tensor, KeyValue]:
         """Attend to the target so far; the first half of :meth:`forward`."""
-        present: list[KeyValue] = []
-
-        def attend(y: Tensor) -> Tensor:
-            keys, values = self.self_attention.project(y)
-            if past is not None:
-                keys = torch.cat([past[0], keys], dim=2)
-                values = torch.cat([past[1], values], dim=2)
-            present.append((keys, values))
-            future = causal_block(y.size(1), keys.size(2), y.device)
-            return self.self_attention(y, (keys, values), future)
-
-        return self.attend_self(x, attend), present[0]
+        y = self.attend_self.before(x)
+        keys, values = self.self_attention.project(y)
+        if past is not None:
+            keys = torch.cat([past[0], keys], dim=2)
+            values = torch.cat([past[1], values], dim=2)
+        future = causal_block(y.size(1), keys.size(2), y.device)
+        y = self.self_attention(y, (keys, values), future)
+        return self.attend_self.add(x, y), (keys, values)
 
 
 class Transformer(Seq2Seq[TransformerMemory, TransformerState]):

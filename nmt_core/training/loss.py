@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from nmt_core.data.batch import Batch
@@ -42,16 +42,14 @@ def batch_loss(
     """
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-    real = batch.target_output != PAD
-    rows = real.flatten().nonzero().squeeze(1)
-    hidden = hidden.flatten(0, 1).index_select(0, rows)
-    target = batch.target_output.flatten().index_select(0, rows)
+    hidden = hidden.flatten(0, 1).index_select(0, batch.target_places)
+    target = batch.target_output.flatten().index_select(0, batch.target_places)
     if estimate is None:
         losses, plain = smoothed_cross_entropy(model.project(hidden), target, label_smoothing)
     else:
         losses = estimate(model, hidden, target)
         plain = losses.detach()
-    return (losses * token_weights(real, per, losses.dtype)).sum(), plain.sum()
+    return (losses * token_weights(batch, per, losses.dtype)).sum(), plain.sum()
 
 
 @torch.inference_mode()
@@ -66,14 +64,16 @@ def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> fl
 
 
 def token_weights(
-    real: Bool[Tensor, "B T"], per: Normalization, dtype: torch.dtype = torch.float32
+    batch: Batch, per: Normalization, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, " N"]:
-    """Return each real token's share in the loss; the shares sum to one."""
+    """Return each target token's share in the loss; the shares sum to one."""
+    places = batch.target_places
     if per == "token":
-        count = real.sum()
-        return (1 / count.to(dtype)).expand(int(count))
+        return torch.ones_like(places, dtype=dtype) / len(places)
+    real = batch.target_output != PAD
     lengths = real.sum(dim=1, keepdim=True)
-    return (1 / (lengths * len(real)).to(dtype)).expand_as(real)[real]
+    shares = 1 / (lengths * len(real)).to(dtype)
+    return shares.expand_as(real).flatten().index_select(0, places)
 
 
 def smoothed_cross_entropy(

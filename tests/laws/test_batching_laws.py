@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_core.data.batch import LONGEST, Position, TrainingBatches, collate, measured_batches
-from nmt_core.data.batching import batches_in_order, batches_of_epoch
+from nmt_core.data.batching import batches_by_length, batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.text.vocabulary import BOS, EOS, PAD
@@ -126,6 +126,22 @@ def test_a_batch_begins_and_ends_its_sentences():
     assert [[BOS, 7, PAD], [BOS, 9, 10]] == batch.target_input.tolist()
     assert [[7, EOS, PAD], [9, 10, EOS]] == batch.target_output.tolist()
     assert batch.target_tokens == 5
+
+
+@given(
+    st.dictionaries(st.integers(0, 99), st.integers(1, 50), max_size=40),
+    st.integers(1, 120),
+    st.integers(0, 9),
+)
+def test_batches_by_length_are_a_partition_within_their_budget(lengths, max_tokens, most):
+    """A line longer than the budget is alone."""
+    found = list(batches_by_length(lengths, max_tokens=max_tokens, max_rows=most))
+
+    assert sorted(lengths) == sorted(row for batch in found for row in batch)
+    for batch in found:
+        padded = len(batch) * max(lengths[row] for row in batch)
+
+        assert len(batch) == 1 or (padded <= max_tokens and len(batch) <= most)
 
 
 @given(st.integers(0, 60))

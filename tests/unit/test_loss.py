@@ -38,10 +38,10 @@ def test_large_logits_do_not_overflow():
 
 def test_weights_are_shares():
     """Per token all weigh the same; per sentence, each sentence does."""
-    real = torch.tensor([[True, True, True], [True, False, False]])
+    batch = collate([([4], [5, 6]), ([4], [])])
 
-    assert [0.25] * 4 == token_weights(real, "token").tolist()
-    assert [1 / 6, 1 / 6, 1 / 6, 1 / 2] == pytest.approx(token_weights(real, "sentence").tolist())
+    assert [0.25] * 4 == token_weights(batch, "token").tolist()
+    assert [1 / 6, 1 / 6, 1 / 6, 1 / 2] == pytest.approx(token_weights(batch, "sentence").tolist())
 
 
 def test_the_articles_loss_is_the_mean_over_sentences_of_means_over_tokens(model):

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.decoding.sampling import SamplingConfig
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.decoding.translator import Translator, TranslatorConfig, batches
+from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.errors import ConfigError
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
@@ -367,22 +367,6 @@ def test_attention_is_shown_token_by_token():
 
 def test_dropout_is_off():
     assert not TINY.model.training
-
-
-@given(
-    st.dictionaries(st.integers(0, 99), st.integers(1, 50), max_size=40),
-    st.integers(1, 120),
-    st.integers(0, 9),
-)
-def test_batches_are_a_partition_within_their_budget(lengths, max_tokens, most):
-    """A line longer than the budget is alone."""
-    found = list(batches(lengths, max_tokens, most))
-
-    assert sorted(lengths) == sorted(row for batch in found for row in batch)
-    for batch in found:
-        padded = len(batch) * max(lengths[row] for row in batch)
-
-        assert len(batch) == 1 or (padded <= max_tokens and len(batch) <= most)
 
 
 class Watched(Toy):
