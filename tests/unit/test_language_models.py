@@ -308,7 +308,7 @@ def test_a_single_update_learns(tmp_path):
 
 
 def test_where_memory_ran_out_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(module.Learning, "_nats", lambda *_: torch.empty(2**60))
+    monkeypatch.setattr(module.Learning, "_sum_loss", lambda *_: torch.empty(2**60))
 
     with pytest.raises(TrainingError, match=r"ran out at step 1; .* lower training.rows or train"):
         learnt(tmp_path)

@@ -12,6 +12,7 @@ TOP = Path(__file__).parents[2]
 STAGES = yaml.safe_load((TOP / "dvc.yaml").read_text())["stages"]
 
 PLUMBING = {
+    "nmt_core/__init__.py",
     "nmt_core/config.py",
     "nmt_core/errors.py",
     "nmt_core/files.py",
