@@ -10,7 +10,7 @@ from matplotlib import image
 from safetensors.torch import load_file
 
 from nmt_core import config, files
-from nmt_core.bundle import load_trained as load_exported
+from nmt_core.bundle import load_translator as load_exported
 from nmt_core.bundle import verify
 from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.scores import bleu
