@@ -316,7 +316,7 @@ MUTANTS = [
     ),
     Mutant(
         "a language model of any format",
-        "nmt_core/language_bundle.py",
+        "nmt_core/language_models/bundle.py",
         "verify(folder, known=FORMAT)",
         'verify(folder, known=files.read_json(folder / MANIFEST)["format"])',
         "tests/unit/test_language_models.py",
