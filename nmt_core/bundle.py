@@ -8,7 +8,7 @@
     tokenizer/source, tokenizer/target
     vocabulary/source.txt, vocabulary/target.txt
     decoding.json           how to search
-    canaries.json           lines, and what the model made of them when it was exported
+    golden.json           lines, and what the model made of them when it was exported
     README.md               the model card
     sbom.cdx.json           which packages made it, of which version and licence
 
@@ -47,7 +47,7 @@ from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 
-FORMAT = 2
+FORMAT = 3
 """Counts up when a program that knows the old number could not read the new one."""
 
 MANIFEST = "manifest.json"
@@ -63,7 +63,7 @@ class Sealed(Config):
 
 
 class Answer(Config):
-    """A canary: what the model made of a line."""
+    """What the model made of a line when it was exported."""
 
     source: str
     """The line."""
@@ -88,7 +88,7 @@ def write_bundle(
     model_config: Mapping[str, Any],
     card: str,
     bill: Mapping[str, Any],
-    canaries: Sequence[str],
+    golden_sentences: Sequence[str],
 ) -> None:
     """Seal a translator into a folder, which replaces one of that name.
 
@@ -98,10 +98,12 @@ def write_bundle(
         model_config: settings the model was built from, as :func:`read_model_config` reads them.
         card: what the model is, in Markdown.
         bill: which packages made it, as CycloneDX.
-        canaries: source lines whose translations are kept, to tell later that nothing has changed.
+        golden_sentences: source lines whose translations are kept, to tell later that nothing has
+            changed.
 
     Raises:
-        BundleError: if what was written does not translate the canaries as ``translator`` does.
+        BundleError: if what was written does not translate the golden sentences as ``translator``
+            does.
     """
     with files.whole_folder(folder) as part:
         weights = {n: w.cpu().contiguous() for n, w in own_tensors(translator.model).items()}
@@ -111,13 +113,13 @@ def write_bundle(
             side.tokenizer.save(part / "tokenizer" / name)
             side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
-        kept = [answer.model_dump(mode="json") for answer in answers(translator, canaries)]
-        files.write_json(part / "canaries.json", kept)
+        kept = [answer.model_dump(mode="json") for answer in answers(translator, golden_sentences)]
+        files.write_json(part / "golden.json", kept)
         files.write_text(part / "README.md", card)
         files.write_json(part / "sbom.cdx.json", dict(bill))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": contents(part)})
         device = next(translator.model.parameters()).device.type
-        for mismatch in run_canaries(load_translator(part, device=device), part):
+        for mismatch in check_golden(load_translator(part, device=device), part):
             raise BundleError(
                 f"the exported model translates {mismatch.source!r} as {mismatch.got!r}, but the "
                 f"model it came from as {mismatch.expected!r}; model_config is not what it was "
@@ -220,13 +222,13 @@ def verify(folder: Path, *, known: int | str = FORMAT) -> None:
         )
 
 
-def run_canaries(translator: Translator, folder: Path) -> list[Mismatch]:
+def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
     """Translate the lines kept in ``folder`` again; return those that come out differently.
 
     Raises:
         BundleError: if it keeps none, which would prove nothing.
     """
-    path = folder / "canaries.json"
+    path = folder / "golden.json"
     with reading(path):
         expected = TypeAdapter(list[Answer]).validate_json(path.read_bytes())
     if not expected:
@@ -306,7 +308,7 @@ def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
 
 def answers(translator: Translator, lines: Sequence[str]) -> list[Answer]:
     """Return what the model makes of the lines."""
-    found = translator.search(lines, best=1)
+    found = translator.search(lines, n_best=1)
     return [
         Answer(source=line, ids=best.ids, text=best.text)
         for line, [best] in zip(lines, found, strict=True)

@@ -8,7 +8,7 @@ is named with its place.
 import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -21,6 +21,9 @@ class Config(BaseModel):
     model_config = ConfigDict(
         frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
     )
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """New names of keys and tags by their old ones, to answer whoever still uses those."""
 
 
 BRIEF_CHARACTERS = 200
@@ -70,7 +73,9 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
     got = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
-            return f"{place} is not a parameter; {hint(names[-1], owner.model_fields)}"
+            new = owner.renamed.get(names[-1])
+            answer = f"it is now {new}" if new else hint(names[-1], owner.model_fields)
+            return f"{place} is not a parameter; {answer}"
         case "missing":
             return f"{place} is missing; it has no default"
         case "union_tag_not_found":
@@ -78,8 +83,13 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
         case "union_tag_invalid":
             context = problem["ctx"]
             key = context["discriminator"].strip("'")
+            options = _configs(owner.model_fields[names[-1]].annotation)
+            renamed = {old: new for option in options for old, new in option.renamed.items()}
+            now = renamed.get(context["tag"])
+            answer = f"; that is now {now!r}" if now else ""
             return (
-                f"{place}.{key} must be one of {context['expected_tags']}, got {context['tag']!r}"
+                f"{place}.{key} must be one of {context['expected_tags']}, "
+                f"got {context['tag']!r}{answer}"
             )
         case "value_error":
             return f"{place}: {problem['ctx']['error']}"

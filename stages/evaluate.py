@@ -50,7 +50,7 @@ def run(
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
     began = time.monotonic()
-    found = [best for best, *_ in translator.search(sources, best=1)]
+    found = [best for best, *_ in translator.search(sources, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
     hypotheses = [translation.text for translation in found]
     write_translations(reports / "translations.tsv", sources, references, found)

@@ -37,20 +37,20 @@ def run(
     translator = load_trained(evaluation, inputs)
     config = translator.config.model_copy(update={"unsure_below": unsure_below})
     sources = list(files.read_lines(inputs.corpus / "test.source"))
-    chosen = choose(len(sources), params.canaries, evaluation.seed)
+    chosen = choose(len(sources), params.golden_sentences, evaluation.seed)
     write_bundle(
         export,
         translator=replace(translator, config=config),
         model_config=files.read_json(inputs.trained / "model.json"),
         card=card,
         bill=bill,
-        canaries=[sources[number] for number in chosen],
+        golden_sentences=[sources[number] for number in chosen],
     )
     everything = [path for path in export.rglob("*") if path.is_file()]
     return {
         "files": len(everything),
         "bytes": sum(path.stat().st_size for path in everything),
-        "canaries": len(chosen),
+        "golden_sentences": len(chosen),
     }
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import yaml
 from pydantic import Field, model_validator
@@ -115,8 +115,10 @@ class ShardParams(Config):
     pairs_per_shard: int = Field(100_000, ge=1, le=100_000_000)
     """Sentence pairs per shard; memory holds one shard while it is written."""
 
-    max_tokens: int = Field(200, ge=1, le=1_000_000)
+    max_length: int = Field(200, ge=1, le=1_000_000)
     """Tokens on either side above which a training pair is left out."""
+
+    renamed: ClassVar = {"max_tokens": "max_length"}
 
 
 class TrainParams(Config):
@@ -149,7 +151,7 @@ class TrainParams(Config):
     @model_validator(mode="after")
     def _check(self) -> "TrainParams":
         follows = {
-            "a warm_down schedule": self.schedule.kind == "warm_down",
+            "a warmup_decay schedule": self.schedule.kind == "warmup_decay",
             "scheduled_sampling": self.training.scheduled_sampling.shape != "none",
         }
         for name, needs_an_end in follows.items():
@@ -175,7 +177,7 @@ class EvaluateParams(Config):
     threads: int = Field(0, ge=0, le=4096)
     """Processor threads; 0 takes all."""
 
-    max_tokens: int = Field(2048, ge=1, le=1_000_000)
+    batch_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch while translating."""
 
     resamples: int = Field(1000, ge=0, le=1_000_000)
@@ -190,12 +192,16 @@ class EvaluateParams(Config):
     seed: int = Field(1, ge=0)
     """Draws the examples, so that nobody picks them."""
 
+    renamed: ClassVar = {"max_tokens": "batch_tokens"}
+
 
 class ExportParams(Config):
     """What goes into the sealed folder beside the model."""
 
-    canaries: int = Field(20, ge=1, le=10_000)
+    golden_sentences: int = Field(20, ge=1, le=10_000)
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
+
+    renamed: ClassVar = {"canaries": "golden_sentences"}
 
 
 SECTIONS: dict[str, type[Config]] = {

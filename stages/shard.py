@@ -32,7 +32,7 @@ def run(
     with files.whole_folder(shards) as part:
         for split in ("train", "validation"):
             left_out: Counter[str] = Counter()
-            limit = params.max_tokens if split == "train" else None
+            limit = params.max_length if split == "train" else None
             jobs = number_jobs(tokenized, split, vocabulary, limit, workers.chunk_lines)
             with in_order(number, jobs, workers, beside=shards, title="numbering") as done:
                 written = write_shards(
@@ -41,7 +41,7 @@ def run(
             if not written.pairs:
                 raise CorpusError(
                     f"no {split} pair is left to train on ({dict(left_out)} left out); raise "
-                    f"shard.max_tokens or give more text"
+                    f"shard.max_length or give more text"
                 )
             metrics |= {
                 f"{split}_shards": written.shards,
@@ -55,12 +55,12 @@ def run(
 
 
 def number_jobs(
-    tokenized: Path, split: str, vocabulary: Path, max_tokens: int | None, lines: int
+    tokenized: Path, split: str, vocabulary: Path, max_length: int | None, lines: int
 ) -> list[NumberJob]:
     """Return what of a split is to be numbered, so many lines at a time."""
     sides = [cut(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
     vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
-    return [NumberJob(spans, vocabularies, max_tokens) for spans in zip(*sides, strict=True)]
+    return [NumberJob(spans, vocabularies, max_length) for spans in zip(*sides, strict=True)]
 
 
 def numbered(done: Iterator[tuple[Path, Counter[str]]], left_out: Counter[str]) -> Iterator[Block]:

@@ -86,8 +86,8 @@ MUTANTS = [
     Mutant(
         "a search that stops at the first end",
         "nmt_core/decoding/beam.py",
-        "done = finished.score[:, config.best - 1] >= bound",
-        "done = finished.score[:, config.best - 1] > -torch.inf",
+        "done = finished.score[:, config.n_best - 1] >= bound",
+        "done = finished.score[:, config.n_best - 1] > -torch.inf",
         SEARCH,
     ),
     Mutant(
@@ -198,8 +198,8 @@ MUTANTS = [
     Mutant(
         "many samples in batches as large as those of few",
         "nmt_core/decoding/translator.py",
-        "self.config.max_tokens * configured // max(configured, hypotheses)",
-        "self.config.max_tokens",
+        "self.config.batch_tokens * configured // max(configured, hypotheses)",
+        "self.config.batch_tokens",
         "tests/unit/test_translator.py",
     ),
     Mutant(
@@ -226,7 +226,7 @@ MUTANTS = [
     Mutant(
         "pairs scored together whatever their length",
         "nmt_core/decoding/likelihood.py",
-        "max_tokens=translator.config.max_tokens)",
+        "max_tokens=translator.config.batch_tokens)",
         "max_tokens=10**9)",
         "tests/unit/test_translator.py",
     ),
@@ -1094,8 +1094,8 @@ MUTANTS = [
     Mutant(
         "nothing dropped inside the dense block",
         "nmt_core/models/transformer.py",
-        "over_time=self.over_time)\n        x = self.outer(x)",
-        "over_time=self.over_time) if x is None else x\n        x = self.outer(x)",
+        "variational=self.variational)\n        x = self.outer(x)",
+        "variational=self.variational) if x is None else x\n        x = self.outer(x)",
         "tests/unit/test_settings_matter.py",
     ),
     Mutant(
@@ -1129,8 +1129,8 @@ MUTANTS = [
     Mutant(
         "no dropout in published convolutions",
         "nmt_core/models/convs2s.py",
-        "over_time=self.over_time)\n        length",
-        "over_time=self.over_time) if x is None else x\n        length",
+        "variational=self.variational)\n        length",
+        "variational=self.variational) if x is None else x\n        length",
         "tests/unit/test_settings_matter.py",
     ),
     Mutant(
@@ -1232,7 +1232,7 @@ MUTANTS = [
         "tests/unit/test_bundle.py -k beyond",
     ),
     Mutant(
-        "no canary proves all",
+        "no golden sentence proves all",
         "nmt_core/bundle.py",
         "    if not expected:\n",
         "    if expected is None:\n",

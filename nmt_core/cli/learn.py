@@ -78,7 +78,8 @@ def learn(  # noqa: PLR0913 - one argument per option
     - word: `unit.split=punctuation` (or `whitespace`), `unit.min_count=2`, `unit.max_words=null`
 
     - training: `training.epochs=10`, `training.rows=32`, `training.window=64`,
-      `training.schedule.peak=0.004`, `training.max_gradient_norm=1.0`, `training.patience=null`
+      `training.schedule.learning_rate=0.004`, `training.max_gradient_norm=1.0`,
+      `training.patience=null`
 
     - all: `held_out=0.1`, `seed=1`
     """

@@ -63,16 +63,16 @@ def fail(message: str) -> NoReturn:
 
 
 def open_translator(
-    model: Path, device: str, threads: int | None, max_tokens: int | None = None
+    model: Path, device: str, threads: int | None, batch_tokens: int | None = None
 ) -> "Translator":
     """Load an exported model with what the command line changes about it."""
     from nmt_core import bundle, compute, config  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)
     translator = bundle.load_translator(model, device=device)
-    if max_tokens is None:
+    if batch_tokens is None:
         return translator
-    changed = translator.config.model_dump() | {"max_tokens": max_tokens}
+    changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}
     return replace(
         translator, config=config.build(type(translator.config), changed, at="translate")
     )

@@ -24,7 +24,7 @@ class SearchOptions:
         ConfigError: if two options contradict each other.
     """
 
-    beam: int | None = None
+    beam_size: int | None = None
     n_best: int | None = None
     diversity: float | None = None
     sample: int | None = None
@@ -34,15 +34,16 @@ class SearchOptions:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if self.n_best and self.beam and self.n_best > self.beam:
+        if self.n_best and self.beam_size and self.n_best > self.beam_size:
             raise ConfigError(
-                f"--n-best {self.n_best} needs a beam at least as wide; use --beam {self.n_best}"
+                f"--n-best {self.n_best} needs a beam at least as wide; "
+                f"use --beam-size {self.n_best}"
             )
         if self.sample is None:
             for option in self._given("temperature", "top_k", "top_p", "seed"):
                 raise ConfigError(f"{option} is for drawing translations; add --sample 1")
         else:
-            for option in self._given("beam", "n_best", "diversity"):
+            for option in self._given("beam_size", "n_best", "diversity"):
                 raise ConfigError(
                     f"--sample draws translations and {option} is for searching the best; "
                     f"leave one of them out"
@@ -73,8 +74,8 @@ class SearchOptions:
         best = self.n_best or 1
         return lambda lines, begin: translator.search(
             lines,
-            beam=max(self.beam or translator.config.beam.width, best),
-            best=best,
+            beam_size=max(self.beam_size or translator.config.beam.beam_size, best),
+            n_best=best,
             diversity=self.diversity,
             prefixes=begin,
         )

@@ -42,7 +42,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         typer.Argument(metavar="LINE", help="Lines to translate. \\[default: from stdin]"),
     ] = None,
     model: Model,
-    beam: Annotated[
+    beam_size: Annotated[
         int | None,
         typer.Option(
             metavar="K", min=1, help="Live hypotheses per sentence. \\[default: the model's]"
@@ -88,7 +88,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask for lines, show how sure the model is.")
     ] = False,
-    max_tokens: Annotated[
+    batch_tokens: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
     ] = None,
@@ -145,7 +145,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     target language; an empty one, or an empty line of its file, leaves the translation free.
     """
     options = SearchOptions(
-        beam=beam,
+        beam_size=beam_size,
         n_best=n_best,
         diversity=diversity,
         sample=sample,
@@ -158,7 +158,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     if lines and interactive:
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
     given = [argument(line, name="LINE") for line in lines or []]
-    translator = fused(open_translator(model, device, threads, max_tokens), fuse, fuse_weight)
+    translator = fused(open_translator(model, device, threads, batch_tokens), fuse, fuse_weight)
     search = options.search(translator)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf

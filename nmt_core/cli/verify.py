@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 
 
 def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
-    """Check an exported model: every file by its digest, then its canaries.
+    """Check an exported model: every file by its digest, then its golden sentences.
 
     That finds accidents. Whose model it is, the digest of all files tells, which the registry keeps
     as `bundle_sha256`.
@@ -32,13 +32,13 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
     console = Console()
     console.print(file_table(bundle.read_manifest(model)))
     console.print(f"bundle_sha256: {bundle.digest(model)}", soft_wrap=True)
-    mismatches = bundle.run_canaries(translator, model)
+    mismatches = bundle.check_golden(translator, model)
     if not mismatches:
-        console.print("Every canary is translated as when the model was exported.")
+        console.print("Every golden sentence is translated as when the model was exported.")
         return
     console.print(mismatch_table(mismatches))
     raise BundleError(
-        f"{model} translates {len(mismatches)} of its canaries otherwise than when it was "
+        f"{model} translates {len(mismatches)} of its golden sentences otherwise than when it was "
         f"exported; check device and library versions, and export it again if they are the same"
     )
 

@@ -19,7 +19,7 @@ class NumberJob(Job):
 
     vocabularies: tuple[Path, ...]
     """Absolute path of each side's."""
-    max_tokens: int | None
+    max_length: int | None
     """Tokens on either side above which a pair is left out, as one with an empty side is; None
     leaves none out, so that the pairs still match the lines of the corpus."""
 
@@ -32,9 +32,9 @@ def number(job: NumberJob, part: Path) -> Counter[str]:
     def pairs() -> Iterator[IdPair]:
         for lines in zip(*(span.read() for span in job.spans), strict=True):
             words = [line.split() for line in lines]
-            if job.max_tokens is not None and not all(words):
+            if job.max_length is not None and not all(words):
                 left_out["empty"] += 1
-            elif job.max_tokens is not None and max(map(len, words)) > job.max_tokens:
+            elif job.max_length is not None and max(map(len, words)) > job.max_length:
                 left_out["too long"] += 1
             else:
                 yield IdPair(*(v.encode(w) for v, w in zip(vocabularies, words, strict=True)))

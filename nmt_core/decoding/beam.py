@@ -71,7 +71,7 @@ def beam_search(
     constraints: tuple[Constraint, ...] = (),
     prefix: Int[Tensor, "B P"] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch; return one to ``config.best`` hypotheses per sentence, best first.
+    """Translate a batch; return one to ``config.n_best`` hypotheses per sentence, best first.
 
     The model must be in evaluation mode. What is unfinished at its length limit is ended there.
 
@@ -90,21 +90,21 @@ def beam_search(
     found: list[list[Hypothesis]] = [[] for _ in source]
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
-    state = model.start(memory, beams=config.width)
-    live, finished = beginning(len(source), config.width, source.device)
+    state = model.start(memory, beam_size=config.beam_size)
+    live, finished = beginning(len(source), config.beam_size, source.device)
 
     for length in range(1, rules.longest + 1):
         hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
         step = rules.allow(live.tokens.flatten(0, 1), model.log_probs(hidden[:, -1]))
         candidates = extend(live, step, config.diversity)
         finished = collect_finished(finished, live, candidates, length**config.length_penalty)
-        candidates = keep_live(candidates, config.width)
+        candidates = keep_live(candidates, config.beam_size)
         live = grow(live, candidates)
 
         done = all_done(finished, live, rules.limits, config)
         going = (~done).nonzero().flatten()
         if len(going) < len(done):
-            report(found, sentences[done], finished.select(done.nonzero().flatten()), config.best)
+            report(found, sentences[done], finished.select(done.nonzero().flatten()), config.n_best)
             if not len(going):
                 break
             sentences, rules, memory = sentences[going], rules.select(going), memory.select(going)
@@ -199,7 +199,7 @@ def all_done(
     """
     best_live = live.log_prob.amax(dim=1)
     bound = best_live / limits.to(best_live.dtype) ** config.length_penalty
-    done = finished.score[:, config.best - 1] >= bound
+    done = finished.score[:, config.n_best - 1] >= bound
     if config.stopping == "fast":
         done |= finished.score[:, -1] > -torch.inf
     return done

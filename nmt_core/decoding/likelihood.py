@@ -26,7 +26,7 @@ def pair_scores(translator: Translator, pairs: Sequence[tuple[str, str]]) -> lis
     read = [_read(translator, *pair) for pair in pairs]
     found = [Score()] * len(pairs)
     lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(read)}
-    for rows in batches_by_length(lengths, max_tokens=translator.config.max_tokens):
+    for rows in batches_by_length(lengths, max_tokens=translator.config.batch_tokens):
         nats = _log_likelihoods(translator, [read[row] for row in rows])
         for row, value in zip(rows, nats, strict=True):
             target = read[row].target

@@ -73,7 +73,9 @@ class Rules(Rows):
         prefix: Int[Tensor, "B P"] | None = None,
     ) -> "Rules":
         """Return the rules of a batch as configured, and further constraints."""
-        guard = (no_repeat_ngrams(config.repeat_guard),) if config.repeat_guard else ()
+        guard = (
+            (no_repeat_ngrams(config.no_repeat_ngram_size),) if config.no_repeat_ngram_size else ()
+        )
         return cls.of(
             length_limits(source_padding, config),
             unknown=config.unknown,

@@ -1,6 +1,6 @@
 """How translations are searched for, as a person sets it; this file imports no torch."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -31,7 +31,7 @@ class SearchConfig(Config):
     other; ``copy`` puts the source word that attention looks at most in its place, for models of
     words (without attention it forbids); ``write`` leaves ``<unk>`` in the text."""
 
-    repeat_guard: int = Field(0, ge=0)
+    no_repeat_ngram_size: int = Field(0, ge=0)
     """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
     circles; 0 allows everything, and below 3 harms good translations."""
 
@@ -39,23 +39,31 @@ class SearchConfig(Config):
 class BeamConfig(SearchConfig):
     """How to search."""
 
-    width: int = Field(5, ge=1, le=1000)
+    beam_size: int = Field(5, ge=1, le=1000)
     """Live hypotheses per sentence; 1 follows the single best token."""
 
-    best: int = Field(1, ge=1)
-    """Hypotheses to return per sentence, at most ``width``; more of them take longer to be sure."""
+    n_best: int = Field(1, ge=1)
+    """Hypotheses to return per sentence, at most ``beam_size``; more of them take longer to be
+    sure."""
 
     stopping: Literal["exact", "fast"] = "exact"
-    """When a sentence is done: ``exact``, when no live hypothesis can enter its ``best`` any more;
-    ``fast``, when ``width`` hypotheses have ended, which misses better ones that end later."""
+    """When a sentence is done: ``exact``, when no live hypothesis can enter its ``n_best`` any
+    more; ``fast``, when ``beam_size`` hypotheses have ended, which misses better ones that end
+    later."""
 
     diversity: float = Field(0.0, ge=0, le=1000)
     """Nats that each next-best continuation of the same hypothesis is set back when choosing whom
     to keep, so that different beginnings live on (Li, Monroe and Jurafsky 2016); scores stay the
-    model's own. 0 keeps the best; around 1 makes the ``best`` differ."""
+    model's own. 0 keeps the best; around 1 makes the ``n_best`` differ."""
+
+    renamed: ClassVar = {
+        "best": "n_best",
+        "repeat_guard": "no_repeat_ngram_size",
+        "width": "beam_size",
+    }
 
     @model_validator(mode="after")
     def _check(self) -> "BeamConfig":
-        if self.best > self.width:
-            raise ValueError(f"best ({self.best}) may not exceed width ({self.width})")
+        if self.n_best > self.beam_size:
+            raise ValueError(f"n_best ({self.n_best}) may not exceed beam_size ({self.beam_size})")
         return self

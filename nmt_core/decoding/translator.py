@@ -39,9 +39,9 @@ class TranslatorConfig(Config):
     beam: BeamConfig = BeamConfig()
     """How to search."""
 
-    max_tokens: int = Field(2048, ge=1, le=1_000_000)
-    """Padded source tokens per batch, which hold ``beam.width`` hypotheses each; a longer line is
-    searched alone. Where the vocabulary is large, a batch has fewer lines."""
+    batch_tokens: int = Field(2048, ge=1, le=1_000_000)
+    """Padded source tokens per batch, which hold ``beam.beam_size`` hypotheses each; a longer line
+    is searched alone. Where the vocabulary is large, a batch has fewer lines."""
 
     max_source_tokens: int = Field(512, ge=1, le=10_000)
     """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
@@ -109,25 +109,25 @@ class Translator:
         self,
         lines: Sequence[str],
         *,
-        beam: int | None = None,
+        beam_size: int | None = None,
         prefixes: Sequence[str] | None = None,
     ) -> list[str]:
         """Return the best translation of every line; that of an empty line is empty.
 
         Args:
             lines: source text.
-            beam: live hypotheses per sentence; None as configured.
+            beam_size: live hypotheses per sentence; None as configured.
             prefixes: how the translations begin.
         """
-        found = self.search(lines, beam=beam, best=1, prefixes=prefixes)
+        found = self.search(lines, beam_size=beam_size, n_best=1, prefixes=prefixes)
         return [best.text for best, *_ in found]
 
     def search(
         self,
         lines: Sequence[str],
         *,
-        beam: int | None = None,
-        best: int | None = None,
+        beam_size: int | None = None,
+        n_best: int | None = None,
         diversity: float | None = None,
         prefixes: Sequence[str] | None = None,
     ) -> list[list[Translation]]:
@@ -135,23 +135,23 @@ class Translator:
 
         Args:
             lines: source text.
-            beam: live hypotheses per sentence; None as configured.
-            best: translations per line, at most ``beam``; None as configured.
+            beam_size: live hypotheses per sentence; None as configured.
+            n_best: translations per line, at most ``beam_size``; None as configured.
             diversity: see ``BeamConfig``; None as configured.
             prefixes: how the translations begin.
 
         Raises:
-            ConfigError: if ``best`` exceeds ``beam``.
+            ConfigError: if ``n_best`` exceeds ``beam_size``.
             ValueError: if there are not as many prefixes as lines.
         """
-        search = self._configure(beam, best, diversity)
+        search = self._configure(beam_size, n_best, diversity)
         return self._translate(
             lines,
             prefixes,
             lambda source, prefix: beam_search(
                 self.model, source, source == PAD, search, prefix=prefix
             ),
-            hypotheses=search.width,
+            hypotheses=search.beam_size,
         )
 
     def sample(
@@ -218,13 +218,16 @@ class Translator:
         return None if weights is None else weights[0].cpu().numpy()
 
     def _configure(
-        self, beam: int | None = None, best: int | None = None, diversity: float | None = None
+        self,
+        beam_size: int | None = None,
+        n_best: int | None = None,
+        diversity: float | None = None,
     ) -> BeamConfig:
         configured = self.config.beam
-        width = configured.width if beam is None else beam
+        size = configured.beam_size if beam_size is None else beam_size
         changes: dict[str, Any] = {
-            "width": width,
-            "best": min(configured.best, width) if best is None else best,
+            "beam_size": size,
+            "n_best": min(configured.n_best, size) if n_best is None else n_best,
         }
         if diversity is not None:
             changes["diversity"] = diversity
@@ -247,8 +250,8 @@ class Translator:
             for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
         ]
         lengths = {row: len(task.source) for row, task in enumerate(tasks) if task.source}
-        configured = self.config.beam.width
-        max_tokens = self.config.max_tokens * configured // max(configured, hypotheses)
+        configured = self.config.beam.beam_size
+        max_tokens = self.config.batch_tokens * configured // max(configured, hypotheses)
         most = MOST_LOG_PROBS // (hypotheses * len(self.target.vocabulary))
         found = [[NOTHING] for _ in lines]
         for rows in batches_by_length(lengths, max_tokens=max_tokens, max_rows=most):

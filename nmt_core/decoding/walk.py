@@ -40,7 +40,7 @@ def walk(
     steps: list[Tensor] = []
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
-    state = model.start(memory, beams=walks)
+    state = model.start(memory, beam_size=walks)
 
     for position in range(rules.longest):
         so_far = tokens[sentences, :, : position + 1].flatten(0, 1)

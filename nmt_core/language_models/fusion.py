@@ -55,9 +55,9 @@ class Fused(Seq2Seq[Memory, FusedState]):
         return self.translation.encode(source, source_padding)
 
     @override
-    def start(self, memory: Memory, beams: int = 1) -> FusedState:
-        rows = count_rows(memory) * beams
-        return FusedState(self.translation.start(memory, beams), self.language.start(rows))
+    def start(self, memory: Memory, beam_size: int = 1) -> FusedState:
+        rows = count_rows(memory) * beam_size
+        return FusedState(self.translation.start(memory, beam_size), self.language.start(rows))
 
     @override
     def decode(

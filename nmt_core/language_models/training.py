@@ -44,7 +44,7 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.schedule import ScheduleConfig, WarmDown
+from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
 from nmt_core.training.selection import select
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 from nmt_core.training.step import apply_gradients, require_finite
@@ -52,7 +52,7 @@ from nmt_core.training.step import apply_gradients, require_finite
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """A stream is validated in so many parts, side by side, or it would take long."""
 
-REMEDY = "lower training.schedule.peak, or set training.compute.precision to float32"
+REMEDY = "lower training.schedule.learning_rate, or set training.compute.precision to float32"
 """For a loss that is no number."""
 
 LOG_EVERY = 20
@@ -70,7 +70,7 @@ class NeuralTrainingConfig(Config):
     """Tokens per update and row: how far errors are sent back; longer lines are cut."""
     optimizer: OptimizerConfig = AdamW(beta2=0.99, weight_decay=0.01)
     """What turns gradients into updates."""
-    schedule: ScheduleConfig = WarmDown(peak=4e-3, warmup=0.03)
+    schedule: ScheduleConfig = WarmupDecay(learning_rate=4e-3, warmup=0.03)
     """Learning rate by the step."""
     max_gradient_norm: float = Field(1.0, gt=0)
     """L2 norm to which gradients are clipped."""

@@ -112,5 +112,5 @@ class MultiHeadAttention(nn.Module):
         """(B, H, K * Q, d) to (B * K, H, Q, d)."""
         if len(context) == rows:
             return context
-        beams = rows // len(context)
-        return context.unflatten(2, (beams, -1)).transpose(1, 2).flatten(0, 1)
+        beam_size = rows // len(context)
+        return context.unflatten(2, (beam_size, -1)).transpose(1, 2).flatten(0, 1)

@@ -107,11 +107,11 @@ class GatedConvolution(nn.Module):
         self.kernel = config.kernel
         self.taps = dense(config, config.kernel * width, 2 * width, gated=True)
         self.drop = config.dropout if config.block == "published" else 0.0
-        self.over_time = config.dropout_over_time
+        self.variational = config.variational_dropout
 
     def forward(self, x: Float[Tensor, "R L D"]) -> Float[Tensor, "R T D"]:
         """Return ``T = L - k + 1`` positions; the caller pads."""
-        x = dropout(x, self.drop, training=self.training, over_time=self.over_time)
+        x = dropout(x, self.drop, training=self.training, variational=self.variational)
         length = x.size(1) - self.kernel + 1
         seen = torch.cat([x[:, first : first + length] for first in range(self.kernel)], dim=2)
         return F.glu(self.taps(seen), dim=2)
@@ -147,13 +147,13 @@ class NormalizedSum(nn.Module):
         self.register_buffer("mean", torch.zeros(config.width))
         self.register_buffer("variance", torch.ones(config.width))
         self.drop = config.dropout
-        self.over_time = config.dropout_over_time
+        self.variational = config.variational_dropout
 
     def forward(
         self, x: Float[Tensor, "R T D"], y: Float[Tensor, "R T D"], padding: Bool[Tensor, "R T"]
     ) -> Float[Tensor, "R T D"]:
         """Return ``x`` with ``y`` added to it, normalised."""
-        x = x + dropout(y, self.drop, training=self.training, over_time=self.over_time)
+        x = x + dropout(y, self.drop, training=self.training, variational=self.variational)
         mean, variance = self._measured(x, padding) if self.training else (self.mean, self.variance)
         scale = self.scale * (variance + self.EPSILON).rsqrt()
         return torch.addcmul(self.shift - mean * scale, x, scale)
@@ -276,7 +276,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         super().__init__()
         self.published = config.block == "published"
         self.drop = config.dropout if self.published else 0.0
-        self.over_time = config.dropout_over_time
+        self.variational = config.variational_dropout
         source = word_table(config, source_size, pretrained, "source")
         self.source_embedding = embedding(config, source, scale=config.word_scale)
         target = word_table(config, target_size, pretrained, "target")
@@ -312,7 +312,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         return ConvS2SMemory(keys, values, source_padding[:, None])
 
     @override
-    def start(self, memory: ConvS2SMemory, beams: int = 1) -> ConvS2SState:
+    def start(self, memory: ConvS2SMemory, beam_size: int = 1) -> ConvS2SState:
         return ConvS2SState((), position=0)
 
     @override
@@ -354,7 +354,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         return x, tuple(present), weights
 
     def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.drop, training=self.training, over_time=self.over_time)
+        return dropout(x, self.drop, training=self.training, variational=self.variational)
 
 
 def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:

@@ -12,20 +12,20 @@ _LEVELS = 256
 _BYTES = 8
 
 
-def dropout(x: Tensor, probability: float, *, training: bool, over_time: bool = True) -> Tensor:
+def dropout(x: Tensor, probability: float, *, training: bool, variational: bool = False) -> Tensor:
     """Return ``x`` with elements dropped and the others scaled up.
 
     Args:
-        x: any tensor; with ``over_time`` false, (B, T, D).
+        x: any tensor; if ``variational``, (B, T, D).
         probability: of an element being dropped.
         training: nothing is dropped otherwise.
-        over_time: draw for every position; False draws one mask per sentence for all positions
-            (the articles' ``noise_shape=[B, 1, E]``).
+        variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016; the
+            articles' ``noise_shape=[B, 1, E]``), not one per position.
     """
     if not training or probability == 0:
         return x
     level = min(max(round(probability * _LEVELS), 1), _LEVELS - 1)
-    shape = x.shape if over_time else (x.size(0), 1, x.size(2))
+    shape = (x.size(0), 1, x.size(2)) if variational else x.shape
     keep = _keep(shape, level, x.device).to(x.dtype)
     return x * keep.mul_(_LEVELS / (_LEVELS - level))
 

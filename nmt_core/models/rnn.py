@@ -280,9 +280,10 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         return RnnMemory(first, keys, values.to(keys.dtype), blocked)
 
     @override
-    def start(self, memory: RnnMemory, beams: int = 1) -> RnnState:
+    def start(self, memory: RnnMemory, beam_size: int = 1) -> RnnState:
         layers = tuple(
-            tuple(part.repeat_interleave(beams, dim=0) for part in layer) for layer in memory.first
+            tuple(part.repeat_interleave(beam_size, dim=0) for part in layer)
+            for layer in memory.first
         )
         return RnnState(layers, torch.zeros_like(layers[-1][0]))
 

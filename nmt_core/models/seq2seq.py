@@ -71,8 +71,8 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         """Read the source sentences."""
 
     @abstractmethod
-    def start(self, memory: MemoryT, beams: int = 1) -> StateT:
-        """Return the state before the first target token, of ``beams`` rows per sentence."""
+    def start(self, memory: MemoryT, beam_size: int = 1) -> StateT:
+        """Return the state before the first target token, of ``beam_size`` rows per sentence."""
 
     @abstractmethod
     def decode(

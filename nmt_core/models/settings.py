@@ -1,7 +1,7 @@
 """The shapes of architectures, as a person sets them; this file imports no torch."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 from typing_extensions import override
@@ -40,8 +40,11 @@ class PositionedConfig(Seq2SeqConfig):
     """Learned positions only: how many there are, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
     """Whether each language's sinusoids have a trained scale (the article's gamma)."""
-    dropout_over_time: bool = True
-    """Draw dropout for every position; false draws one mask per sentence, as the articles do."""
+    variational_dropout: bool = False
+    """Draw one dropout mask per sentence for all its positions (Gal and Ghahramani 2016), as the
+    articles do; false draws one per position."""
+
+    renamed: ClassVar = {"dropout_over_time": "variational_dropout, which is its opposite"}
 
     @model_validator(mode="after")
     def _check_positions(self) -> "PositionedConfig":

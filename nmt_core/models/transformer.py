@@ -61,7 +61,7 @@ class Sublayer(nn.Module):
         self.before = layer_norm(config) if before else nn.Identity()
         self.after = nn.Identity() if config.norm == "pre" else layer_norm(config)
         self.drop = config.dropout
-        self.over_time = config.dropout_over_time
+        self.variational = config.variational_dropout
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """Return ``x`` with what ``block`` adds to it."""
@@ -69,7 +69,7 @@ class Sublayer(nn.Module):
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """Return ``x`` with what a block made of it normalised: the second half of the above."""
-        y = dropout(y, self.drop, training=self.training, over_time=self.over_time)
+        y = dropout(y, self.drop, training=self.training, variational=self.variational)
         return self.after(x + y)
 
 
@@ -83,13 +83,13 @@ class FeedForward(nn.Module):
         self.activation = config.activation
         self.activate_output = config.activate_output
         self.drop = config.dropout
-        self.over_time = config.dropout_over_time
+        self.variational = config.variational_dropout
 
     def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         """Transform every position by itself."""
         activate = ACTIVATIONS[self.activation]
         x = activate(self.inner(x))
-        x = dropout(x, self.drop, training=self.training, over_time=self.over_time)
+        x = dropout(x, self.drop, training=self.training, variational=self.variational)
         x = self.outer(x)
         return activate(x) if self.activate_output else x
 
@@ -175,7 +175,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self.decoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.output = OutputLayer(config, target_size)
         self.drop = config.dropout
-        self.over_time = config.dropout_over_time
+        self.variational = config.variational_dropout
         for module in [*self.encoder.modules(), *self.decoder.modules(), self.output]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -196,7 +196,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return TransformerMemory(layers, blocked)
 
     @override
-    def start(self, memory: TransformerMemory, beams: int = 1) -> TransformerState:
+    def start(self, memory: TransformerMemory, beam_size: int = 1) -> TransformerState:
         return TransformerState((), position=0)
 
     @override
@@ -237,7 +237,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return cast("list[DecoderLayer]", list(self.decoder))
 
     def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.drop, training=self.training, over_time=self.over_time)
+        return dropout(x, self.drop, training=self.training, variational=self.variational)
 
 
 def attention(config: TransformerConfig) -> MultiHeadAttention:

@@ -9,7 +9,7 @@ import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import sentencepiece
 from pydantic import Field
@@ -24,9 +24,9 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 class SubwordConfig(Config):
     """How subwords are learnt."""
 
-    algorithm: Literal["bpe", "unigram"] = "bpe"
+    model_type: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
-    pieces: int = Field(8000, ge=300, le=1_000_000)
+    vocab_size: int = Field(8000, ge=300, le=1_000_000)
     """Vocabulary, reserved and byte pieces included; per language unless joint."""
     joint: bool = True
     """One vocabulary for both languages, as tied embeddings need it."""
@@ -36,6 +36,8 @@ class SubwordConfig(Config):
     """Share of character occurrences that get a piece of their own."""
     max_lines: int = Field(2_000_000, ge=1, le=1_000_000_000)
     """Lines to learn from; a larger corpus is read evenly."""
+
+    renamed: ClassVar = {"algorithm": "model_type", "pieces": "vocab_size"}
 
 
 class Subwords:
@@ -57,8 +59,8 @@ class Subwords:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
                 model_writer=model,
-                model_type=config.algorithm,
-                vocab_size=config.pieces,
+                model_type=config.model_type,
+                vocab_size=config.vocab_size,
                 byte_fallback=config.byte_fallback,
                 character_coverage=config.character_coverage,
                 normalization_rule_name="identity",
@@ -81,8 +83,8 @@ class Subwords:
         except (RuntimeError, OSError) as error:
             reason = str(error).split("]")[-1].strip() or str(error)
             raise TokenizerError(
-                f"{config.pieces} pieces cannot be learnt from this text ({reason}); "
-                f"lower tokenize.subwords.pieces or give more text"
+                f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); "
+                f"lower tokenize.subwords.vocab_size or give more text"
             ) from None
         return cls(model.getvalue())
 

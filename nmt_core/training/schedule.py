@@ -5,7 +5,7 @@ that is used, the update included where that is known before.
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,24 +17,28 @@ class InverseSquareRoot(Config):
 
     kind: Literal["inverse_sqrt"] = "inverse_sqrt"
     """The tag of this choice."""
-    peak: float = Field(1.5e-3, gt=0)
+    learning_rate: float = Field(1.5e-3, gt=0)
     """Highest learning rate, reached at the end of the warm-up."""
     warmup_steps: int = Field(400, ge=1)
     """Updates of linear warm-up."""
+
+    renamed: ClassVar = {"peak": "learning_rate"}
 
     def rate(self, step: int, done: float) -> float:
         """Return the learning rate of a step."""
         del done
         step += 1
-        return self.peak * min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
+        return self.learning_rate * min(
+            step / self.warmup_steps, math.sqrt(self.warmup_steps / step)
+        )
 
 
-class WarmDown(Config):
+class WarmupDecay(Config):
     """Linear warm-up, then down to ``floor`` when the budget is used, along a cosine or a line."""
 
-    kind: Literal["warm_down"] = "warm_down"
+    kind: Literal["warmup_decay"] = "warmup_decay"
     """The tag of this choice."""
-    peak: float = Field(1.5e-3, gt=0)
+    learning_rate: float = Field(1.5e-3, gt=0)
     """Highest learning rate, reached at the end of the warm-up."""
     warmup: float = Field(0.05, gt=0, lt=1)
     """Share of the budget spent in linear warm-up."""
@@ -43,14 +47,16 @@ class WarmDown(Config):
     floor: float = Field(0.0, ge=0, le=1)
     """Share of the peak that is left at the end."""
 
+    renamed: ClassVar = {"peak": "learning_rate", "warm_down": "warmup_decay"}
+
     def rate(self, step: int, done: float) -> float:
         """Return the learning rate where a share of the budget is used."""
         del step
         if done <= self.warmup:
-            return self.peak * done / self.warmup
+            return self.learning_rate * done / self.warmup
         fallen = (done - self.warmup) / (1 - self.warmup)
         left = (1 + math.cos(math.pi * fallen)) / 2 if self.shape == "cosine" else 1 - fallen
-        return self.peak * (self.floor + (1 - self.floor) * left)
+        return self.learning_rate * (self.floor + (1 - self.floor) * left)
 
 
 class CosineRestarts(Config):
@@ -58,7 +64,7 @@ class CosineRestarts(Config):
 
     kind: Literal["cosine_restarts"] = "cosine_restarts"
     """The tag of this choice."""
-    initial: float = Field(0.02, gt=0)
+    learning_rate: float = Field(0.02, gt=0)
     """Learning rate at the start of the first cycle (l0)."""
     first_steps: int = Field(500, ge=1)
     """Updates in the first cycle (T0)."""
@@ -69,6 +75,8 @@ class CosineRestarts(Config):
     floor: float = Field(0.01, ge=0, le=1)
     """Share of a cycle's first rate that is left at its end (alpha)."""
 
+    renamed: ClassVar = {"initial": "learning_rate"}
+
     def rate(self, step: int, done: float) -> float:
         """Return the learning rate of a step."""
         del done
@@ -76,10 +84,10 @@ class CosineRestarts(Config):
         while step >= begin + length and length >= 1:
             begin, length, cycle = begin + length, length * self.length_factor, cycle + 1
         passed = min(1.0, (step - begin) / max(length, 1.0))
-        start = self.initial * self.rate_factor**cycle
+        start = self.learning_rate * self.rate_factor**cycle
         return start * (self.floor + (1 - self.floor) * (1 + math.cos(math.pi * passed)) / 2)
 
 
 ScheduleConfig = Annotated[
-    InverseSquareRoot | WarmDown | CosineRestarts, Field(discriminator="kind")
+    InverseSquareRoot | WarmupDecay | CosineRestarts, Field(discriminator="kind")
 ]

@@ -1,7 +1,7 @@
 """How a model is trained, as a person sets it; this file imports no torch."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -114,9 +114,11 @@ class TrainingConfig(Config):
     """How often the decoder reads its own words while it learns."""
     normalize_loss: Normalization = "token"
     """Average the loss per token, or per sentence as the article does."""
-    average: float = Field(0.0, ge=0, lt=1)
+    ema_decay: float = Field(0.0, ge=0, lt=1)
     """Decay per update of a moving average of the weights, which is what is validated and kept;
     0 keeps the weights themselves."""
+
+    renamed: ClassVar = {"average": "ema_decay"}
 
     @model_validator(mode="after")
     def _check(self) -> "TrainingConfig":

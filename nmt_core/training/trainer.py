@@ -37,13 +37,13 @@ from nmt_core.training.interrupt import Interrupted, catch_stop_signals
 from nmt_core.training.loss import batch_loss, mean_cross_entropy
 from nmt_core.training.progress import Clock, Point, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
-from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
+from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
 from nmt_core.training.scheduled_sampling import with_own_words
 from nmt_core.training.selection import Merit, select
 from nmt_core.training.settings import TrainingConfig
 from nmt_core.training.step import apply_gradients, require_finite
 
-Schedule = InverseSquareRoot | WarmDown | CosineRestarts
+Schedule = InverseSquareRoot | WarmupDecay | CosineRestarts
 
 MEASURES = ("loss", "perplexity", "bleu")
 
@@ -113,7 +113,7 @@ class Trainer:
         self.world.check(self.model)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._average = ExponentialMovingAverage(
-            self._weights if self.world.is_main else [], self.config.average
+            self._weights if self.world.is_main else [], self.config.ema_decay
         )
         self._clock = Clock()
         self._learning_rate = 0.0
@@ -155,7 +155,7 @@ class Trainer:
         )
         self._learning_rate = self.schedule.rate(progress.step, done)
         size = BATCH_SIZE[self.batches.config.kind]
-        lower = f"train.batching.{size}, shard.max_tokens or the sizes of train.model"
+        lower = f"train.batching.{size}, shard.max_length or the sizes of train.model"
         with explain_out_of_memory(f"at {place}", lower):
             loss = self.world.sum_gradients(self._weights, self.forward_backward(share, done))
             apply_gradients(

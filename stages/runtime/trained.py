@@ -41,7 +41,7 @@ def load_trained(params: EvaluateParams, inputs: Inputs) -> Translator:
         model=model.to(compute.device),
         source=source,
         target=target,
-        config=TranslatorConfig(beam=params.beam, max_tokens=params.max_tokens),
+        config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
     )
 
 

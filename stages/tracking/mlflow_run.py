@@ -239,7 +239,7 @@ class MlflowRun:
                 artifacts={"bundle": str(folder)},
                 code_paths=[str(Path(nmt_core.__file__).parent)],
                 pip_requirements=_requirements(),
-                input_example=(["Ein Haus steht am Fluss."], {"beam": 0}),
+                input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
                 registered_model_name=name,
                 tags=packed(tags),
             )

@@ -31,16 +31,16 @@ class TranslationModel(PythonModel):
     def predict(  # type: ignore[override]  # MLflow takes it without a context, too
         self, model_input: list[str], params: dict[str, Any] | None = None
     ) -> list[str]:
-        """Translate lines; ``params["beam"]`` is the width of the search, 0 the exported one.
+        """Translate lines; ``params["beam_size"]`` is the width of the search, 0 the exported one.
 
         Raises:
             MlflowException: if a request is refused, or fails; what went wrong in here is told to
                 the log alone, for MLflow answers with the traceback of any other error.
         """
-        beam = (params or {}).get("beam") or None
+        beam_size = (params or {}).get("beam_size") or None
         try:
-            check(model_input, beam)
-            return self.translator.translate(model_input, beam=beam)
+            check(model_input, beam_size)
+            return self.translator.translate(model_input, beam_size=beam_size)
         except NmtError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
         except Exception:  # noqa: BLE001 - whatever it is
@@ -49,14 +49,14 @@ class TranslationModel(PythonModel):
             raise MlflowException(failed, INTERNAL_ERROR) from None
 
 
-def check(lines: list[str], beam: int | None) -> None:
+def check(lines: list[str], beam_size: int | None) -> None:
     """Make sure that a request is text, and that it can be answered in bounded time and memory.
 
     Raises:
         ConfigError: if it is not.
     """
-    if beam is not None and not 1 <= beam <= WIDEST_BEAM:
-        raise ConfigError(f"beam must be 0 (as exported) to {WIDEST_BEAM}, got {beam}")
+    if beam_size is not None and not 1 <= beam_size <= WIDEST_BEAM:
+        raise ConfigError(f"beam_size must be 0 (as exported) to {WIDEST_BEAM}, got {beam_size}")
     if len(lines) > MOST_LINES:
         raise ConfigError(f"a request has at most {MOST_LINES} lines, got {len(lines)}; send fewer")
     characters = sum(map(len, lines))

@@ -106,12 +106,12 @@ def test_another_clone_with_the_same_cache_runs_nothing(finished, tmp_path):
 
 def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
     changed = finished.copy(tmp_path / "project")
-    changed.run("python -m stages.configure evaluate.beam.width=1").run("dvc repro")
+    changed.run("python -m stages.configure evaluate.beam.beam_size=1").run("dvc repro")
 
     assert changed.ran == ["evaluate", "export"]
     assert changed.model == finished.model
     decoding = json.loads((changed.folder / "models/export/decoding.json").read_text())
-    assert decoding["beam"]["width"] == 1
+    assert decoding["beam"]["beam_size"] == 1
 
 
 @pytest.fixture(scope="module")
@@ -194,10 +194,10 @@ def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
         "train.training.validate_every": 2,
         "train.training.validation_sentences": 5,
         "train.compute.threads": 1,
-        "tokenize.subwords.pieces": 400,
+        "tokenize.subwords.vocab_size": 400,
         "evaluate.resamples": 10,
         "evaluate.beam.max_length": 20,
-        "export.canaries": 3,
+        "export.golden_sentences": 3,
     }
     group = yaml.safe_load((PROJECT / f"conf/model/{preset}.yaml").read_text())
     if "dimensions" in group["embeddings"]["vectors"]:
@@ -209,6 +209,6 @@ def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
     chosen = " ".join(f"{name}={value}" for name, value in settings.items())
     copy.run_stages("configure", *STAGES, settings=f"data=demo model={preset} {chosen}")
 
-    assert json.loads((copy.folder / "metrics/export.json").read_text())["canaries"] == 3
+    assert json.loads((copy.folder / "metrics/export.json").read_text())["golden_sentences"] == 3
     described = json.loads((copy.folder / "models/export/model.json").read_text())
     assert described["architecture"] == PRESETS[preset]["architecture"]

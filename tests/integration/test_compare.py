@@ -20,12 +20,12 @@ MODELS = ["transformer", "transformer_base"]
 COMPARE = f"""
     flows.compare {" ".join(MODELS)} data=demo --steps 60 --jobs 2
     download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=20
-    download.corpus.grammar.test_pairs=20 tokenize.subwords.pieces=400
+    download.corpus.grammar.test_pairs=20 tokenize.subwords.vocab_size=400
     train.compute.precision=float32 train.batching.max_tokens=256
     train.model.width=32 train.model.heads=2 train.model.feed_forward_width=64
     train.model.encoder_layers=1 train.model.decoder_layers=1
     train.training.validate_every=30 train.training.log_every=10
-    train.training.validation_sentences=5 evaluate.beam.width=2 evaluate.beam.max_length=30
+    train.training.validation_sentences=5 evaluate.beam.beam_size=2 evaluate.beam.max_length=30
     evaluate.resamples=10 evaluate.pictures=0
 """
 

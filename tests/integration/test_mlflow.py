@@ -583,7 +583,7 @@ import json, sys
 from mlflow.pyfunc import load_model
 lines = json.loads(sys.argv[1])
 model = load_model("models:/nmt-de-en/1")
-print(json.dumps([model.predict(lines), model.predict(lines, params={"beam": 1})]))
+print(json.dumps([model.predict(lines), model.predict(lines, params={"beam_size": 1})]))
 """
 
 
@@ -604,7 +604,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
         check=True,
     )
 
-    expected = [translator.translate(LINES), translator.translate(LINES, beam=1)]
+    expected = [translator.translate(LINES), translator.translate(LINES, beam_size=1)]
     assert expected[0] != expected[1]
     assert expected == json.loads(served.stdout)
     [version] = database.search_model_versions("name = 'nmt-de-en'")

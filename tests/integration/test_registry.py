@@ -426,8 +426,14 @@ def wait_for_server(address, process):
 
 
 REFUSED = [
-    ({"inputs": ["Hund"], "params": {"beam": 1_000_000}}, "beam must be 0 (as exported) to 32"),
-    ({"inputs": ["Hund"], "params": {"beam": -1}}, "beam must be 0 (as exported) to 32, got -1"),
+    (
+        {"inputs": ["Hund"], "params": {"beam_size": 1_000_000}},
+        "beam_size must be 0 (as exported) to 32",
+    ),
+    (
+        {"inputs": ["Hund"], "params": {"beam_size": -1}},
+        "beam_size must be 0 (as exported) to 32, got -1",
+    ),
     ({"inputs": ["Hund"] * 1001}, "at most 1000 lines, got 1001"),
     ({"inputs": ["Hund", "a" * 100_000]}, "at most 100000 characters, got 100004"),
     ({"inputs": ["Hund", "\ud800"]}, "line 2 is no text"),
@@ -445,7 +451,7 @@ def test_the_champion_is_served_on_this_machine_alone(registry, project):
     try:
         address = f"http://127.0.0.1:{port}"
         wait_for_server(address, process)
-        asked = {"inputs": LINES, "params": {"beam": 1}}
+        asked = {"inputs": LINES, "params": {"beam_size": 1}}
         served = httpx.post(f"{address}/invocations", json=asked, timeout=60).json()
         refused = [
             httpx.post(
@@ -467,7 +473,7 @@ def test_the_champion_is_served_on_this_machine_alone(registry, project):
         process.terminate()
         process.wait(60)
 
-    assert served == {"predictions": translator.translate(LINES, beam=1)}
+    assert served == {"predictions": translator.translate(LINES, beam_size=1)}
     assert served != {"predictions": translator.translate(LINES)}
     assert listening == "127.0.0.1"
     for answer, (_, reason) in zip(refused, REFUSED, strict=True):

@@ -44,18 +44,18 @@ TINY = [
     "train.model.dropout=0.0",
     "evaluate.resamples=20",
     "evaluate.pictures=2",
-    "export.canaries=4",
+    "export.golden_sentences=4",
     # as training validates
-    "evaluate.beam.width=1",
+    "evaluate.beam.beam_size=1",
     "evaluate.beam.stopping=fast",
     "evaluate.beam.max_length_factor=2.0",
 ]
 KINDS = {
     "subwords": [
-        "tokenize.subwords.pieces=400",
+        "tokenize.subwords.vocab_size=400",
         "train.model.width=32",
         "train.model.heads=2",
-        "train.schedule.peak=0.01",
+        "train.schedule.learning_rate=0.01",
     ],
     "words": [
         "model=transformer_article_lite",
@@ -65,7 +65,7 @@ KINDS = {
         "embeddings.vectors.buckets=100",
         "train.model.width=20",
         "train.model.head_width=5",
-        "train.schedule.initial=0.1",
+        "train.schedule.learning_rate=0.1",
     ],
 }
 
@@ -355,7 +355,7 @@ def test_the_export_translates_as_evaluation_did(project):
     sources = lines(project.corpus / "test.source")
 
     assert [row[3] for row in translations(project)] == exported.translate(sources)
-    assert project.metrics["export"]["canaries"] == 4
+    assert project.metrics["export"]["golden_sentences"] == 4
     assert exported.config.unsure_below == project.metrics["evaluate"]["unsure_below"]
 
 
@@ -391,7 +391,7 @@ def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):
     words = Vocabulary([*SPECIALS, "a", "b"])
     for side in paths.SIDES:
         words.save(tmp_path / "vocabulary" / f"{side}.txt")
-    settings = config.build(shard.ShardParams, {"max_tokens": 2}, at="shard")
+    settings = config.build(shard.ShardParams, {"max_length": 2}, at="shard")
     found = shard.run(
         settings,
         tokenized=tmp_path,
@@ -409,9 +409,9 @@ def test_nothing_left_to_train_on_is_told(tmp_path):
         for side in paths.SIDES:
             files.write_lines(tmp_path / f"{split}.{side}", ["a b c"])
             Vocabulary([*SPECIALS, "a"]).save(tmp_path / "vocabulary" / f"{side}.txt")
-    settings = config.build(shard.ShardParams, {"max_tokens": 2}, at="shard")
+    settings = config.build(shard.ShardParams, {"max_length": 2}, at="shard")
 
-    with pytest.raises(CorpusError, match=r"no train pair is left .*raise shard\.max_tokens"):
+    with pytest.raises(CorpusError, match=r"no train pair is left .*raise shard\.max_length"):
         shard.run(
             settings,
             tokenized=tmp_path,
@@ -425,9 +425,11 @@ def test_nothing_left_to_train_on_is_told(tmp_path):
 def test_too_little_text_for_the_pieces_is_told(tmp_path):
     for side in paths.SIDES:
         files.write_lines(tmp_path / f"train.{side}", ["Eine Eule."])
-    settings = config.build(tokenize.TokenizeParams, {"subwords": {"pieces": 5000}}, at="tokenize")
+    settings = config.build(
+        tokenize.TokenizeParams, {"subwords": {"vocab_size": 5000}}, at="tokenize"
+    )
 
-    with pytest.raises(TokenizerError, match=r"5000 pieces.*lower tokenize\.subwords\.pieces"):
+    with pytest.raises(TokenizerError, match=r"5000 pieces.*lower tokenize\.subwords\.vocab_size"):
         tokenize.run(
             settings,
             languages=("de", "en"),

@@ -19,13 +19,13 @@ STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 160, 40, 30
 SETTINGS = f"""
     data=demo model=transformer
     download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=5
-    download.corpus.grammar.test_pairs=5 tokenize.subwords.pieces=400
+    download.corpus.grammar.test_pairs=5 tokenize.subwords.vocab_size=400
     train.compute.processes=2 train.compute.timeout_seconds={TIMEOUT_SECONDS}
     train.compute.threads=1 train.compute.precision=float32
     train.model.width=16 train.model.heads=2 train.model.feed_forward_width=32
     train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=128
     train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
-    train.training.log_every=1 train.training.validation_sentences=2 train.training.average=0.9
+    train.training.log_every=1 train.training.validation_sentences=2 train.training.ema_decay=0.9
 """
 TRAIN = "python -m stages.train"
 DATA = ("download", "tokenize", "vocabulary", "embeddings", "shard")

@@ -36,7 +36,7 @@ ODD = [
     ("Eine Eule!", "an owl"),
 ]
 TOKENIZERS = {
-    "subwords": TokenizeParams.model_validate({"subwords": {"pieces": 400}}),
+    "subwords": TokenizeParams.model_validate({"subwords": {"vocab_size": 400}}),
     "words": TokenizeParams(kind="spacy"),
 }
 
@@ -87,7 +87,7 @@ def run(given, folder, workers, tokenizers=tuple(TOKENIZERS)):
             ),
             vocabulary.run(VocabularyParams(), **places, vectors=vectors, workers=workers),
             shard.run(
-                ShardParams(pairs_per_shard=9, max_tokens=50),
+                ShardParams(pairs_per_shard=9, max_length=50),
                 tokenized=tokenized,
                 vocabulary=words,
                 shards=folder / name / "shards",

@@ -32,7 +32,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.schedule import WarmDown
+from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, TrainingConfig
 from nmt_core.training.trainer import Trainer
 from tests.conftest import SOURCE_SIZE, TARGET_SIZE, tiny_config
@@ -112,7 +112,7 @@ def trainer(
     training = Trainer(
         model=model,
         optimizer=build_optimizer(model, AdamW(weight_decay=0.01)),
-        schedule=WarmDown(peak=1e-2, warmup=0.2),
+        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
         budget=budget or Budget(steps=STEPS),
         batches=batches or TrainingBatches(dataset, TokenBatching(max_tokens=16), 5),
         validation=[collate([dataset[n] for n in range(10)])],
@@ -122,7 +122,8 @@ def trainer(
         display=Log(),
         compute=Compute(torch.device("cpu"), torch.float32),
         config=TrainingConfig(
-            **{"average": 0.9, "validate_every": 5, "log_every": 1, "select_by": "loss"} | settings
+            **{"ema_decay": 0.9, "validate_every": 5, "log_every": 1, "select_by": "loss"}
+            | settings
         ),
         seed=11,
         world=world,

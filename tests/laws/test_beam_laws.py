@@ -38,7 +38,7 @@ def teacher_forced(model, row, lines):
 def test_a_wide_beam_is_exhaustive(model, penalty):
     """With room for every prefix, beam search finds the best of all translations."""
     longest = 4
-    config = beam(width=200, length_penalty=penalty, max_length_offset=longest)
+    config = beam(beam_size=200, length_penalty=penalty, max_length_offset=longest)
     found = beam_search(model, source, padding, config)
     with torch.no_grad():
         words = range(UNK + 1, model(source, padding, source[:, :1] * 0 + BOS).size(-1))
@@ -55,7 +55,7 @@ def test_a_wide_beam_is_exhaustive(model, penalty):
 
 def test_a_fast_beam_of_one_is_greedy(model):
     """Both take the best token until it is the end."""
-    config = beam(width=1, stopping="fast")
+    config = beam(beam_size=1, stopping="fast")
     found = beam_search(model, source, padding, config)
     simple = greedy(model, source, padding, length_limits(padding, config))
 
@@ -68,7 +68,7 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
     """Sentences end at different steps, some at limits of their own."""
     model = Toy(seed, end=end)
     config = BeamConfig(
-        width=1,
+        beam_size=1,
         stopping="fast",
         max_length_offset=1,
         unknown="forbid" if forbid_unknown else "write",
@@ -83,7 +83,7 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
 
 def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
     """What greedy decoding finds is among what the search has seen."""
-    config = beam(width=1)
+    config = beam(beam_size=1)
     found = beam_search(model, source, padding, config)
     simple = greedy(model, source, padding, length_limits(padding, config))
 
@@ -94,7 +94,7 @@ def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
 def test_every_score_is_the_models_own(model):
     """Reported numbers are those that the model gives the reported tokens."""
     penalty = 0.6
-    config = beam(width=4, best=4, length_penalty=penalty)
+    config = beam(beam_size=4, n_best=4, length_penalty=penalty)
     for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
         for tokens, score, log_prob, token_log_probs in hypotheses:
             [expected] = teacher_forced(model, row, [tokens])
@@ -105,7 +105,7 @@ def test_every_score_is_the_models_own(model):
 
 
 def test_hypotheses_are_sorted_and_unique(model):
-    for hypotheses in beam_search(model, source, padding, beam(width=5, best=5)):
+    for hypotheses in beam_search(model, source, padding, beam(beam_size=5, n_best=5)):
         scores = [hypothesis.score for hypothesis in hypotheses]
 
         assert sorted(scores, reverse=True) == scores
@@ -114,9 +114,9 @@ def test_hypotheses_are_sorted_and_unique(model):
 
 def test_fewer_hypotheses_are_the_first_of_more(model):
     """Stopping when the best is sure loses nothing of it."""
-    many = beam_search(model, source, padding, beam(width=4, best=4))
+    many = beam_search(model, source, padding, beam(beam_size=4, n_best=4))
     for best in (1, 2, 3):
-        few = beam_search(model, source, padding, beam(width=4, best=best))
+        few = beam_search(model, source, padding, beam(beam_size=4, n_best=best))
 
         assert [[h.tokens for h in line[:best]] for line in many] == [
             [h.tokens for h in line] for line in few
@@ -125,7 +125,7 @@ def test_fewer_hypotheses_are_the_first_of_more(model):
 
 def test_neighbours_do_not_matter(model):
     """A sentence translates alike alone and in a batch, though its neighbours leave."""
-    config = BeamConfig(width=3, best=3, max_length_factor=2, max_length_offset=1)
+    config = BeamConfig(beam_size=3, n_best=3, max_length_factor=2, max_length_offset=1)
     together = beam_search(model, source, padding, config)
     for row in range(len(source)):
         [alone] = beam_search(model, source[row : row + 1], padding[row : row + 1], config)
@@ -135,7 +135,7 @@ def test_neighbours_do_not_matter(model):
 
 
 def test_longer_padding_changes_nothing(model):
-    config = BeamConfig(width=3, best=3, max_length_factor=2, max_length_offset=1)
+    config = BeamConfig(beam_size=3, n_best=3, max_length_factor=2, max_length_offset=1)
     wider = F.pad(source, (0, 3), value=PAD)
     plain = beam_search(model, source, padding, config)
     padded = beam_search(model, wider, wider == PAD, config)
@@ -149,7 +149,7 @@ def test_longer_padding_changes_nothing(model):
 def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
     """Each sentence at its own: twice its source and one, which counts the end."""
     endless = Toy(end=-50.0)
-    config = BeamConfig(width=3, max_length_factor=2, max_length_offset=1, stopping=stopping)
+    config = BeamConfig(beam_size=3, max_length_factor=2, max_length_offset=1, stopping=stopping)
     found = beam_search(endless, source, padding, config)
 
     assert [len(best.tokens) for [best] in found] == [10, 6, 4]
@@ -159,7 +159,7 @@ def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
 
 
 def test_no_hypothesis_exceeds_the_greatest_length():
-    config = BeamConfig(width=2, max_length=4)
+    config = BeamConfig(beam_size=2, max_length=4)
 
     assert [
         len(best.tokens) for [best] in beam_search(Toy(end=-50.0), source, padding, config)
@@ -177,7 +177,7 @@ def test_the_guard_lets_no_words_in_a_row_stand_twice(size):
             return logits
 
     config = beam(max_length_offset=20)
-    guarded = beam(max_length_offset=20, repeat_guard=size)
+    guarded = beam(max_length_offset=20, no_repeat_ngram_size=size)
 
     for [loop], [best] in zip(
         beam_search(Stuck(), source, padding, config),
@@ -250,7 +250,7 @@ def test_the_source_is_encoded_once_and_shared_by_its_hypotheses(monkeypatch):
             rows.append((len(tokens), len(memory.digest))) or decode(tokens, memory, state)
         ),
     )
-    beam_search(model, source, padding, BeamConfig(width=4, max_length_offset=1))
+    beam_search(model, source, padding, BeamConfig(beam_size=4, max_length_offset=1))
 
     assert rows[:2] == ["encode", (12, 3)]
     assert rows.count("encode") == 1
@@ -264,8 +264,8 @@ def test_a_model_of_nans_is_refused():
 
 
 def test_more_hypotheses_than_beams_are_refused():
-    with pytest.raises(ValueError, match=r"best \(3\) may not exceed width \(2\)"):
-        BeamConfig(width=2, best=3)
+    with pytest.raises(ValueError, match=r"n_best \(3\) may not exceed beam_size \(2\)"):
+        BeamConfig(beam_size=2, n_best=3)
 
 
 prefix = torch.tensor([[PAD, PAD], [4, PAD], [UNK, 5]])
@@ -274,8 +274,10 @@ PREFIXES = [(), (4,), (UNK, 5)]
 
 def test_a_translation_begins_as_it_must(model):
     """In one batch, with prefixes of any length, and scored with them."""
-    found = beam_search(model, source, padding, beam(width=3, best=3), prefix=prefix)
-    simple = greedy(model, source, padding, length_limits(padding, beam(width=1)), prefix=prefix)
+    found = beam_search(model, source, padding, beam(beam_size=3, n_best=3), prefix=prefix)
+    simple = greedy(
+        model, source, padding, length_limits(padding, beam(beam_size=1)), prefix=prefix
+    )
     for row, (hypotheses, tokens, begun) in enumerate(zip(found, simple, PREFIXES, strict=True)):
         assert tuple(tokens[: len(begun)]) == begun
         for hypothesis in hypotheses:
@@ -288,7 +290,7 @@ def test_a_translation_begins_as_it_must(model):
 
 def test_the_best_is_found_from_its_own_beginning(model):
     """An exhaustive search that must begin as its best does finds it again."""
-    config = beam(width=200, max_length_offset=4)
+    config = beam(beam_size=200, max_length_offset=4)
     free = beam_search(model, source, padding, config)
     for length in (1, 2):
         own = torch.tensor([[*best.tokens, PAD, PAD][:length] for [best] in free])
@@ -299,7 +301,7 @@ def test_the_best_is_found_from_its_own_beginning(model):
 
 
 def test_a_beginning_may_exceed_every_limit():
-    config = BeamConfig(width=2, max_length=3)
+    config = BeamConfig(beam_size=2, max_length=3)
     long = torch.tensor([[4, 5, 6, 4, 5]] * 3)
 
     for [best] in beam_search(Toy(), source, padding, config, prefix=long):
@@ -307,7 +309,7 @@ def test_a_beginning_may_exceed_every_limit():
 
 
 def test_a_beginning_outweighs_what_is_forbidden():
-    config = beam(repeat_guard=1)
+    config = beam(no_repeat_ngram_size=1)
     same = torch.tensor([[UNK, 4, 4]] * 3)
 
     for [best] in beam_search(Toy(), source, padding, config, prefix=same):
@@ -326,7 +328,7 @@ def test_diversity_lets_more_beginnings_live():
     models = [Toy(seed, spread=2.0, target_size=12, end=-3.0) for seed in range(10)]
     beginnings, scores = [], []
     for diversity in (0.0, 0.5, 1.0, 2.0):
-        config = beam(width=4, best=4, max_length_offset=8, diversity=diversity)
+        config = beam(beam_size=4, n_best=4, max_length_offset=8, diversity=diversity)
         found = [line for model in models for line in beam_search(model, source, padding, config)]
         beginnings.append(sum(len({h.tokens[0] for h in line}) for line in found))
         scores.append(sum(line[0].score for line in found))
@@ -337,7 +339,7 @@ def test_diversity_lets_more_beginnings_live():
 
 
 def test_a_diverse_beam_scores_as_the_model_does(model):
-    config = beam(width=4, best=4, diversity=2.0)
+    config = beam(beam_size=4, n_best=4, diversity=2.0)
     for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
         assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
         for hypothesis in hypotheses:

@@ -67,13 +67,13 @@ def assert_textbook(model, config, limits, prefixes=((), (), ()), **options):
     for row, (limit, words) in enumerate(zip(limits, prefixes, strict=True)):
         expected = textbook(
             teacher(model, row),
-            config.width,
+            config.beam_size,
             max(limit, len(words) + 1),
             config.length_penalty,
             diversity=config.diversity,
             prefix=tuple(words),
             **options,
-        )[: config.best]
+        )[: config.n_best]
 
         assert [words for words, _ in expected] == [h.tokens for h in found[row]]
         assert [score for _, score in expected] == pytest.approx([h.score for h in found[row]])
@@ -82,7 +82,11 @@ def assert_textbook(model, config, limits, prefixes=((), (), ()), **options):
 @pytest.mark.parametrize(("size", "penalty"), [(1, 1.0), (2, 0.0), (3, 0.6), (5, 1.0)])
 def test_beam_search_is_the_textbook_one(model, size, penalty):
     config = BeamConfig(
-        width=size, best=size, length_penalty=penalty, max_length_factor=0, max_length_offset=6
+        beam_size=size,
+        n_best=size,
+        length_penalty=penalty,
+        max_length_factor=0,
+        max_length_offset=6,
     )
 
     assert_textbook(model, config, [6, 6, 6])
@@ -107,8 +111,8 @@ def test_every_setting_is_the_textbooks(seed, size, penalty, end, options, diver
     Each begins as it must, some beyond their limit.
     """
     config = BeamConfig(
-        width=size,
-        best=data.draw(st.integers(1, size)),
+        beam_size=size,
+        n_best=data.draw(st.integers(1, size)),
         length_penalty=penalty,
         max_length_factor=1.5,
         max_length_offset=1,

@@ -15,7 +15,7 @@ from tests.laws.test_language_model_laws import WORDS, tiny
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD
 target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3], [BOS, 5, 5, 4]])
-SEARCH = BeamConfig(width=3, best=3, max_length_factor=0, max_length_offset=6)
+SEARCH = BeamConfig(beam_size=3, n_best=3, max_length_factor=0, max_length_offset=6)
 assert WORDS == TARGET_SIZE
 
 

@@ -45,7 +45,7 @@ def test_a_preset_learns_digits(name, task):
         if recent < LEARNT:
             break
     unseen = batch(50)
-    found = beam_search(model.eval(), unseen.source, unseen.source_padding, BeamConfig(width=3))
+    found = beam_search(model.eval(), unseen.source, unseen.source_padding, BeamConfig(beam_size=3))
 
     expected = [tuple(row[:LENGTH]) for row in unseen.target_output.tolist()]
     assert expected == [best.tokens for best, *_ in found]

@@ -15,7 +15,7 @@ from nmt_core.random import generator
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.schedule import WarmDown
+from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, NesterovSgd, ScheduledSampling, TrainingConfig
 from nmt_core.training.trainer import Trainer
 from tests.conftest import PRESETS, TARGET_SIZE, tiny_model
@@ -75,11 +75,11 @@ def score(model):
 def trainer(dataset, folder, log, *, name="transformer", budget=None, **changes):
     model = tiny_model(name, seed=3)
     optimizer = NesterovSgd() if "article" in name else AdamW(weight_decay=0.01)
-    settings = {"average": 0.9, "validate_every": 5, "log_every": 1, **changes}
+    settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
     return Trainer(
         model=model,
         optimizer=build_optimizer(model, optimizer),
-        schedule=WarmDown(peak=1e-2, warmup=0.2),
+        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
         budget=budget or Budget(steps=STEPS),
         batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
         validation=[collate([dataset[n] for n in range(10)])],
@@ -142,7 +142,7 @@ def test_resuming_with_draws_of_words_is_continuing(dataset, tmp_path, cut_at):
 def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_path):
     """Rounded weights that were made without gradients are not used again with them."""
     drawing = {"scheduled_sampling": ScheduledSampling(shape="exponential", final=0.9)}
-    training = trainer(dataset, tmp_path, Log(), average=0.0, **drawing)
+    training = trainer(dataset, tmp_path, Log(), ema_decay=0.0, **drawing)
     training.compute = Compute(torch.device("cpu"), torch.bfloat16)
     before = weights(training.model)
     training.fit()
@@ -273,7 +273,7 @@ def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, 
 def test_a_loss_that_is_no_number_stops_training(dataset, tmp_path):
     """It is noticed at the next step, and the checkpoint before it stays as it was."""
     training = trainer(dataset, tmp_path, Log(), validate_every=2, log_every=100)
-    training.schedule = WarmDown(peak=1e30, warmup=0.5)
+    training.schedule = WarmupDecay(learning_rate=1e30, warmup=0.5)
 
     with pytest.raises(TrainingError, match=r"the (validation )?loss is (nan|inf)"):
         training.fit()

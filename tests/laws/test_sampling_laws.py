@@ -173,7 +173,7 @@ def test_samples_end_at_their_limits():
 
 
 def test_the_guard_holds_for_samples():
-    search = SearchConfig(max_length_offset=20, repeat_guard=2)
+    search = SearchConfig(max_length_offset=20, no_repeat_ngram_size=2)
     for line in drawn(Toy(end=-5.0), search=search, samples=5):
         for tokens in line:
             pairs = list(pairwise((BOS, *tokens)))

@@ -19,8 +19,8 @@ target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3], [BOS, 5, 5, 4]])
 PAIRS = [([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [7])]
 
 
-def stepwise(model, memory, tokens, beams=1):
-    state = model.start(memory, beams)
+def stepwise(model, memory, tokens, beam_size=1):
+    state = model.start(memory, beam_size)
     steps = []
     for token in tokens.unbind(dim=1):
         hidden, state = model.decode(token[:, None], memory, state)
@@ -125,7 +125,7 @@ def test_hypotheses_share_their_sentence(model):
     """Three rows per sentence on one memory score as on three copies of it."""
     rows = torch.arange(3).repeat_interleave(3)
     tokens = torch.tensor([[BOS, 4 + n % 4, 5, 3 + n % 3] for n in range(9)])
-    shared, _ = stepwise(model, model.encode(source, padding), tokens, beams=3)
+    shared, _ = stepwise(model, model.encode(source, padding), tokens, beam_size=3)
     copied, _ = stepwise(model, model.encode(source[rows], padding[rows]), tokens)
 
     assert_close(shared, copied)

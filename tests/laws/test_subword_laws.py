@@ -22,7 +22,7 @@ TEXT = [
 
 @pytest.fixture(scope="module", params=["bpe", "unigram"])
 def subwords(request):
-    return Subwords.train(TEXT, SubwordConfig(algorithm=request.param, pieces=310))
+    return Subwords.train(TEXT, SubwordConfig(model_type=request.param, vocab_size=310))
 
 
 @given(line=st.text())
@@ -69,8 +69,8 @@ def test_reserved_tokens_come_first(subwords):
 
 def test_training_is_repeatable(tmp_path, subwords):
     """The same text gives the same bytes, and they come back from a folder."""
-    again = Subwords.train(TEXT, SubwordConfig(pieces=310))
-    twice = Subwords.train(TEXT, SubwordConfig(pieces=310))
+    again = Subwords.train(TEXT, SubwordConfig(vocab_size=310))
+    twice = Subwords.train(TEXT, SubwordConfig(vocab_size=310))
     again.save(tmp_path / "a")
     twice.save(tmp_path / "b")
     name = "sentencepiece.model"
@@ -91,7 +91,7 @@ def test_lines_are_drawn_evenly_and_never_too_many(total, at_most):
 
 def test_too_little_text_is_told():
     with pytest.raises(TokenizerError, match="400 pieces cannot be learnt from this text"):
-        Subwords.train(["a b"], SubwordConfig(pieces=400))
+        Subwords.train(["a b"], SubwordConfig(vocab_size=400))
 
 
 def test_a_folder_without_tokenizer_is_refused(tmp_path):

@@ -14,7 +14,7 @@ from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.sampled_softmax import SampledSoftmax
-from nmt_core.training.schedule import WarmDown
+from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import NesterovSgd, ScheduledSampling
 from tests.laws import test_resume_laws as laws
 from tests.laws.test_resume_laws import dataset
@@ -44,7 +44,7 @@ def watched(dataset, folder, **settings):
 def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
     """The first is not lost, and the last is that of the budget's end."""
     training, watch = watched(dataset, tmp_path, budget=Budget(steps=4))
-    training.schedule = WarmDown(peak=1.0, warmup=0.5, shape="linear", floor=0.25)
+    training.schedule = WarmupDecay(learning_rate=1.0, warmup=0.5, shape="linear", floor=0.25)
     training.fit()
 
     assert watch.told == watch.used == [0.5, 1.0, 0.625, 0.25]
@@ -89,10 +89,10 @@ def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
 def test_gradients_are_clipped(dataset, tmp_path):
     """However large the loss, an update of SGD moves the weights no further than its rate."""
     training, watch = watched(
-        dataset, tmp_path, budget=Budget(steps=1), max_gradient_norm=0.01, average=0.0
+        dataset, tmp_path, budget=Budget(steps=1), max_gradient_norm=0.01, ema_decay=0.0
     )
     training.optimizer = build_optimizer(training.model, NesterovSgd(momentum=0.5))
-    training.schedule = WarmDown(peak=0.5, warmup=0.5, floor=1.0)
+    training.schedule = WarmupDecay(learning_rate=0.5, warmup=0.5, floor=1.0)
     before = [weight.detach().clone() for weight in training.model.parameters()]
     training.fit()
     [after] = watch.weights

@@ -38,8 +38,8 @@ class Toy(Seq2Seq[ToyMemory, ToyState]):
             digest = digest.where(padding, mix(digest, token))
         return ToyMemory(digest)
 
-    def start(self, memory, beams=1):
-        return ToyState(torch.zeros_like(memory.digest).repeat_interleave(beams))
+    def start(self, memory, beam_size=1):
+        return ToyState(torch.zeros_like(memory.digest).repeat_interleave(beam_size))
 
     def decode(self, tokens, memory, state):
         sentence = memory.digest.repeat_interleave(len(tokens) // len(memory.digest))

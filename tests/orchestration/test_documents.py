@@ -83,7 +83,7 @@ SMALL = {
         "corpus": {"grammar": {"train_pairs": 400, "validation_pairs": 20, "test_pairs": 20}},
         "split": {"validation_per_10000": 500.0, "test_per_10000": 500.0},
     },
-    "tokenize": {"subwords": {"pieces": 400}},
+    "tokenize": {"subwords": {"vocab_size": 400}},
     "train": {
         "compute": {"threads": 1, "precision": "float32"},
         "batching": {"max_tokens": 256},
@@ -91,12 +91,12 @@ SMALL = {
         "training": {"validate_every": 10, "log_every": 10, "validation_sentences": 5},
     },
     "evaluate": {
-        "beam": {"width": 2, "max_length": 30},
+        "beam": {"beam_size": 2, "max_length": 30},
         "threads": 1,
         "resamples": 10,
         "pictures": 1,
     },
-    "export": {"canaries": 3},
+    "export": {"golden_sentences": 3},
 }
 """What overrides every group of conf/ in the clone."""
 

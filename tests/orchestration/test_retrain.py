@@ -41,7 +41,7 @@ TINY = [
         for split in ("validation", "test")
         for side, ending in (("source", "src"), ("target", "trg"))
     ),
-    "tokenize.subwords.pieces=330",
+    "tokenize.subwords.vocab_size=330",
     "train.compute.threads=1",
     "train.compute.precision=float32",
     "train.model.width=64",
@@ -50,17 +50,17 @@ TINY = [
     "train.model.encoder_layers=1",
     "train.model.decoder_layers=1",
     "train.model.dropout=0.0",
-    "train.schedule.peak=0.005",
+    "train.schedule.learning_rate=0.005",
     "train.batching.max_tokens=512",
     "train.training.validate_every=1000",
     "train.training.log_every=100",
     "train.training.validation_sentences=5",
-    "evaluate.beam.width=1",
+    "evaluate.beam.beam_size=1",
     "evaluate.beam.max_length=20",
     "evaluate.threads=1",
     "evaluate.resamples=10",
     "evaluate.pictures=0",
-    "export.canaries=3",
+    "export.golden_sentences=3",
     "workers.processes=1",
 ]
 HARDLY, WELL = "train.budget.steps=5", "train.budget.steps=300"

@@ -204,7 +204,7 @@ def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training)
 
 
 def test_one_mask_per_sentence_is_constant_over_time():
-    x = dropout(torch.ones(20, 7, 30), 0.5, training=True, over_time=False)
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True, variational=True)
 
     assert (x == x[:, :1]).all()
     assert (x[0] != x[1]).any()
@@ -217,10 +217,10 @@ def test_a_mask_per_position_varies_over_time():
     assert (x[:, 0] != x[:, 1]).any()
 
 
-@pytest.mark.parametrize("over_time", [True, False])
-def test_the_gradient_passes_where_the_value_did(over_time):
+@pytest.mark.parametrize("variational", [True, False])
+def test_the_gradient_passes_where_the_value_did(variational):
     x = torch.ones(4, 3, 5, requires_grad=True)
-    y = dropout(x, 0.5, training=True, over_time=over_time)
+    y = dropout(x, 0.5, training=True, variational=variational)
     y.sum().backward()
 
     assert_close(x.grad, y.detach())

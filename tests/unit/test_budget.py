@@ -58,7 +58,7 @@ def test_a_schedule_that_ends_needs_a_share_to_follow():
         compose.composed(["data=demo"]), ["train.budget.steps=null", "train.budget.epochs=3"]
     )
 
-    with pytest.raises(ConfigError, match="a warm_down schedule needs budget"):
+    with pytest.raises(ConfigError, match="a warmup_decay schedule needs budget"):
         build_all(values, source="params.yaml")
 
 

@@ -14,9 +14,9 @@ from nmt_core import files
 from nmt_core.bundle import (
     FORMAT,
     MANIFEST,
+    check_golden,
     contents,
     load_translator,
-    run_canaries,
     verify,
 )
 from nmt_core.errors import BundleError, ConfigError, NmtError
@@ -30,8 +30,8 @@ from tests.unit.tiny import LINES, MODEL, export, subwords, tiny_translator
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 EVERY_FILE = [
     "README.md",
-    "canaries.json",
     "decoding.json",
+    "golden.json",
     "model.json",
     "model.safetensors",
     "sbom.cdx.json",
@@ -58,18 +58,18 @@ def bundle(exported, tmp_path):
 def test_a_loaded_model_translates_as_the_one_that_was_saved(bundle):
     original, loaded = tiny_translator(), load_translator(bundle)
 
-    assert original.search(LINES, best=3) == loaded.search(LINES, best=3)
+    assert original.search(LINES, n_best=3) == loaded.search(LINES, n_best=3)
 
 
 def test_settings_come_back(tmp_path):
-    original = tiny_translator(max_source_tokens=9, max_tokens=50)
+    original = tiny_translator(max_source_tokens=9, batch_tokens=50)
 
     assert original.config == load_translator(export(tmp_path / "a", translator=original)).config
 
 
 def test_each_language_keeps_its_own_tokens(tmp_path):
     words = [f"{one}{other}ata" for one in "bdfgklmnprst" for other in "aeiou"]
-    ours = Subwords.train(words, SubwordConfig(pieces=310))
+    ours = Subwords.train(words, SubwordConfig(vocab_size=310))
     shape = MODEL.model_copy(update={"tie": "none"})
     sizes = {"source_size": len(ours.vocabulary), "target_size": len(subwords().vocabulary)}
     original = dataclasses.replace(
@@ -83,7 +83,7 @@ def test_each_language_keeps_its_own_tokens(tmp_path):
     assert subwords().vocabulary.tokens == loaded.target.vocabulary.tokens
     assert ours.encode("bata data") == loaded.source.tokens("bata data")
     assert subwords().encode("bata data") == loaded.target.tokens("bata data")
-    assert original.search(LINES, best=1) == loaded.search(LINES, best=1)
+    assert original.search(LINES, n_best=1) == loaded.search(LINES, n_best=1)
 
 
 def test_equal_models_give_equal_bytes(tmp_path):
@@ -164,9 +164,9 @@ def test_a_folder_without_a_manifest_is_no_model(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "[]", "{}", '{"format": 2}', '{"format": 2, "files": 3}', "[" * 100_000),
-        '{"format": 2, "files": {"model.json": 3}}',
-        '{"format": 2, "files": {"model.json": {"sha256": "0"}}}',
+        *("", "[]", "{}", '{"format": 3}', '{"format": 3, "files": 3}', "[" * 100_000),
+        '{"format": 3, "files": {"model.json": 3}}',
+        '{"format": 3, "files": {"model.json": {"sha256": "0"}}}',
     ],
 )
 def test_a_damaged_manifest_is_refused(bundle, text):
@@ -179,7 +179,7 @@ def test_a_damaged_manifest_is_refused(bundle, text):
 def test_another_format_says_what_to_do(bundle):
     files.write_json(bundle / MANIFEST, {"format": 1})
 
-    with pytest.raises(BundleError, match=r"has format 1, but this program reads format 2; export"):
+    with pytest.raises(BundleError, match=r"has format 1, but this program reads format 3; export"):
         load_translator(bundle)
 
 
@@ -221,19 +221,19 @@ def reseal(bundle, name, content):
         ("decoding.json", b"null", "decoding"),
         ("decoding.json", b'"beam"', "decoding.json cannot be read"),
         ("decoding.json", NESTED, "nested too deeply"),
-        ("decoding.json", b'{"beam": {"width": 1000000}}', "decoding.beam.width must be"),
+        ("decoding.json", b'{"beam": {"beam_size": 1000000}}', "decoding.beam.beam_size must be"),
         ("decoding.json", b'{"beam": {"max_length": 1000000000}}', "decoding.beam.max_length"),
-        ("decoding.json", b'{"max_tokens": 1000000000}', "decoding.max_tokens must be"),
+        ("decoding.json", b'{"batch_tokens": 1000000000}', "decoding.batch_tokens must be"),
         ("model.safetensors", b"", "model.safetensors cannot be read"),
         ("model.safetensors", HUGE_HEADER, "model.safetensors cannot be read"),
-        ("canaries.json", b"[]", "holds no line to translate"),
-        ("canaries.json", b'{"a": 1}', "canaries.json cannot be read"),
+        ("golden.json", b"[]", "holds no line to translate"),
+        ("golden.json", b'{"a": 1}', "golden.json cannot be read"),
         (
-            "canaries.json",
+            "golden.json",
             b'[{"source": 1, "text": "", "ids": []}]',
-            "canaries.json cannot be read",
+            "golden.json cannot be read",
         ),
-        ("canaries.json", NESTED, "canaries.json cannot be read"),
+        ("golden.json", NESTED, "golden.json cannot be read"),
         *(
             (name, None, "No such file|Not found")
             for name in EVERY_FILE
@@ -245,7 +245,7 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, 
     reseal(bundle, name, content)
 
     with pytest.raises(NmtError, match=told) as error:
-        run_canaries(load_translator(bundle), bundle)
+        check_golden(load_translator(bundle), bundle)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500
 
@@ -330,14 +330,14 @@ def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
     assert [bundle] == list(bundle.parent.iterdir())
 
 
-def test_canaries_tell_another_model(bundle):
+def test_golden_sentences_tell_another_model(bundle):
     translator = load_translator(bundle)
 
-    assert run_canaries(translator, bundle) == []
+    assert check_golden(translator, bundle) == []
 
     with torch.no_grad():
         translator.model.output.weight.mul_(-1)
-    mismatches = run_canaries(translator, bundle)
+    mismatches = check_golden(translator, bundle)
 
     assert {mismatch.source for mismatch in mismatches} == {line for line in LINES if line}
     assert all(mismatch.expected != mismatch.got for mismatch in mismatches)

@@ -150,7 +150,7 @@ def doubting(tmp_path):
     """A model that knows how sure it was of its test sentences; and two lines, one less sure."""
     plain = tiny_translator()
     lines = ["Hund", "Wo ist das rote Haus?"]
-    scores = [best.score for [best] in plain.search(lines, best=1)]
+    scores = [best.score for [best] in plain.search(lines, n_best=1)]
     doubting = tiny_translator(unsure_below=sum(scores) / 2)
     unsure, sure = lines if scores[0] < scores[1] else lines[::-1]
     return export(tmp_path / "export", translator=doubting), unsure, sure
@@ -233,7 +233,7 @@ def test_scores_follow_their_translation(bundle):
     written = translate(bundle, "--scores").splitlines()
 
     assert len(LINES) == len(written)
-    for [best], line in zip(translator.search(LINES, best=1), written, strict=True):
+    for [best], line in zip(translator.search(LINES, n_best=1), written, strict=True):
         text, probabilities, score = line.split("\t")
 
         assert best.text == text
@@ -243,7 +243,7 @@ def test_scores_follow_their_translation(bundle):
 
 
 def test_n_best_numbers_lines_and_ranks(bundle):
-    found = load_translator(bundle).search(LINES, best=2)
+    found = load_translator(bundle).search(LINES, n_best=2)
     expected = [
         [str(number), str(rank), f"{best.score:.4f}", best.text]
         for number, every in enumerate(found, start=1)
@@ -261,11 +261,11 @@ def test_n_best_widens_the_models_beam(bundle):
 
 
 def test_n_best_beyond_an_explicit_beam_is_refused(bundle):
-    result = run("translate", "--model", bundle, "--n-best", 3, "--beam", 2)
+    result = run("translate", "--model", bundle, "--n-best", 3, "--beam-size", 2)
 
     assert (result.exit_code, result.stderr) == (
         1,
-        "nmt: --n-best 3 needs a beam at least as wide; use --beam 3\n",
+        "nmt: --n-best 3 needs a beam at least as wide; use --beam-size 3\n",
     )
 
 
@@ -289,7 +289,7 @@ def test_one_sample_is_a_translation_like_any(bundle):
 
 
 def test_diversity_reaches_the_search(bundle):
-    found = load_translator(bundle).search(LINES, best=3, beam=3, diversity=5.0)
+    found = load_translator(bundle).search(LINES, n_best=3, beam_size=3, diversity=5.0)
     written = translate(bundle, "--n-best", 3, "--diversity", 5).splitlines()
 
     assert [one.text for every in found for one in every] == [row.split("\t")[3] for row in written]
@@ -339,8 +339,8 @@ def test_a_file_of_beginnings_has_a_line_for_every_line(bundle, tmp_path, count,
             "sample.top_p must be less than or equal to 1, got 3.0 (float)",
         ),
         (("--sample", 10**9), "sample.samples must be less than or equal to 1000, got 1000000000"),
-        (("--beam", 10**6), "beam.width must be less than or equal to 1000, got 1000000"),
-        (("--max-tokens", 10**9), "translate.max_tokens must be less than or equal to 1000000"),
+        (("--beam-size", 10**6), "beam.beam_size must be less than or equal to 1000, got 1000000"),
+        (("--batch-tokens", 10**9), "translate.batch_tokens must be less than or equal to 1000000"),
         (("--prefix", "a\udcff"), "--prefix is not UTF-8 (character 2); set your terminal to"),
         (("\udcff",), "LINE is not UTF-8 (character 1); set your terminal to"),
         (("--device", "meta"), "there is no device 'meta' here; use auto or cpu"),
@@ -368,7 +368,7 @@ def test_the_next_tokens_are_shown_with_their_probabilities(bundle, arguments, l
 def test_batches_and_threads_change_nothing(bundle, monkeypatch):
     monkeypatch.setattr("torch.set_num_threads", lambda _: None)
 
-    assert translate(bundle) == translate(bundle, "--max-tokens", 5, "--threads", 1)
+    assert translate(bundle) == translate(bundle, "--batch-tokens", 5, "--threads", 1)
 
 
 def test_a_conversation_shows_how_sure_the_model_is(bundle):
@@ -411,13 +411,13 @@ def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirect
     assert ("3 lines" in terminal.getvalue()) == shown
 
 
-def test_verify_lists_files_and_asks_the_canaries(bundle):
+def test_verify_lists_files_and_asks_the_golden_sentences(bundle):
     result = run("verify", "--model", bundle)
 
     assert result.exit_code == 0
     assert "model.safetensors" in result.stdout
     assert f"bundle_sha256: {digest(bundle)}\n" in result.stdout
-    assert "Every canary is translated as when the model was exported." in result.stdout
+    assert "Every golden sentence is translated as when the model was exported." in result.stdout
 
 
 def test_verify_shows_what_has_changed(bundle, monkeypatch):
@@ -427,7 +427,9 @@ def test_verify_shows_what_has_changed(bundle, monkeypatch):
 
     assert result.exit_code == 1
     assert "Changed" in result.stdout
-    assert "translates 3 of its canaries otherwise than when it was exported" in result.stderr
+    assert (
+        "translates 3 of its golden sentences otherwise than when it was exported" in result.stderr
+    )
 
 
 def test_an_error_is_one_line(tmp_path):

@@ -75,7 +75,7 @@ def test_a_later_group_wins():
     """The corpus chooses how long to train, unless told otherwise."""
     assert sections("data=europarl")["train"].budget.steps == 100_000
     assert sections("data=europarl", "train=quick")["train"].budget.steps == 1200
-    assert sections("data=demo")["tokenize"].subwords.pieces == 2000
+    assert sections("data=demo")["tokenize"].subwords.vocab_size == 2000
 
 
 MODELS = "|".join(sorted(path.stem for path in (paths.CONF / "model").iterdir()))
@@ -182,12 +182,14 @@ def test_without_arguments_nothing_changes(project, monkeypatch):
 def test_settings_alone_change_what_lies_there(project, monkeypatch):
     """Not what the groups compose to: a person's other choices stay."""
     run(monkeypatch, "data=demo", "model=transformer_article", "train.seed=7")
-    written = run(monkeypatch, "train.model.heads=5", "~train.compute", "+export.canaries=3")
+    written = run(
+        monkeypatch, "train.model.heads=5", "~train.compute", "+export.golden_sentences=3"
+    )
 
     expected = sections("data=demo", "model=transformer_article", "train.seed=7")
     assert written["train"]["model"] == dumped(expected)["train"]["model"] | {"heads": 5}
     assert written["train"]["seed"] == 7
-    assert written["export"]["canaries"] == 3
+    assert written["export"]["golden_sentences"] == 3
 
 
 def test_a_group_composes_everything_anew(project, monkeypatch):

@@ -266,7 +266,7 @@ def test_a_single_position_is_normalised():
 
 def test_the_articles_dropout_takes_channels():
     """A dropped feature is dropped at every position of its sentence."""
-    layer = NormalizedSum(config("article", width=40, dropout=0.5, dropout_over_time=False))
+    layer = NormalizedSum(config("article", width=40, dropout=0.5, variational_dropout=True))
     layer.EPSILON = 0.0
     y = torch.arange(1.0, 7.0)[None, :, None].expand(1, 6, 40)
     found = layer(torch.zeros(1, 6, 40), y, torch.zeros(1, 6).bool())

@@ -267,7 +267,7 @@ def weights_after(folder, *, epoch):
 
 def test_a_loss_that_is_no_number_stops_learning(tmp_path):
     with pytest.raises(TrainingError, match=r"the loss is (nan|inf) at step"):
-        learnt(tmp_path, training={"schedule": {"kind": "warm_down", "peak": 1e38}})
+        learnt(tmp_path, training={"schedule": {"kind": "warmup_decay", "learning_rate": 1e38}})
 
 
 def test_the_rate_of_every_update_counts_the_update(tmp_path, monkeypatch):
@@ -299,7 +299,7 @@ def test_a_single_update_learns(tmp_path):
     once = {"epochs": 1, "rows": 1, "window": 10_000}
     found = []
     for peak in (1e-3, 2e-3):
-        schedule = {"kind": "warm_down", "peak": peak}
+        schedule = {"kind": "warmup_decay", "learning_rate": peak}
         _, model, [point] = learnt(tmp_path / str(peak), training={**once, "schedule": schedule})
         assert point.step == 1
         found.append(weights(model))

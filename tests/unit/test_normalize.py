@@ -20,7 +20,7 @@ from tests.unit.tiny import MODEL
 DECOMPOSED = "Fu\u0308r Kin\u200bder und\u00a0Bu\ufeffcher\u2028der Scho\u200b\u0308nheit"
 COMPOSED = "Für Kinder und Bucher der Schönheit"
 KINDS = {
-    "sentencepiece": {"subwords": {"pieces": 300, "joint": False}},
+    "sentencepiece": {"subwords": {"vocab_size": 300, "joint": False}},
     "spacy": {"kind": "spacy"},
 }
 
@@ -123,7 +123,7 @@ def test_subwords_are_learnt_from_the_form_that_models_see(tmp_path):
 def test_subwords_are_learnt_from_a_single_line(tmp_path, joint):
     for side in paths.SIDES:
         files.write_lines(tmp_path / f"train.{side}", ["Ein Satz mit 20 Zeichen.", "zwei", "drei"])
-    params = TokenizeParams(subwords={"pieces": 300, "joint": joint, "max_lines": 1})
+    params = TokenizeParams(subwords={"vocab_size": 300, "joint": joint, "max_lines": 1})
     built = tokenize.build_tokenizers(params, languages=("de", "en"), corpus=tmp_path)
 
     assert all(isinstance(tokenizer, Subwords) for tokenizer in built.values())

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from nmt_core.config import _configs
+from nmt_core.config import _configs, _tags
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation import words
 from stages.params import SECTIONS, TrainParams, build_all, check_all, load, read
@@ -63,7 +63,11 @@ def test_the_projects_own_parameters_are_right():
             "train.model: width 256 does not split over 3 heads (remainder 1); choose heads that "
             "divide width, or set head_width",
         ),
-        ("evaluate__beam__best", 9, "evaluate.beam: best (9) may not exceed width (5)"),
+        (
+            "evaluate__beam__n_best",
+            9,
+            "evaluate.beam: n_best (9) may not exceed beam_size (5)",
+        ),
         (
             "download__languages__target",
             "fr",
@@ -78,14 +82,57 @@ def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
 
 
 def test_all_wrong_parameters_are_told_at_once():
-    told = problems(trian={}, train__sede=1, train__budget__steps=0, export__canaries="x")
+    told = problems(trian={}, train__sede=1, train__budget__steps=0, export__golden_sentences="x")
 
     assert told == [
         "params.yaml: trian is not a section; did you mean 'train'?",
         "params.yaml: train.budget.steps must be greater than or equal to 1, got 0 (int)",
         "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
-        "params.yaml: export.canaries must be integer, got 'x' (str)",
+        "params.yaml: export.golden_sentences must be integer, got 'x' (str)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "answer"),
+    [
+        ("evaluate__beam__width", 5, "evaluate.beam.width is not a parameter; it is now beam_size"),
+        ("shard__max_tokens", 9, "shard.max_tokens is not a parameter; it is now max_length"),
+        (
+            "train__model__dropout_over_time",
+            True,
+            "train.model.dropout_over_time is not a parameter; "
+            "it is now variational_dropout, which is its opposite",
+        ),
+        (
+            "train__schedule__peak",
+            1,
+            "train.schedule.peak is not a parameter; it is now learning_rate",
+        ),
+        (
+            "train__schedule__kind",
+            "warm_down",
+            "train.schedule.kind must be one of 'inverse_sqrt', 'warmup_decay', 'cosine_restarts', "
+            "got 'warm_down'; that is now 'warmup_decay'",
+        ),
+    ],
+)
+def test_an_old_name_is_answered_by_the_new_one(name, value, answer):
+    assert f"params.yaml: {answer}" in problems(**{name: value})
+
+
+def renamed(kind):
+    """Yield a type of settings, its names, and what it says they were called once."""
+    yield kind, set(kind.model_fields) | _tags(kind), kind.renamed
+    for field in kind.model_fields.values():
+        for inner in _configs(field.annotation):
+            yield from renamed(inner)
+
+
+def test_a_new_name_exists_and_an_old_one_does_not():
+    for section in SECTIONS.values():
+        for _, names, old in renamed(section):
+            assert names.isdisjoint(old)
+            assert {new.split(",")[0] for new in old.values()} <= names
 
 
 def settings_of(kind):
@@ -253,8 +300,8 @@ def test_aliases_and_merges_are_read(tmp_path):
 
 ANY_SIZE = {
     "seed", "steps", "epochs", "tokens", "validate_every", "log_every", "patience", "warmup_steps",
-    "first_steps", "min_count", "min_words", "max_words", "max_characters", "repeat_guard", "best",
-    "ratio_floor_characters", "min_bytes_per_second", "max_bytes", "boundaries",
+    "first_steps", "min_count", "min_words", "max_words", "max_characters", "no_repeat_ngram_size",
+    "n_best", "ratio_floor_characters", "min_bytes_per_second", "max_bytes", "boundaries",
 }  # fmt: skip
 """Numbers of settings that cost nothing by being large, or are bounded by another."""
 
@@ -282,9 +329,10 @@ def numbers(schema):
 
 @pytest.mark.parametrize(
     "name",
-    ["train__model__width", "train__model__encoder_layers", "tokenize__subwords__pieces",
+    ["train__model__width", "train__model__encoder_layers", "tokenize__subwords__vocab_size",
      "train__compute__processes", "workers__processes", "train__batching__max_tokens",
-     "evaluate__max_tokens", "evaluate__beam__width", "download__corpus__grammar__train_pairs"],
+     "evaluate__batch_tokens", "evaluate__beam__beam_size",
+     "download__corpus__grammar__train_pairs"],
 )  # fmt: skip
 def test_an_absurd_size_is_refused(name):
     [told] = problems(**{name: 10**9})
@@ -302,6 +350,6 @@ def test_a_long_value_is_told_in_brief_and_without_its_secrets():
 
 def test_a_section_alone_may_be_read_whatever_the_others_hold(tmp_path):
     path = tmp_path / "params.yaml"
-    path.write_text(yaml.safe_dump(changed(export__canaries="x")))
+    path.write_text(yaml.safe_dump(changed(export__golden_sentences="x")))
 
     assert load(TrainParams, "train", path=path).seed == 1

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmDown
+from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
 
 
 def test_inverse_square_root_is_the_papers():
     """Vaswani et al. 2017, equation 3, scaled to the peak at the end of the warm-up."""
-    schedule = InverseSquareRoot(peak=0.5, warmup_steps=10)
+    schedule = InverseSquareRoot(learning_rate=0.5, warmup_steps=10)
 
     def paper(step):
         return 0.5 * math.sqrt(10) * min(step**-0.5, step * 10**-1.5)
@@ -22,8 +22,8 @@ def test_inverse_square_root_is_the_papers():
 
 
 @pytest.mark.parametrize("shape", ["cosine", "linear"])
-def test_warm_down_rises_to_the_peak_and_falls_to_the_floor(shape):
-    schedule = WarmDown(peak=2.0, warmup=0.1, shape=shape, floor=0.25)
+def test_warmup_decay_rises_to_the_peak_and_falls_to_the_floor(shape):
+    schedule = WarmupDecay(learning_rate=2.0, warmup=0.1, shape=shape, floor=0.25)
     rates = [schedule.rate(7, step / 100) for step in range(101)]
 
     assert [0.2 * step for step in range(1, 11)] == pytest.approx(rates[1:11])
@@ -35,7 +35,7 @@ def test_warm_down_rises_to_the_peak_and_falls_to_the_floor(shape):
 def test_restarts_are_the_articles():
     """Each cycle begins, halves and ends where the article's formula puts it."""
     schedule = CosineRestarts(
-        initial=0.02, first_steps=100, length_factor=2.0, rate_factor=0.9, floor=0.01
+        learning_rate=0.02, first_steps=100, length_factor=2.0, rate_factor=0.9, floor=0.01
     )
 
     assert schedule.rate(0, 0.5) == pytest.approx(0.02)
@@ -48,7 +48,7 @@ def test_restarts_are_the_articles():
 def test_the_articles_figure():
     """Figure 5: cycles of 1000, 900, 810 updates that all start at 0.05 and fall to 0.005."""
     schedule = CosineRestarts(
-        initial=0.05, first_steps=1000, length_factor=0.9, rate_factor=1.0, floor=0.1
+        learning_rate=0.05, first_steps=1000, length_factor=0.9, rate_factor=1.0, floor=0.1
     )
 
     assert [0.05] * 3 == pytest.approx([schedule.rate(step, 0.5) for step in (0, 1000, 1900)])
@@ -59,7 +59,7 @@ def test_the_articles_figure():
 @given(st.integers(0, 10**6), st.floats(0.5, 3), st.floats(0.5, 1), st.floats(0, 1))
 def test_restarts_stay_between_nothing_and_the_first_rate(step, longer, lower, floor):
     schedule = CosineRestarts(
-        initial=1.0, first_steps=50, length_factor=longer, rate_factor=lower, floor=floor
+        learning_rate=1.0, first_steps=50, length_factor=longer, rate_factor=lower, floor=floor
     )
 
     assert 0 <= schedule.rate(step, 0.5) <= 1

@@ -31,9 +31,9 @@ def counted(monkeypatch, modules):
     """Count the places that drop, by probability, and let nothing be dropped."""
     places = []
 
-    def keep(x, probability, *, training, over_time=True):
+    def keep(x, probability, *, training, variational=False):
         if probability:
-            places.append((probability, training, over_time))
+            places.append((probability, training, variational))
         return x
 
     with monkeypatch.context() as patched:
@@ -71,11 +71,11 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("over_time", [True, False])
+@pytest.mark.parametrize("variational", [True, False])
 @pytest.mark.parametrize(("config", "encoding", "decoding"), PLACES)
-def test_dropout_is_at_every_place(monkeypatch, config, encoding, decoding, over_time):
-    positioned = hasattr(config, "dropout_over_time")
-    settings = {"dropout": 0.25} | ({"dropout_over_time": over_time} if positioned else {})
+def test_dropout_is_at_every_place(monkeypatch, config, encoding, decoding, variational):
+    positioned = hasattr(config, "variational_dropout")
+    settings = {"dropout": 0.25} | ({"variational_dropout": variational} if positioned else {})
     model = built(config.model_copy(update=settings)).train()
     # attention has its own probability, 0 by default
     with counted(monkeypatch, (transformer, convs2s, rnn)) as places:
@@ -84,7 +84,7 @@ def test_dropout_is_at_every_place(monkeypatch, config, encoding, decoding, over
         model.decode(TARGET, memory, model.start(memory))
 
     assert encoding + decoding == len(places)
-    assert {(0.25, True, over_time or not positioned)} == set(places)
+    assert {(0.25, True, variational and positioned)} == set(places)
 
 
 def test_attention_weights_are_dropped(monkeypatch):
@@ -93,7 +93,7 @@ def test_attention_weights_are_dropped(monkeypatch):
     with counted(monkeypatch, (attention,)) as places:
         model(SOURCE, SOURCE == PAD, TARGET)
 
-    assert [(0.25, True, True)] * (2 + 3 * 2) == places
+    assert [(0.25, True, False)] * (2 + 3 * 2) == places
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_language_models_drop_too(monkeypatch, config, places):
     with counted(monkeypatch, (feed_forward, recurrent)) as seen:
         model.decode(TARGET, model.start(len(TARGET)))
 
-    assert [(0.25, True, True)] * places == seen
+    assert [(0.25, True, False)] * places == seen
 
 
 @pytest.mark.parametrize(("layers", "aligning"), [(1, 0), (2, 0), (3, 1), (4, 2)])

@@ -108,7 +108,7 @@ def test_a_line_translates_alike_in_any_company(lines, max_tokens):
     alone = toy_translator()
 
     assert [alone.translate([line])[0] for line in lines] == toy_translator(
-        max_tokens=max_tokens
+        batch_tokens=max_tokens
     ).translate(lines)
 
 
@@ -175,7 +175,7 @@ def test_a_beginning_too_long_is_cut_and_says_so(caplog):
 
 
 def test_the_best_come_first_with_their_probabilities():
-    for found in TINY.search(LINES[:2], beam=4, best=4):
+    for found in TINY.search(LINES[:2], beam_size=4, n_best=4):
         assert len(found) == 4
         assert sorted(found, key=lambda best: -best.score) == found
         for best in found:
@@ -187,24 +187,26 @@ def test_the_best_come_first_with_their_probabilities():
 
 
 def test_a_wider_beam_than_configured_may_be_asked_for():
-    configured = toy_translator(beam=BeamConfig(width=5)).translate(["one two"])
+    configured = toy_translator(beam=BeamConfig(beam_size=5)).translate(["one two"])
 
-    assert configured == toy_translator(beam=BeamConfig(width=1)).translate(["one two"], beam=5)
+    assert configured == toy_translator(beam=BeamConfig(beam_size=1)).translate(
+        ["one two"], beam_size=5
+    )
 
 
 def test_a_narrow_beam_returns_what_it_has():
-    translator = toy_translator(beam=BeamConfig(width=5, best=5))
+    translator = toy_translator(beam=BeamConfig(beam_size=5, n_best=5))
 
-    assert [len(translator.search(["one"], beam=beam)[0]) for beam in (None, 2)] == [5, 2]
+    assert [len(translator.search(["one"], beam_size=beam)[0]) for beam in (None, 2)] == [5, 2]
 
 
 def test_more_translations_than_beams_are_refused():
-    with pytest.raises(ConfigError, match=r"beam: best \(3\) may not exceed width \(2\)"):
-        TINY.search(["Hund"], beam=2, best=3)
+    with pytest.raises(ConfigError, match=r"beam: n_best \(3\) may not exceed beam_size \(2\)"):
+        TINY.search(["Hund"], beam_size=2, n_best=3)
 
 
 def test_the_unknown_token_is_shown_where_it_may_be_written():
-    translator = toy_translator(beam=BeamConfig(width=9, best=9, unknown="write"))
+    translator = toy_translator(beam=BeamConfig(beam_size=9, n_best=9, unknown="write"))
     found = [best for [*every] in translator.search(["one"] * 2) for best in every]
 
     assert any("<unk>" in best.text.split() for best in found)
@@ -216,7 +218,7 @@ COPYING = {
     "beam": BeamConfig(
         unknown="copy", max_length_factor=1, max_length_offset=1, length_penalty=2.0
     ),
-    "max_tokens": 7,
+    "batch_tokens": 7,
 }
 
 
@@ -255,7 +257,7 @@ def test_every_architecture_leaves_no_word_unknown(model):
         model=model,
         source=Side(LowerWords(), vocabulary),
         target=Side(Words(), vocabulary),
-        config=TranslatorConfig(beam=BeamConfig(unknown="copy", width=9, best=9)),
+        config=TranslatorConfig(beam=BeamConfig(unknown="copy", beam_size=9, n_best=9)),
     )
     [best_first] = translator.search(["A 2014 Zebra"])
     unknown = {
@@ -274,7 +276,7 @@ def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
     looks = []
     model = Puzzled()
     attention = model.attention
-    translator = toy_translator(model=model, **COPYING | {"max_tokens": 99})
+    translator = toy_translator(model=model, **COPYING | {"batch_tokens": 99})
     monkeypatch.setattr(
         model,
         "attention",
@@ -288,7 +290,7 @@ def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
 
 def test_translations_begin_as_asked():
     prefixes = ["two", "", "three one one"]
-    texts = toy_translator(max_tokens=5).translate(["one", "one two", "three"], prefixes=prefixes)
+    texts = toy_translator(batch_tokens=5).translate(["one", "one two", "three"], prefixes=prefixes)
 
     assert all(
         text.split()[: len(p.split())] == p.split() for text, p in zip(texts, prefixes, strict=True)
@@ -322,7 +324,7 @@ def test_a_line_is_sampled_alike_in_any_company(lines, max_tokens):
     alone = toy_translator()
 
     assert [alone.sample([line], sampling)[0] for line in lines] == toy_translator(
-        max_tokens=max_tokens
+        batch_tokens=max_tokens
     ).sample(lines, sampling)
 
 
@@ -335,7 +337,7 @@ def test_samples_are_translations_in_number():
 
 def test_the_next_tokens_are_those_of_the_best_translation():
     """Where the search goes token by token, the look-up gives the same probabilities."""
-    translator = toy_translator(beam=BeamConfig(unknown="write", width=1))
+    translator = toy_translator(beam=BeamConfig(unknown="write", beam_size=1))
     [[best]] = translator.search(["one two"])
     prefix = ""
     for token, probability in zip((*best.tokens, "</s>"), best.token_probabilities, strict=True):
@@ -390,7 +392,7 @@ class Watched(Toy):
 def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monkeypatch):
     """A large vocabulary makes smaller batches, which changes no translation."""
     model = Watched(end=1.0)
-    translator = toy_translator(model=model, beam=BeamConfig(width=3))
+    translator = toy_translator(model=model, beam=BeamConfig(beam_size=3))
     roomy, free = search(translator), model.most
     model.most, room = 0, 6 * 4 * len(WORDS)
     monkeypatch.setattr("nmt_core.decoding.translator.MOST_LOG_PROBS", room)
@@ -403,7 +405,7 @@ def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monk
 def test_many_samples_take_the_memory_of_few(many):
     """Batches shrink as there are more hypotheses than the configured beam has."""
     model = Watched(end=1.0)
-    translator = toy_translator(model=model, beam=BeamConfig(width=2), max_tokens=48)
+    translator = toy_translator(model=model, beam=BeamConfig(beam_size=2), batch_tokens=48)
     translator.sample(["one two"] * 40, SamplingConfig(samples=many))
 
     assert model.most == min(many, 2) * 16 * len(WORDS)
@@ -411,7 +413,7 @@ def test_many_samples_take_the_memory_of_few(many):
 
 def test_absurd_settings_are_refused_before_memory_is_taken():
     for search in (
-        lambda: TINY.search(["Hund"], beam=1_000_000),
+        lambda: TINY.search(["Hund"], beam_size=1_000_000),
         lambda: BeamConfig(max_length=10**9),
         lambda: BeamConfig(length_penalty=1e9),
         lambda: SamplingConfig(samples=10**9),
@@ -449,7 +451,7 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
     rows, encode = [], model.encode
     monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))
 
-    bounded = pair_scores(toy_translator(model=model, max_tokens=82), pairs)
+    bounded = pair_scores(toy_translator(model=model, batch_tokens=82), pairs)
 
     for one, other in zip(free, bounded, strict=True):
         assert one == pytest.approx(other)

@@ -28,7 +28,7 @@ def subwords():
     nouns = ("Hund", "Garten", "Haus", "Brot", "house", "garden", "dog", "bread")
     verbs = ("sieht", "kauft", "malt", "finds", "paints", "buys")
     text = [f"{noun} {verb} {other}." for noun in nouns for verb in verbs for other in nouns]
-    return Subwords.train(text, SubwordConfig(pieces=320))
+    return Subwords.train(text, SubwordConfig(vocab_size=320))
 
 
 def tiny_translator(seed=0, **settings):
@@ -36,7 +36,7 @@ def tiny_translator(seed=0, **settings):
     tokenizer = subwords()
     vocabulary = tokenizer.vocabulary
     model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))
-    search = BeamConfig(width=3, max_length_factor=0, max_length_offset=12)
+    search = BeamConfig(beam_size=3, max_length_factor=0, max_length_offset=12)
     return Translator(
         model=model,
         source=Side(tokenizer, vocabulary),
@@ -53,6 +53,6 @@ def export(folder, *, translator=None, model=MODEL):
         model_config=model.model_dump(mode="json"),
         card="# A tiny model\n",
         bill={"bomFormat": "CycloneDX"},
-        canaries=LINES,
+        golden_sentences=LINES,
     )
     return folder
