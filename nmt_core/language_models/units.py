@@ -21,6 +21,7 @@ from nmt_core.config import Config
 from nmt_core.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
+from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Tokenizer
 from nmt_core.text.vocabulary import BOS, EOS, UNK, Vocabulary
 
@@ -122,8 +123,8 @@ class Units:
         return np.array(numbers)
 
     def encode_line(self, line: str) -> list[int]:
-        """Return a line from BOS to EOS."""
-        return [BOS, *self.vocabulary.encode(self.tokenizer.encode(line)), EOS]
+        """Return a line from BOS to EOS, normalised as translators read it."""
+        return [BOS, *Side(self.tokenizer, self.vocabulary).ids(line), EOS]
 
     def decode(self, numbers: Iterable[int]) -> str:
         """Return the text; EOS ends a line."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import unicodedata
 from contextlib import contextmanager
 from itertools import islice
 
@@ -30,9 +31,9 @@ from nmt_core.language_models.training import (
     learn,
     mean_loss,
 )
-from nmt_core.language_models.units import CharacterUnit, Units, WordUnit, learn_units
+from nmt_core.language_models.units import CharacterUnit, SubwordUnit, Units, WordUnit, learn_units
 from nmt_core.random import generator
-from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
@@ -202,6 +203,18 @@ def test_what_is_drawn_from(sampling, expected):
     [weights] = shaped(torch.tensor(np.log(P))[None], sampling).numpy()
 
     np.testing.assert_allclose(weights / weights.sum(), expected)
+
+
+def test_subwords_are_those_that_the_translator_reads():
+    """Whatever its tokenizer, which may leave the normal form to others."""
+
+    class Whitespace:
+        def encode(self, line):
+            return line.split()
+
+    units = Units(SubwordUnit(), Whitespace(), Vocabulary([*SPECIALS, "für", "dich"]))
+
+    assert units.encode_line(unicodedata.normalize("NFD", "für dich")) == [BOS, 4, 5, EOS]
 
 
 def test_what_is_drawn_is_as_frequent_as_it_is_likely():
