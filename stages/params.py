@@ -65,12 +65,12 @@ class TokenizeParams(Config):
     """How lines are cut into tokens."""
 
     kind: Literal["sentencepiece", "spacy"] = "sentencepiece"
-    """Subwords by SentencePiece, or the articles' words by spaCy: letters, full stops and commas
-    in lower case."""
+    """Subwords by SentencePiece, or words by spaCy as in van der Goten 2018: letters, full stops
+    and commas in lower case."""
 
     numbers: Literal["keep", "drop"] = "keep"
-    """Whether spaCy's words include those that hold a digit, which the articles drop; of no effect
-    with SentencePiece."""
+    """Whether spaCy's words include those that hold a digit, which van der Goten 2018 drops; of
+    no effect with SentencePiece."""
 
     subwords: SubwordConfig = SubwordConfig()
     """How SentencePiece learns; of no effect with spaCy."""
@@ -103,7 +103,8 @@ class EmbeddingsParams(Config):
     """None, trained here by fastText, or those of the download stage."""
 
     frozen: bool = True
-    """Keep the vectors as they are while the model trains, as in the article; moot without any."""
+    """Keep the vectors as they are while the model trains, as in van der Goten 2018; moot without
+    any."""
 
     seed: int = Field(1, ge=0)
     """Draws the vectors of the start and the end of a sentence."""

@@ -113,7 +113,7 @@ def _buckets(
 
 
 def _through_buffer(count: int, size: int, draw: Callable[[int], np.integer]) -> Iterator[int]:
-    """Yield 0 to ``count`` - 1 shuffled through a buffer, as the article's input pipeline does."""
+    """Yield 0 to ``count`` - 1 shuffled through a buffer (tf.data's, as in van der Goten 2018)."""
     buffer: list[int] = []
     for number in range(count):
         if len(buffer) < size:

@@ -19,7 +19,7 @@ class TokenBatching(Config):
 
 
 class BucketBatching(Config):
-    """Batches of equally many sentences, bucketed by source length: the article's way."""
+    """Batches of equally many sentences, bucketed by source length (van der Goten 2018)."""
 
     kind: Literal["buckets"] = "buckets"
     """The tag of this choice."""

@@ -180,7 +180,7 @@ class DownloadedVectors(Config):
     """Address of a plain .vec file; ``{language}`` stands for each language's code."""
 
     rows: int = Field(100_000, ge=1, le=1_000_000_000)
-    """Rows to take from the top, sound or not; 100,000 as in the articles."""
+    """Rows to take from the top, sound or not; 100,000 in van der Goten 2018."""
 
     renewed: Renewed = Field(default_factory=dict)
     """Checksums that ``python -m stages.configure.refresh`` found and will replace when the

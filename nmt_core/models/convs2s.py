@@ -1,8 +1,8 @@
-"""The convolutional model (Gehring et al. 2017), as published, and as the article builds it.
+"""The convolutional model (Gehring et al. 2017), as published, and as van der Goten 2018 builds it.
 
 Layers are convolutions over time with gated linear units (Dauphin et al. 2017), and every layer of
 the decoder attends to the source. As published, weights are normalised (Salimans and Kingma 2016)
-and sums are scaled, so that activations keep their variance; the article's variant
+and sums are scaled, so that activations keep their variance; van der Goten's variant
 (``block="article"``) normalises batches instead, pads the encoder on the left alone, and attends
 without projections.
 """

@@ -19,8 +19,8 @@ def dropout(x: Tensor, probability: float, *, training: bool, variational: bool 
         x: any tensor; if ``variational``, (B, T, D).
         probability: of an element being dropped.
         training: nothing is dropped otherwise.
-        variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016; the
-            articles' ``noise_shape=[B, 1, E]``), not one per position.
+        variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016;
+            ``noise_shape=[B, 1, E]`` in van der Goten 2018), not one per position.
     """
     if not training or probability == 0:
         return x

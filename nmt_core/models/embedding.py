@@ -107,7 +107,8 @@ class SinusoidalPositions(nn.Module):
 
     Args:
         width: D.
-        trained_scale: multiply the sinusoids by a trained scalar, 1 at first (the article's gamma).
+        trained_scale: multiply the sinusoids by a trained scalar, 1 at first (gamma in van
+            der Goten 2018).
     """
 
     table: Tensor

@@ -39,10 +39,10 @@ class PositionedConfig(Seq2SeqConfig):
     max_positions: int = Field(1024, ge=1, le=1_000_000)
     """Learned positions only: how many there are, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
-    """Whether each language's sinusoids have a trained scale (the article's gamma)."""
+    """Whether each language's sinusoids have a trained scale (gamma in van der Goten 2018)."""
     variational_dropout: bool = False
-    """Draw one dropout mask per sentence for all its positions (Gal and Ghahramani 2016), as the
-    articles do; false draws one per position."""
+    """Draw one dropout mask per sentence for all its positions (Gal and Ghahramani 2016;
+    van der Goten 2018); false draws one per position."""
 
     renamed: ClassVar = {"dropout_over_time": "variational_dropout, which is its opposite"}
 
@@ -71,7 +71,8 @@ class TransformerConfig(PositionedConfig):
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping an attention weight."""
     norm: Literal["pre", "post", "article"] = "pre"
-    """Where layers are normalised: before sub-layers, after residuals, or as the article does."""
+    """Where layers are normalised: before sub-layers, after residuals, or around both (``article``:
+    van der Goten 2018)."""
     norm_scale: bool = True
     """Whether normalisation has a trained scale beside its trained shift."""
     projection_bias: bool = True
@@ -79,7 +80,7 @@ class TransformerConfig(PositionedConfig):
     activation: Literal["relu", "gelu", "leaky_relu"] = "relu"
     """Activation inside the dense block."""
     activate_output: bool = False
-    """Apply the activation to the dense block's second layer too, as the article does."""
+    """Apply the activation to the dense block's second layer too (van der Goten 2018)."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
 
@@ -100,7 +101,7 @@ class ConvS2SConfig(PositionedConfig):
     """Which architecture this is."""
     block: Literal["published", "article"] = "published"
     """What layers are made of: normalised weights, scaled sums and projected attention as in the
-    paper, or batch normalisation and plain attention as in the article."""
+    paper, or batch normalisation and plain attention (van der Goten 2018)."""
     hidden_width: int | None = Field(None, ge=1, le=65_536)
     """Features inside the layers, of published blocks; null takes ``width``."""
     encoder_layers: int = Field(4, ge=1, le=1000)
@@ -112,7 +113,7 @@ class ConvS2SConfig(PositionedConfig):
     positions: Literal["sinusoidal", "learned"] = "learned"
     """How positions are told apart."""
     encoder_padding: Literal["symmetric", "left"] = "symmetric"
-    """Whether the encoder sees words on both sides, or before alone, as in the article."""
+    """Whether the encoder sees words on both sides, or only before (van der Goten 2018)."""
     word_scale: float = Field(4.0, gt=0, le=1000)
     """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
     which have their scale."""
@@ -126,8 +127,8 @@ class ConvS2SConfig(PositionedConfig):
             )
         if self.block == "article" and self.hidden_width not in (None, self.width):
             raise ValueError(
-                f"hidden_width {self.hidden_width} needs block 'published'; the article's blocks "
-                f"are as wide as words: choose null"
+                f"hidden_width {self.hidden_width} needs block 'published'; in block "
+                f"'article' layers are as wide as words: choose null"
             )
         return self
 

@@ -1,8 +1,8 @@
-"""The Transformer (Vaswani et al. 2017), as published, pre-norm, and as the article builds it.
+"""The Transformer (Vaswani et al. 2017), as published, pre-norm, and as in van der Goten 2018.
 
 The default normalises before each sub-layer (Xiong et al. 2020) and ties the embeddings of both
-languages and the output (Press and Wolf 2017), for which they must share a vocabulary. The
-article's variant (``norm="article"``) normalises a layer's input and the sum after every residual.
+languages and the output (Press and Wolf 2017), for which they must share a vocabulary. That of
+van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum after every residual.
 """
 
 from collections.abc import Callable

@@ -60,7 +60,7 @@ class WarmupDecay(Config):
 
 
 class CosineRestarts(Config):
-    """Cosine decay with warm restarts (Loshchilov and Hutter 2017), as the articles set it."""
+    """Cosine decay with warm restarts (Loshchilov and Hutter 2017)."""
 
     kind: Literal["cosine_restarts"] = "cosine_restarts"
     """The tag of this choice."""

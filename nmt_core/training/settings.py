@@ -52,7 +52,7 @@ class AdamW(Config):
 
 
 class NesterovSgd(Config):
-    """Stochastic gradient descent with Nesterov momentum, the articles' optimizer."""
+    """Stochastic gradient descent with Nesterov momentum (van der Goten 2018)."""
 
     kind: Literal["nesterov"] = "nesterov"
     """The tag of this choice."""
@@ -113,7 +113,7 @@ class TrainingConfig(Config):
     scheduled_sampling: ScheduledSampling = ScheduledSampling()
     """How often the decoder reads its own words while it learns."""
     normalize_loss: Normalization = "token"
-    """Average the loss per token, or per sentence as the article does."""
+    """Average the loss per token, or per sentence (van der Goten 2018)."""
     ema_decay: float = Field(0.0, ge=0, lt=1)
     """Decay per update of a moving average of the weights, which is what is validated and kept;
     0 keeps the weights themselves."""

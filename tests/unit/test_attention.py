@@ -1,4 +1,4 @@
-"""Attention, positions, dropout and the article's layers against plain re-implementations."""
+"""Attention, positions, dropout and layers of van der Goten 2018 against plain re-implementations."""
 
 import math
 

@@ -33,7 +33,7 @@ def test_warmup_decay_rises_to_the_peak_and_falls_to_the_floor(shape):
 
 
 def test_restarts_are_the_articles():
-    """Each cycle begins, halves and ends where the article's formula puts it."""
+    """Each cycle begins, halves and ends where the formula puts it."""
     schedule = CosineRestarts(
         learning_rate=0.02, first_steps=100, length_factor=2.0, rate_factor=0.9, floor=0.01
     )
