@@ -1,6 +1,12 @@
-"""How far long work is, in bytes, for a person who waits at a terminal."""
+"""How far long work is, for a person who waits: a moving bar, or plain lines where nobody looks."""
 
 import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import IO, Any, NamedTuple, Self, cast
 
 from rich.console import Console
 from rich.progress import (
@@ -8,12 +14,29 @@ from rich.progress import (
     DownloadColumn,
     Progress,
     Task,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
 from rich.text import Text
 from typing_extensions import override
+
+QUIET_SECONDS = 15.0
+"""Time between two lines where the output is no terminal."""
+
+RECENT_SECONDS = 60.0
+"""Time over which speed is measured: what an hour ago made slow says nothing of now."""
+
+COLUMNS = {
+    "step": "step {:>7,}",
+    "epoch": "epoch {:>3}",
+    "train_loss": "train loss {:.3f}",
+    "validation_loss": "validation loss {:.3f}",
+    "validation_perplexity": "perplexity {:.2f}",
+    "validation_bleu": "BLEU {:.1f}",
+}
+"""How the numbers of a validation are written."""
 
 
 def bytes_bar(console: Console) -> Progress:
@@ -33,3 +56,117 @@ class _SpeedOnceKnown(TransferSpeedColumn):
     @override
     def render(self, task: Task) -> Text:
         return super().render(task) if task.finished_speed or task.speed else Text()
+
+
+class _Moment(NamedTuple):
+    seconds: float
+    tokens: int
+    done: float
+
+
+class TrainingDisplay:
+    """Shows step, loss, tokens per second and time left of late; a context manager.
+
+    Args:
+        done: returns the share of the training that is done, from 0 to 1, where so many ``steps``,
+            ``tokens`` and ``seconds`` are; it tells the time left.
+        console: where to write; by default, standard error.
+    """
+
+    def __init__(self, done: Callable[..., float], console: Console | None = None) -> None:
+        self._done = done
+        self.console = console or Console(
+            file=cast("IO[str]", _Audience(sys.stderr)), highlight=False
+        )
+        self._bar = Progress(
+            TextColumn("[bold]train"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("step {task.fields[step]:,}"),
+            TextColumn("loss {task.fields[loss]}"),
+            TextColumn("{task.fields[speed]}"),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bar.add_task("train", total=1.0, step=0, loss="–", speed="")
+        self._said = time.monotonic()
+        self._recent: deque[_Moment] = deque()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def step(
+        self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
+    ) -> None:
+        """Show a point of the training curve."""
+        done = self._done(steps=step, tokens=tokens, seconds=seconds)
+        now = _Moment(time.monotonic(), tokens, done)
+        self._recent.append(now)  # what came before the first is not known to have just been
+        while len(self._recent) > 1 and now.seconds - self._recent[1].seconds >= RECENT_SECONDS:
+            self._recent.popleft()
+        speed = self._speed()
+        self._bar.update(self._task, completed=done, step=step, loss=f"{loss:.3f}", speed=speed)
+        if speed and not self.console.is_terminal and now.seconds - self._said >= QUIET_SECONDS:
+            self._said = now.seconds
+            self.console.print(
+                f"step {step:,}, {done:.0%} done, loss {loss:.3f}, rate {learning_rate:.2e}, "
+                f"{speed}",
+                soft_wrap=True,
+            )
+
+    def _speed(self) -> str:
+        """Return tokens per second and the time left, as of late; nothing where unknown."""
+        then, now = self._recent[0], self._recent[-1]
+        seconds, done = now.seconds - then.seconds, now.done - then.done
+        if not seconds or not done:
+            return ""
+        left = seconds / done * (1 - now.done)
+        return f"{(now.tokens - then.tokens) / seconds:,.0f} tokens/s, {_clock(left)} left"
+
+    def validation(self, point: Mapping[str, float], *, best: bool) -> None:
+        """Show the losses and scores of a validation."""
+        columns = [COLUMNS[name].format(value) for name, value in point.items() if name in COLUMNS]
+        mark = ["[green]best so far[/green]"] if best else []
+        self.console.print("  ".join([*columns, *mark]), soft_wrap=True)
+
+    def note(self, sentence: str) -> None:
+        """Show something worth knowing."""
+        self.console.print(Text(sentence, style="yellow"), soft_wrap=True)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
+
+
+class _Audience:
+    """A stream that is written in vain once nobody can read it, as when its terminal is closed.
+
+    Whoever trains goes on, to save what there is.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self.stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)

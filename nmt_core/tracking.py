@@ -1,4 +1,7 @@
-"""Where the numbers of a run go. The library knows this protocol and no tracking product."""
+"""Where the numbers of a run go: to a tracker, and to a person who watches.
+
+The library knows these protocols and no tracking product.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +19,22 @@ class Tracker(Protocol):
 
     def artifact(self, path: Path, *, under: str = "") -> None:
         """Remember a file or a folder as it is now, ``under`` the name of a folder if any."""
+
+
+class Display(Protocol):
+    """Shows a person how training goes."""
+
+    def step(
+        self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
+    ) -> None:
+        """Show a point of the training curve, so many target tokens and seconds of updates after
+        the beginning; loss in nats per token."""
+
+    def validation(self, point: Mapping[str, float], *, best: bool) -> None:
+        """Show what a validation saw, by name."""
+
+    def note(self, sentence: str) -> None:
+        """Show something worth knowing."""
 
 
 class NullTracker:

@@ -12,7 +12,7 @@ batch. On several machines, torchrun does: torchrun --nnodes 2 ... -m stages.tra
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +31,12 @@ from nmt_core.evaluation.validation import ValidationBleu
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
+from nmt_core.progress import TrainingDisplay
 from nmt_core.random import seed_of
 from nmt_core.text.side import Side
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.distributed import ALONE, World, init_process_group
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
@@ -70,7 +70,6 @@ def run(
     language: str,
     checkpoints: Path,
     tracker: Tracker,
-    seconds_at: Callable[[int], float] = lambda _: 0.0,
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
     """Train to the end; return the best model, in the first process, and how it came about.
@@ -95,7 +94,7 @@ def run(
     batches = TrainingBatches(training, params.batching, params.seed)
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
-    with TrainingDisplay(planned(params.budget, batches), console) as display:
+    with TrainingDisplay(planned(params.budget, batches).done, console) as display:
         if too_long:
             display.note(
                 f"{too_long} validation pairs have more than {LONGEST} tokens on a side, of which "
@@ -121,7 +120,6 @@ def run(
             compute=compute,
             config=params.training,
             seed=params.seed,
-            seconds_at=seconds_at,
             world=world,
         )
         return model, trainer.fit()
@@ -230,7 +228,6 @@ def train(params: TrainParams, world: World) -> None:
                 language=languages.target,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
-                seconds_at=lambda step: journal.last("train/seconds", at_most=step) or 0.0,
                 world=world,
             )
         except Interrupted as interrupted:

@@ -351,7 +351,7 @@ MUTANTS = [
     ),
     Mutant(
         "a speed since the beginning",
-        "nmt_core/training/display.py",
+        "nmt_core/progress.py",
         ">= RECENT_SECONDS",
         ">= 1000 * RECENT_SECONDS",
         "tests/unit/test_display.py",

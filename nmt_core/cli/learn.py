@@ -2,9 +2,8 @@
 
 import json
 import shutil
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +12,11 @@ from rich.console import Console
 
 from nmt_core.cli.program import Threads
 from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.progress import TrainingDisplay
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.language_models.training import LearningConfig, LearningProgress, Point
+    from nmt_core.language_models.training import LearningConfig
     from nmt_core.language_models.units import Units
-    from nmt_core.training.display import TrainingDisplay
 
 
 def learn(  # noqa: PLR0913 - one argument per option
@@ -202,39 +201,6 @@ def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "U
     return Units(built.unit, target.tokenizer, target.vocabulary)
 
 
-@contextmanager
-def shown(total_steps: int) -> "Iterator[Watching]":
+def shown(total_steps: int) -> TrainingDisplay:
     """Show a training of so many updates on standard error."""
-    from nmt_core.training.budget import Budget  # noqa: PLC0415 - takes seconds
-    from nmt_core.training.display import TrainingDisplay  # noqa: PLC0415 - takes seconds
-
-    with TrainingDisplay(Budget(steps=total_steps)) as display:
-        yield Watching(display)
-
-
-class Watching:
-    """Shows the training of a language model as that of a translator is shown."""
-
-    def __init__(self, display: "TrainingDisplay") -> None:
-        self.display = display
-        self.began = time.monotonic()
-
-    def step(self, progress: "LearningProgress", *, loss: float, learning_rate: float) -> None:
-        """Show a point of the training curve."""
-        from nmt_core.training.progress import Progress  # noqa: PLC0415 - takes seconds
-
-        same = Progress(step=progress.step, target_tokens=progress.tokens)
-        self.display.step(same, loss=loss, learning_rate=learning_rate)
-
-    def validation(self, point: "Point", *, best: bool) -> None:
-        """Show what a validation saw."""
-        mark = "  [green]best so far[/green]" if best else ""
-        self.display.console.print(
-            f"epoch {point.epoch:>3}  step {point.step:>7,}  train loss {point.train_loss:.4f}  "
-            f"validation loss {point.validation_loss:.4f}{mark}",
-            soft_wrap=True,
-        )
-
-    def note(self, sentence: str) -> None:
-        """Show something worth knowing."""
-        self.display.note(sentence)
+    return TrainingDisplay(lambda *, steps, **_: steps / total_steps)

@@ -7,10 +7,11 @@ and ends in the same bytes as one that never stopped.
 
 import hashlib
 import json
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,6 +38,7 @@ from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.random import seed_of
 from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.tracking import Display
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
@@ -119,26 +121,6 @@ class LearningProgress(Config, frozen=False):
     history: list[Point] = Field(default_factory=list)
 
 
-class Display(Protocol):
-    """Shows a person how training goes."""
-
-    def __call__(self, total_steps: int) -> AbstractContextManager["Watching"]:
-        """Begin to show a training of so many updates."""
-
-
-class Watching(Protocol):
-    """Shows one training."""
-
-    def step(self, progress: LearningProgress, *, loss: float, learning_rate: float) -> None:
-        """Show a point of the training curve; loss in nats per token."""
-
-    def validation(self, point: Point, *, best: bool) -> None:
-        """Show what a validation saw."""
-
-    def note(self, sentence: str) -> None:
-        """Show something worth knowing."""
-
-
 @dataclass
 class Learning:
     """The loop and what it works with.
@@ -149,7 +131,7 @@ class Learning:
         reading: the training text.
         validation: text in which BOS begins what is independent.
         checkpoints: where to continue from, and the best model.
-        watching: shows how it goes.
+        display: shows a person how it goes.
         compute: device and precision.
         config: limits and rates.
         seed: decides dropout.
@@ -161,7 +143,7 @@ class Learning:
     reading: Reading
     validation: Int[np.ndarray, " N"]
     checkpoints: CheckpointStore
-    watching: Watching
+    display: Display
     compute: Compute
     config: NeuralTrainingConfig
     seed: int
@@ -235,7 +217,13 @@ class Learning:
     def _log(self, recent: list[tuple[float, int]]) -> None:
         if recent:
             loss = sum(nats for nats, _ in recent) / max(1, sum(count for _, count in recent))
-            self.watching.step(self.progress, loss=loss, learning_rate=self._learning_rate)
+            self.display.step(
+                step=self.progress.step,
+                tokens=self.progress.tokens,
+                seconds=0.0,
+                loss=loss,
+                learning_rate=self._learning_rate,
+            )
 
     def _validate(self, train_loss: float) -> None:
         progress = self.progress
@@ -253,7 +241,7 @@ class Learning:
             weights = {name: value.cpu() for name, value in own_tensors(self.model).items()}
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         progress.finished = progress.epoch >= self.config.epochs or selection.is_out_of_patience
-        self.watching.validation(point, best=selection.is_best)
+        self.display.validation(point.model_dump(), best=selection.is_best)
         tensors = training_tensors(self.model, self.optimizer)
         self.checkpoints.save(
             Checkpoint(tensors, progress.model_dump(mode="json")), step=progress.step
@@ -262,12 +250,12 @@ class Learning:
     def _resume(self) -> None:
         checkpoint = self.checkpoints.newest()
         for problem in self.checkpoints.rejected:
-            self.watching.note(f"{problem}; continuing from the checkpoint before it")
+            self.display.note(f"{problem}; continuing from the checkpoint before it")
         if checkpoint is None:
             return
         self.progress = settings.build(LearningProgress, checkpoint.progress, at="progress")
         restore(self.model, self.optimizer, checkpoint.tensors)
-        self.watching.note(f"continuing after epoch {self.progress.epoch}")
+        self.display.note(f"continuing after epoch {self.progress.epoch}")
 
 
 def learn(
@@ -277,7 +265,7 @@ def learn(
     training: Int[np.ndarray, " N"],
     validation: Int[np.ndarray, " N"],
     checkpoints: Path,
-    display: Display,
+    display: Callable[[int], AbstractContextManager[Display]],
 ) -> tuple[LanguageModel[Any], list[Point]]:
     """Return a language model of a text, and what its validations saw.
 
@@ -287,7 +275,7 @@ def learn(
         training: text to learn from, in which BOS begins what is independent.
         validation: text to choose the best model by, alike.
         checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
-        display: shows how it goes.
+        display: begins to show a training of so many updates.
     """
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
@@ -312,14 +300,14 @@ def learn(
         else Windows(training, rows, window, config.seed)
     )
     total = sum(reading.steps(epoch) for epoch in range(config.training.epochs))
-    with display(total) as watching:
+    with display(total) as shown:
         learning = Learning(
             model=model,
             optimizer=build_optimizer(model, config.training.optimizer),
             reading=reading,
             validation=validation,
             checkpoints=CheckpointStore(checkpoints),
-            watching=watching,
+            display=shown,
             compute=compute,
             config=config.training,
             seed=config.seed,

@@ -32,8 +32,8 @@ class Progress(Config, frozen=False):
     step: int = 0
     position: Position = Position()
     target_tokens: int = 0
-    seconds: float | None = None
-    """Time spent in updates; known only where the budget counts it, or no two runs were alike."""
+    seconds: float = 0.0
+    """Time spent in updates: of all that is here, what no two trainings have in common."""
     best_step: int | None = None
     finished: bool = False
     loss_sum: float = 0.0

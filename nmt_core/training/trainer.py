@@ -12,7 +12,7 @@ Several processes that train one model run this loop together, update by update 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from nmt_core.data.batch import Batch, Share, TrainingBatches
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.random import seed_of
-from nmt_core.tracking import Tracker
+from nmt_core.tracking import Display, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
     Checkpoint,
@@ -54,19 +54,6 @@ BATCH_SIZE = {"tokens": "max_tokens", "buckets": "batch_size"}
 """What says how large batches are, by their kind."""
 
 
-class Display(Protocol):
-    """Shows a person how training goes."""
-
-    def step(self, progress: Progress, *, loss: float, learning_rate: float) -> None:
-        """Show a point of the training curve; loss in nats per token."""
-
-    def validation(self, point: Point, *, best: bool) -> None:
-        """Show what a validation saw."""
-
-    def note(self, sentence: str) -> None:
-        """Show something worth knowing."""
-
-
 @dataclass
 class Trainer:
     """The loop and what it works with.
@@ -85,7 +72,6 @@ class Trainer:
         compute: device and precision.
         config: loss and intervals.
         seed: decides initial weights, dropout and the order of the data.
-        seconds_at: returns the seconds of training that a step is remembered to have taken.
         world: the processes that train together.
 
     Raises:
@@ -105,7 +91,6 @@ class Trainer:
     compute: Compute
     config: TrainingConfig
     seed: int
-    seconds_at: Callable[[int], float] = lambda _: 0.0
     world: World = ALONE
     progress: Progress = field(default_factory=Progress)
 
@@ -151,7 +136,7 @@ class Trainer:
         done = self.budget.done(
             steps=progress.step + 1,
             tokens=progress.target_tokens + tokens,
-            seconds=progress.seconds or 0.0,
+            seconds=progress.seconds,
         )
         self._learning_rate = self.schedule.rate(progress.step, done)
         size = BATCH_SIZE[self.batches.config.kind]
@@ -199,9 +184,9 @@ class Trainer:
 
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:
         """Log, validate and save what is due; return the signal at which to stop, or 0."""
-        number, seconds = self.world.all_reduce_max(signal_caught(), self._clock.seconds)
-        if self.budget.seconds is not None:
-            self.progress.seconds = seconds
+        number, self.progress.seconds = self.world.all_reduce_max(
+            signal_caught(), self._clock.seconds
+        )
         if self.world.is_main and self.progress.step % self.config.log_every == 0:
             self._log()
         if self._validation_is_due():
@@ -242,7 +227,13 @@ class Trainer:
         progress = self.progress
         loss = progress.recent_sum / max(1, progress.recent_tokens)
         progress.recent_sum, progress.recent_tokens = 0.0, 0
-        self.display.step(progress, loss=loss, learning_rate=self._learning_rate)
+        self.display.step(
+            step=progress.step,
+            tokens=progress.target_tokens,
+            seconds=self._clock.seconds,
+            loss=loss,
+            learning_rate=self._learning_rate,
+        )
         self.tracker.metrics(
             {
                 "train/loss": loss,
@@ -261,7 +252,7 @@ class Trainer:
         return self.budget.is_spent(
             steps=self.progress.step,
             tokens=self.progress.target_tokens,
-            seconds=self.progress.seconds or 0.0,
+            seconds=self.progress.seconds,
             epochs=self.progress.position.epoch,
         )
 
@@ -290,7 +281,7 @@ class Trainer:
         progress.history.append(point)
         selection = select([self._merit(each) for each in progress.history], self.config.patience)
         progress.finished = self._budget_is_spent() or selection.is_out_of_patience
-        self.display.validation(point, best=selection.is_best)
+        self.display.validation(point.model_dump(), best=selection.is_best)
         self.tracker.metrics(
             {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES}
             | {"train/target_tokens": progress.target_tokens, "train/seconds": self._clock.seconds},
@@ -334,8 +325,7 @@ class Trainer:
         if checkpoint is None:
             return
         self.progress = settings.build(Progress, checkpoint.progress, at="progress")
-        seconds = self.progress.seconds
-        self._clock.seconds = self.seconds_at(self.progress.step) if seconds is None else seconds
+        self._clock.seconds = self.progress.seconds
         restore(self.model, self.optimizer, checkpoint.tensors)
         self._average.restore(checkpoint.tensors)
 

@@ -102,10 +102,10 @@ class Journal:
             if entry["kind"] == "metrics" and metric in entry["values"]
         ]
 
-    def last(self, metric: str, *, at_most: int | None = None) -> float | None:
-        """Return the last number said under a name, of all steps or those up to one."""
-        said = [value for step, value in self.points(metric) if at_most is None or step <= at_most]
-        return said[-1] if said else None
+    def last(self, metric: str) -> float | None:
+        """Return the last number said under a name."""
+        said = self.points(metric)
+        return said[-1][1] if said else None
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -43,8 +43,8 @@ class Log:
     def metrics(self, values, *, step):
         self.points.append((step, {n: v for n, v in values.items() if n not in CLOCKS}))
 
-    def step(self, progress, *, loss, learning_rate):
-        if progress.step == self.cut_at:
+    def step(self, *, step, **_):
+        if step == self.cut_at:
             raise PowerCut
 
     def validation(self, point, *, best): ...
@@ -93,6 +93,11 @@ def trainer(dataset, folder, log, *, name="transformer", budget=None, **changes)
     )
 
 
+def untimed(progress):
+    """All of it but what no two trainings have in common."""
+    return progress.model_dump(mode="json", exclude={"seconds"})
+
+
 def weights(model):
     return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
 
@@ -117,7 +122,7 @@ def test_resuming_is_continuing(dataset, tmp_path, name):
         progress = again.fit()
 
         assert weights(whole.model) == weights(again.model)
-        assert whole.progress == progress
+        assert untimed(whole.progress) == untimed(progress)
         assert log.points[-len(second.points) :] == second.points
 
 
@@ -248,10 +253,9 @@ def test_a_budget_of_tokens_is_resumed_to_the_bit(dataset, tmp_path):
         trainer(dataset, tmp_path / "cut", Log(progress.step - 1), budget=budget).fit()
     again = trainer(dataset, tmp_path / "cut", Log(), budget=budget)
 
-    assert progress == again.fit()
+    assert untimed(progress) == untimed(again.fit())
     assert weights(whole.model) == weights(again.model)
     assert before_last["train/target_tokens"] < 600 <= progress.target_tokens
-    assert progress.seconds is None
 
 
 def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, monkeypatch):

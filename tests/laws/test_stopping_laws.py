@@ -24,8 +24,8 @@ class Asks(laws.Log):
         self.signals = signals
         self.between = between
 
-    def step(self, progress, *, loss, learning_rate):
-        if progress.step == 3:
+    def step(self, *, step, **_):
+        if step == 3:
             for number in self.signals:
                 os.kill(os.getpid(), number)
                 self.between()
@@ -86,8 +86,8 @@ from pathlib import Path
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 from nmt_core.data.shards import ShardDataset
+from nmt_core.progress import TrainingDisplay
 from nmt_core.training.budget import Budget
-from nmt_core.training.display import TrainingDisplay
 from nmt_core.training.interrupt import Interrupted
 from stages.runtime.entry import run_stage
 from tests.laws import test_resume_laws as laws
@@ -96,7 +96,7 @@ from tests.laws import test_resume_laws as laws
 def main():
     checkpoints, dataset = sys.argv[1:]
     budget = Budget(steps=10**6)
-    with TrainingDisplay(budget) as display:
+    with TrainingDisplay(budget.done) as display:
         log = laws.Log()
         training = laws.trainer(
             ShardDataset(Path(dataset)), Path(checkpoints), log, budget=budget, validate_every=10**6

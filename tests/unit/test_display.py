@@ -3,21 +3,20 @@ import io
 import pytest
 from rich.console import Console
 
-from nmt_core.training import display as module
+from nmt_core import progress as module
+from nmt_core.progress import TrainingDisplay
 from nmt_core.training.budget import Budget
-from nmt_core.training.display import TrainingDisplay
-from nmt_core.training.progress import Point, Progress
 
-POINT = Point(
-    step=1200,
-    epoch=3,
-    target_tokens=50_000,
-    learning_rate=1e-3,
-    train_loss=2.5,
-    validation_loss=2.25,
-    validation_perplexity=9.49,
-    validation_bleu=31.44,
-)
+POINT = {
+    "step": 1200,
+    "epoch": 3,
+    "target_tokens": 50_000,
+    "learning_rate": 1e-3,
+    "train_loss": 2.5,
+    "validation_loss": 2.25,
+    "validation_perplexity": 9.49,
+    "validation_bleu": 31.44,
+}
 
 
 @pytest.fixture
@@ -37,11 +36,11 @@ def said(display):
 
 
 def step(display, number, tokens):
-    display.step(Progress(step=number, target_tokens=tokens), loss=3.21987, learning_rate=1.5e-3)
+    display.step(step=number, tokens=tokens, seconds=0.0, loss=3.21987, learning_rate=1.5e-3)
 
 
 def test_where_nobody_watches_a_line_is_said_now_and_then(seconds):
-    with TrainingDisplay(Budget(steps=1000), console()) as display:
+    with TrainingDisplay(Budget(steps=1000).done, console()) as display:
         for number in range(100, 500, 100):
             step(display, number, number * 50)
             seconds[0] += 8.0
@@ -53,7 +52,7 @@ def test_where_nobody_watches_a_line_is_said_now_and_then(seconds):
 
 def test_a_resumed_training_counts_only_what_it_trained(seconds):
     """What came before the first point took an unknown time."""
-    with TrainingDisplay(Budget(steps=10_000), console()) as display:
+    with TrainingDisplay(Budget(steps=10_000).done, console()) as display:
         step(display, 5000, 1_000_000)
         seconds[0] += 100.0
         step(display, 5100, 1_020_000)
@@ -62,7 +61,7 @@ def test_a_resumed_training_counts_only_what_it_trained(seconds):
 
 
 def test_a_speed_is_not_told_before_it_is_known(seconds):
-    with TrainingDisplay(Budget(steps=1000), console()) as display:
+    with TrainingDisplay(Budget(steps=1000).done, console()) as display:
         seconds[0] += 20.0
         step(display, 1, 10)
 
@@ -75,7 +74,7 @@ def test_a_speed_is_not_told_before_it_is_known(seconds):
 
 def test_the_speed_is_that_of_the_last_minute(seconds):
     """A busy hour, and then a free machine."""
-    with TrainingDisplay(Budget(steps=100_000), console()) as display:
+    with TrainingDisplay(Budget(steps=100_000).done, console()) as display:
         for number in range(1, 200):
             slow = number <= 150
             seconds[0] += 30.0 if slow else 10.0
@@ -88,7 +87,7 @@ def test_the_speed_is_that_of_the_last_minute(seconds):
 
 def test_a_loss_is_not_told_before_it_is_known():
     shown = console(force_terminal=True, _environ={})
-    with TrainingDisplay(Budget(steps=1000), shown) as display:
+    with TrainingDisplay(Budget(steps=1000).done, shown) as display:
         pass
 
     assert "step 0 loss –" in said(display)
@@ -104,13 +103,13 @@ def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("sys.stderr", Closed())
-    with TrainingDisplay(Budget(steps=1000)) as display:
+    with TrainingDisplay(Budget(steps=1000).done) as display:
         display.validation(POINT, best=True)
         display.note("gone")
 
 
 def test_a_validation_is_one_line_however_narrow_the_output():
-    display = TrainingDisplay(Budget(steps=2000), console())
+    display = TrainingDisplay(Budget(steps=2000).done, console())
     display.validation(POINT, best=True)
     display.validation(POINT, best=False)
 
@@ -121,15 +120,22 @@ def test_a_validation_is_one_line_however_narrow_the_output():
     assert said(display).splitlines() == [f"{line}  best so far", line]
 
 
+def test_what_a_language_model_does_not_measure_is_left_out():
+    display = TrainingDisplay(Budget(steps=1).done, console())
+    display.validation({"epoch": 2, "step": 7, "validation_loss": 1.5}, best=False)
+
+    assert said(display) == "epoch   2  step       7  validation loss 1.500\n"
+
+
 def test_a_note_is_no_markup():
-    display = TrainingDisplay(Budget(steps=1), console())
+    display = TrainingDisplay(Budget(steps=1).done, console())
     display.note("checkpoints/[a]b[/] is damaged")
 
     assert said(display) == "checkpoints/[a]b[/] is damaged\n"
 
 
 def test_a_terminal_shows_a_bar_and_no_lines(seconds):
-    with TrainingDisplay(Budget(steps=1000), console(force_terminal=True, _environ={})) as display:
+    with TrainingDisplay(Budget(steps=1000).done, console(force_terminal=True, _environ={})) as display:
         for number in range(100, 400, 100):
             seconds[0] += 20.0
             step(display, number, number * 50)
@@ -144,7 +150,7 @@ def test_a_terminal_shows_a_bar_and_no_lines(seconds):
 def test_the_bar_is_taken_away_after_an_error():
     with (
         pytest.raises(ZeroDivisionError),
-        TrainingDisplay(Budget(steps=1000), console()) as display,
+        TrainingDisplay(Budget(steps=1000).done, console()) as display,
     ):
         raise ZeroDivisionError
     assert not display._bar.live.is_started
