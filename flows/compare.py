@@ -8,8 +8,6 @@ experiments that ended are taken as they are, and trainings continue from their 
 """
 
 import fcntl
-import hashlib
-import json
 import os
 import shlex
 import sys
@@ -36,7 +34,6 @@ from flows import dvc
 from flows.artifacts import call_run
 from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, server_was_away
-from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.tracking import Tracker
@@ -44,7 +41,7 @@ from stages import paths
 from stages.comparison import report, results
 from stages.configure import compose
 from stages.params import DownloadParams, build_all
-from stages.runtime.fingerprint import every_file
+from stages.runtime.fingerprint import hash_files, hash_json
 from stages.runtime.git import checkout, short
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
@@ -102,9 +99,7 @@ def experiment(model: str, seed: int, settings: list[str], code: str) -> Experim
         settings = [*settings, *file_settings(download.corpus)]
         sections = build_all(compose.composed(settings), source=f"conf/ with model={model}")
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    content = json.dumps([values, code], sort_keys=True)
-    digest = hashlib.sha256(content.encode()).hexdigest()
-    return Experiment(model, seed, tuple(settings), digest)
+    return Experiment(model, seed, tuple(settings), hash_json([values, code]))
 
 
 def file_settings(corpus: FilesCorpus) -> Iterator[str]:
@@ -130,9 +125,8 @@ def code_digest() -> str:
     """Return a digest of all code that stages depend on, and of how they do."""
     document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     deps = {dep for stage in document.values() for dep in stage["deps"]}
-    code = sorted({*every_file(dep for dep in deps if Path(dep).parts[0] in CODE)})
-    digests = {path.as_posix(): files.sha256(path) for path in [*code, paths.PIPELINE]}
-    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
+    code = hash_files(dep for dep in deps if Path(dep).parts[0] in CODE)
+    return hash_json([code, document])
 
 
 _preparing = threading.Lock()
@@ -366,7 +360,7 @@ def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> re
     """Run, report and track, all below one run in MLflow."""
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
     names = [chosen.name for chosen in experiments]
-    parent = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
+    parent = hash_json(names)[:16]
     title = "compare " + " ".join(dict.fromkeys(chosen.model for chosen in experiments))
     tags = {"mlflow.runName": title}
     with open_tracker(parent, experiment=paths.EXPERIMENT, tags=tags) as tracker:

@@ -27,8 +27,15 @@ class Display(Protocol):
     def step(
         self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
     ) -> None:
-        """Show a point of the training curve, so many target tokens and seconds of updates after
-        the beginning; loss in nats per token."""
+        """Show a point of the training curve.
+
+        Args:
+            step: updates made.
+            tokens: target tokens trained on.
+            seconds: time spent in updates.
+            loss: in nats per token.
+            learning_rate: of the last update.
+        """
 
     def validation(self, point: Mapping[str, float], *, best: bool) -> None:
         """Show what a validation saw, by name."""

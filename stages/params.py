@@ -149,14 +149,19 @@ class TrainParams(Config):
     training: TrainingConfig
     """What is minimised, and what to do on the way."""
 
-    @model_validator(mode="after")
-    def _check(self) -> "TrainParams":
+    @property
+    def follows_budget(self) -> list[str]:
+        """What makes updates depend on how much of the budget is used."""
         follows = {
             "a warmup_decay schedule": self.schedule.kind == "warmup_decay",
             "scheduled_sampling": self.training.scheduled_sampling.shape != "none",
         }
-        for name, needs_an_end in follows.items():
-            if needs_an_end and not self.budget.ends_schedules:
+        return [name for name, does in follows.items() if does]
+
+    @model_validator(mode="after")
+    def _check(self) -> "TrainParams":
+        for name in self.follows_budget:
+            if not self.budget.ends_schedules:
                 raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
         if self.compute.processes > 1 and self.model.normalizes_batches:
             raise ValueError(

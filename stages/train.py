@@ -12,8 +12,8 @@ batch. On several machines, torchrun does: torchrun --nnodes 2 ... -m stages.tra
 import csv
 import io
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from safetensors.torch import load_file, save_file
 
 from nmt_core import files
 from nmt_core.compute import prepare_compute
+from nmt_core.config import Config
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
@@ -41,6 +42,7 @@ from nmt_core.training.distributed import ALONE, World, init_process_group
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
+from nmt_core.training.prolong import prolong
 from nmt_core.training.trainer import Trainer
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
@@ -70,6 +72,7 @@ def run(
     language: str,
     checkpoints: Path,
     tracker: Tracker,
+    notes: Sequence[str] = (),
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
     """Train to the end; return the best model, in the first process, and how it came about.
@@ -95,6 +98,8 @@ def run(
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
     with TrainingDisplay(planned(params.budget, batches).done, console) as display:
+        for note in notes:
+            display.note(note)
         if too_long:
             display.note(
                 f"{too_long} validation pairs have more than {LONGEST} tokens on a side, of which "
@@ -210,10 +215,40 @@ def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
         yield tracker
 
 
+def key_of(params: TrainParams, languages: Config) -> str:
+    """Return the fingerprint of a training."""
+    settings = params.model_dump(mode="json")
+    budget = settings.pop("budget")
+    return fingerprint([settings, languages.model_dump(mode="json")], "train", budget=budget)
+
+
+def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
+    """Go on from a training that differs in its budget only, if there is any; yield what to say."""
+    course, _, _ = journal.fingerprint.partition("-")
+    store = CheckpointStore(paths.CHECKPOINTS / journal.fingerprint)
+    others = [CheckpointStore(folder) for folder in paths.CHECKPOINTS.glob(f"{course}-*")]
+    if not (store.is_empty and (others := [other for other in others if not other.is_empty])):
+        return
+    if params.follows_budget:
+        yield (
+            f"training begins anew, though {others[0].folder} differs in its budget only: with "
+            f"{' and '.join(params.follows_budget)}, every update depends on the budget; an "
+            f"inverse_sqrt or cosine_restarts schedule without scheduled sampling lets a training "
+            f"be made longer"
+        )
+        return
+    validate_every = params.training.validate_every
+    if found := prolong(store, others, budget=params.budget, validate_every=validate_every):
+        other, step = found
+        yield f"going on from {other.folder}, a training that differs in its budget only"
+        with suppress(OSError):
+            journal.take_over(Journal(other.folder.name), until=step)
+
+
 def train(params: TrainParams, world: World) -> None:
     """Run the stage on the project's own paths, as one of the processes that train together."""
     languages = load(DownloadParams, "download").languages
-    key = fingerprint([params, languages], "train")
+    key = key_of(params, languages)
     if world.broadcast(key.encode()) != key.encode():
         raise TrainingError(
             f"rank {world.rank} finds other settings, code or data than rank 0; bring its machine "
@@ -221,6 +256,7 @@ def train(params: TrainParams, world: World) -> None:
         )
     journal = Journal(key)
     with tracked(params, journal) if world.is_main else nullcontext(NullTracker()) as tracker:
+        notes = [*find_beginning(params, journal)] if world.is_main else []
         try:
             model, progress = run(
                 params,
@@ -228,6 +264,7 @@ def train(params: TrainParams, world: World) -> None:
                 language=languages.target,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
+                notes=notes,
                 world=world,
             )
         except Interrupted as interrupted:

@@ -12,7 +12,7 @@ as by a power cut between a best model and its checkpoint, is never taken for it
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,16 +73,27 @@ class CheckpointStore:
         self._write(f"best-{step:08d}", checkpoint)
         self._best = step
 
-    def newest(self) -> Checkpoint | None:
-        """Return the newest checkpoint that is intact, or None if there never was one.
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no checkpoint, not even a damaged one."""
+        return not self._names()
+
+    def newest(
+        self, suits: Callable[[Mapping[str, Any]], bool] = lambda _: True
+    ) -> Checkpoint | None:
+        """Return the newest checkpoint that is intact and suits, or None if there never was one.
+
+        Args:
+            suits: tells by the progress of a checkpoint whether it is one to return.
 
         Raises:
-            CheckpointError: if there are checkpoints and none can be used: training never starts
-                from scratch silently.
+            CheckpointError: if those that there are, are damaged: training never starts from
+                scratch silently.
         """
-        names = self._names()
-        for name in names:
+        for name in self._names():
             try:
+                if not suits(self._record(name)["progress"]):
+                    continue
                 best = self._intact(name)["best"]
                 if best is not None:
                     self._intact(f"best-{best:08d}")
@@ -91,7 +102,7 @@ class CheckpointStore:
                 continue
             self._best = best
             return self._read(name)
-        if names:
+        if self.rejected:
             raise CheckpointError(
                 f"all checkpoints in {self.folder} are damaged ({'; '.join(self.rejected)}); "
                 f"restore one, or delete the folder to train from the beginning"

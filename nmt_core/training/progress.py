@@ -7,6 +7,7 @@ from pydantic import Field
 
 from nmt_core.config import Config
 from nmt_core.data.batch import Position
+from nmt_core.training.budget import Budget
 
 
 class Point(Config):
@@ -42,6 +43,15 @@ class Progress(Config, frozen=False):
     recent_sum: float = 0.0
     recent_tokens: int = 0
     history: list[Point] = Field(default_factory=list)
+
+    def has_spent(self, budget: Budget) -> bool:
+        """Tell whether a budget ends the training here."""
+        return budget.is_spent(
+            steps=self.step,
+            tokens=self.target_tokens,
+            seconds=self.seconds,
+            epochs=self.position.epoch,
+        )
 
 
 @dataclass

@@ -39,7 +39,7 @@ from nmt_core.training.progress import Clock, Point, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
 from nmt_core.training.scheduled_sampling import with_own_words
-from nmt_core.training.selection import Merit, select
+from nmt_core.training.selection import Merit, Selection, select
 from nmt_core.training.settings import TrainingConfig
 from nmt_core.training.step import apply_gradients, require_finite
 
@@ -246,15 +246,8 @@ class Trainer:
         )
 
     def _validation_is_due(self) -> bool:
-        return self.progress.step % self.config.validate_every == 0 or self._budget_is_spent()
-
-    def _budget_is_spent(self) -> bool:
-        return self.budget.is_spent(
-            steps=self.progress.step,
-            tokens=self.progress.target_tokens,
-            seconds=self.progress.seconds,
-            epochs=self.progress.position.epoch,
-        )
+        progress = self.progress
+        return progress.step % self.config.validate_every == 0 or progress.has_spent(self.budget)
 
     def _validate(self) -> None:
         self._read_losses(leave=0)
@@ -279,8 +272,8 @@ class Trainer:
         )
         progress.loss_sum, progress.loss_tokens = 0.0, 0
         progress.history.append(point)
-        selection = select([self._merit(each) for each in progress.history], self.config.patience)
-        progress.finished = self._budget_is_spent() or selection.is_out_of_patience
+        selection = self._select()
+        progress.finished = progress.has_spent(self.budget) or selection.is_out_of_patience
         self.display.validation(point.model_dump(), best=selection.is_best)
         self.tracker.metrics(
             {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES}
@@ -291,6 +284,9 @@ class Trainer:
             progress.best_step = progress.step
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         self._save()
+
+    def _select(self) -> Selection:
+        return select([self._merit(each) for each in self.progress.history], self.config.patience)
 
     def _merit(self, point: Point) -> Merit:
         """Return what the best validation has most of; of equal BLEU, the lower loss is better."""
@@ -326,6 +322,9 @@ class Trainer:
             return
         self.progress = settings.build(Progress, checkpoint.progress, at="progress")
         self._clock.seconds = self.progress.seconds
+        if self.progress.finished:  # where another budget was spent, perhaps
+            spent = self.progress.has_spent(self.budget)
+            self.progress.finished = spent or self._select().is_out_of_patience
         restore(self.model, self.optimizer, checkpoint.tensors)
         self._average.restore(checkpoint.tensors)
 

@@ -16,6 +16,9 @@ from stages import paths
 
 Entry = dict[str, Any]
 
+OF_TRAINING = ("train/", "validation/")
+"""How the names of what is measured by steps of a training begin."""
+
 COMPARISON = "nmt.comparison"
 """The tag with the fingerprint of the comparison that a run is part of, and shown below."""
 
@@ -66,8 +69,9 @@ class Journal:
         self.path = self.folder / "journal.jsonl"
 
     def append(self, kind: str, **content: Any) -> None:
-        """Add an entry with the time; a crash may cut it short, but none before it."""
-        entry = {"kind": kind, **content, "milliseconds": time.time_ns() // 1_000_000}
+        """Add an entry with the time, now if none; a crash may cut it short, but none before it."""
+        entry = {"kind": kind, **content}
+        entry.setdefault("milliseconds", time.time_ns() // 1_000_000)
         line = json.dumps(entry, default=str).encode() + b"\n"
         self.folder.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+", buffering=0) as file:
@@ -101,6 +105,14 @@ class Journal:
             for entry in entries
             if entry["kind"] == "metrics" and metric in entry["values"]
         ]
+
+    def take_over(self, other: "Journal", *, until: int) -> None:
+        """Say again what another run said of the steps of its training, up to one."""
+        entries, _ = other.read() if other.path.exists() else ([], 0)
+        for entry in entries:
+            of_training = [name.startswith(OF_TRAINING) for name in entry.get("values", [])]
+            if entry["kind"] == "metrics" and all(of_training) and entry["step"] <= until:
+                self.append(**entry)
 
     def last(self, metric: str) -> float | None:
         """Return the last number said under a name."""

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.conftest import PRESETS, SHRUNK
-from tests.projects import LOG_EVERY, PROJECT, VALIDATE_EVERY, Copy, begin
+from tests.projects import LOG_EVERY, PROJECT, STEPS, VALIDATE_EVERY, Copy, begin
 
 STAGES = list(yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"])
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
@@ -161,6 +161,78 @@ def test_another_seed_begins_anew(killed, finished, tmp_path):
 
     assert "continuing from step" not in copy.log
     assert copy.model != finished.model
+
+
+def edit(copy, path, old, new):
+    """Change the code of a copy."""
+    file = copy.folder / path
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
+def points(copy):
+    """The steps at which a copy has said the training loss, run by run."""
+    journals = sorted(
+        copy.folder.glob("runs/*/journal.jsonl"), key=lambda path: path.stat().st_mtime
+    )
+    entries = [[json.loads(line) for line in path.read_text().splitlines()] for path in journals]
+    return [[e["step"] for e in each if "train/loss" in e.get("values", ())] for each in entries]
+
+
+def test_changed_words_continue(finished, tmp_path):
+    """Without an update: DVC runs the stage, which finds that it has finished."""
+    copy = finished.copy(tmp_path / "project")
+    edit(
+        copy,
+        "nmt_core/progress.py",
+        '"step {task.fields[step]:,}"',
+        '"update {task.fields[step]:,}"',
+    )
+    assert copy.run("dvc repro train").ran == []
+
+    edit(copy, "nmt_core/training/trainer.py", '"""The training loop', '# Of this:\n\n"""The loop')
+    edit(copy, "stages/train.py", '    """Return the numbers of the best validation."""\n', "")
+    copy.run("dvc repro train")
+
+    assert copy.ran == ["train"]
+    assert f"continuing from step {STEPS}\n" in copy.log
+    assert copy.model == finished.model
+    assert points(copy) == points(finished)
+
+
+def test_a_changed_constant_begins_anew(finished, tmp_path):
+    copy = finished.copy(tmp_path / "project")
+    edit(copy, "nmt_core/training/ema.py", "(10 + step)", "(11 + step)")
+    copy.run("dvc repro train")
+
+    assert "continuing from step" not in copy.log
+    assert copy.model != finished.model
+    assert points(copy) == 2 * points(finished)
+
+
+@pytest.fixture(scope="module")
+def unending(prepared, tmp_path_factory):
+    """Nothing is trained yet, with a schedule that does not end with the budget."""
+    schedule = "'~train.schedule' '+train.schedule={kind:inverse_sqrt,warmup_steps:40}'"
+    copy = prepared.copy(tmp_path_factory.mktemp("unending") / "project")
+    return copy.run(f"python -m stages.configure {schedule}")
+
+
+def test_a_finished_training_is_made_longer(unending, tmp_path):
+    """To the same bytes as if it had been as long from its beginning; so are its curve and lock."""
+    short, long = VALIDATE_EVERY + 2 * LOG_EVERY, 2 * VALIDATE_EVERY + LOG_EVERY
+    whole = unending.copy(tmp_path / "whole")
+    whole.run(f"python -m stages.configure train.budget.steps={long}").run("dvc repro train")
+    copy = unending.copy(tmp_path / "project")
+    copy.run(f"python -m stages.configure train.budget.steps={short}").run("dvc repro train")
+    before = copy.model
+    copy.run(f"python -m stages.configure train.budget.steps={long}").run("dvc repro train")
+
+    assert f"continuing from step {VALIDATE_EVERY}\n" in copy.log
+    assert copy.model == whole.model != before
+    assert copy.lock == whole.lock
+    assert points(copy) == [[*range(LOG_EVERY, short + 1, LOG_EVERY)], *points(whole)]
 
 
 @pytest.mark.parametrize("command", [MAKE_REPRO, "python -m flows.train"])

@@ -135,7 +135,9 @@ def test_a_note_is_no_markup():
 
 
 def test_a_terminal_shows_a_bar_and_no_lines(seconds):
-    with TrainingDisplay(Budget(steps=1000).done, console(force_terminal=True, _environ={})) as display:
+    with TrainingDisplay(
+        Budget(steps=1000).done, console(force_terminal=True, _environ={})
+    ) as display:
         for number in range(100, 400, 100):
             seconds[0] += 20.0
             step(display, number, number * 50)

@@ -1,0 +1,65 @@
+"""A training that differs from one before it in nothing but its budget, and goes on from there."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from nmt_core import config
+from nmt_core.errors import CheckpointError
+from nmt_core.training.budget import Budget
+from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
+from nmt_core.training.progress import Progress
+
+
+def prolong(
+    store: CheckpointStore,
+    others: Iterable[CheckpointStore],
+    *,
+    budget: Budget,
+    validate_every: int,
+) -> tuple[CheckpointStore, int] | None:
+    """Put the farthest checkpoint of other trainings, and its best model, into an empty store.
+
+    It is one that a training with ``budget`` passes on its way from the beginning, so that both end
+    in the same bytes. This holds where no update depends on the budget.
+
+    Args:
+        store: where the training continues from.
+        others: checkpoints of trainings that differ in nothing but their budget.
+        budget: ends the training.
+        validate_every: updates between two validations, in all of them.
+
+    Returns:
+        Whose checkpoint it was, and its step; None if there is none to go on from.
+
+    Raises:
+        CheckpointError: if the disk refuses.
+    """
+    passes = partial(is_passed, budget=budget, validate_every=validate_every)
+    found = ((other, at) for other in others if (at := newest(other, passes)))
+    farthest = max(found, key=lambda pair: pair[1].progress["step"], default=None)
+    if farthest is None:
+        return None
+    other, checkpoint = farthest
+    if (best := checkpoint.progress["best_step"]) is not None:
+        store.save_best(other.best(), step=best)
+    store.save(checkpoint, step=(step := checkpoint.progress["step"]))
+    return other, step
+
+
+def is_passed(values: Mapping[str, Any], *, budget: Budget, validate_every: int) -> bool:
+    """Tell whether a training with ``budget`` comes to where another one was, and goes on.
+
+    It does not come to where the other one validated because its own budget was spent.
+    """
+    progress = config.build(Progress, values, at="progress")
+    regular = not progress.finished or progress.step % validate_every == 0
+    return regular and not progress.has_spent(budget)
+
+
+def newest(store: CheckpointStore, suits: Callable[[Mapping[str, Any]], bool]) -> Checkpoint | None:
+    """Return the newest checkpoint that suits; None, too, where those that would are damaged."""
+    try:
+        return store.newest(suits)
+    except CheckpointError:
+        return None

@@ -1,0 +1,124 @@
+"""A training that is made longer ends in the bytes of one that was as long from its beginning."""
+
+import pytest
+
+from nmt_core.training.budget import Budget
+from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.prolong import prolong
+from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot
+from tests.laws import test_resume_laws as laws
+from tests.laws.test_resume_laws import dataset
+
+__all__ = ["dataset"]
+
+EVERY = 5
+SCHEDULES = {
+    "inverse_sqrt": InverseSquareRoot(learning_rate=1e-2, warmup_steps=4),
+    "cosine_restarts": CosineRestarts(learning_rate=1e-2, first_steps=4),
+}
+
+
+def trainer(dataset, folder, budget, *, log=None, schedule="inverse_sqrt", scores=None, **changes):
+    """A training; ``scores`` are those of its validations, by step."""
+    made = laws.trainer(
+        dataset, folder, log or laws.Log(), budget=budget, validate_every=EVERY, **changes
+    )
+    made.schedule = SCHEDULES[schedule]
+    if scores:
+        made.translate_and_score = lambda _: scores[made.progress.step]
+    return made
+
+
+def prolonged(folder, *others, budget):
+    stores = [CheckpointStore(other) for other in others]
+    return prolong(CheckpointStore(folder), stores, budget=budget, validate_every=EVERY)
+
+
+def same(dataset, tmp_path, short, long, **changes):
+    """Train short, go on, and train as long at once; return both and where the first went on."""
+    trainer(dataset, tmp_path / "short", short, **changes).fit()
+    whole = trainer(dataset, tmp_path / "whole", long, log=(log := laws.Log()), **changes)
+    whole.fit()
+    assert prolonged(tmp_path / "long", tmp_path / "short", budget=long)
+    longer = trainer(dataset, tmp_path / "long", long, log=(second := laws.Log()), **changes)
+    longer.fit()
+
+    assert laws.weights(whole.model) == laws.weights(longer.model)
+    assert laws.untimed(whole.progress) == laws.untimed(longer.progress)
+    assert log.points[len(log.points) - len(second.points) :] == second.points
+    return longer, len(second.points) < len(log.points)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ({"steps": 10}, {"steps": 17}),  # ended with a validation that comes anyway
+        ({"steps": 12}, {"steps": 17}),  # ended with one that the longer training does not make
+        ({"tokens": 400}, {"tokens": 900}),
+        ({"epochs": 1}, {"epochs": 2}),
+        ({"steps": 12}, {"epochs": 2}),
+    ],
+)
+def test_a_longer_training_goes_on(dataset, tmp_path, short, long, schedule):
+    _, went_on = same(dataset, tmp_path, Budget(**short), Budget(**long), schedule=schedule)
+
+    assert went_on
+
+
+def test_the_best_of_an_end_that_is_none_any_more_is_not_taken(dataset, tmp_path):
+    scores = {5: 1.0, 10: 2.0, 12: 9.0, 15: 0.0, 17: 0.0}
+    longer, _ = same(dataset, tmp_path, Budget(steps=12), Budget(steps=17), scores=scores)
+
+    assert longer.progress.best_step == 10
+
+
+def test_patience_goes_on(dataset, tmp_path):
+    scores = {step: -float(step) for step in range(100)}
+    longer, _ = same(
+        dataset, tmp_path, Budget(steps=10), Budget(steps=90), scores=scores, patience=3
+    )
+
+    assert longer.progress.step == 20
+
+
+def test_a_training_that_ended_for_lack_of_patience_ends_there_again(dataset, tmp_path):
+    scores = {step: -float(step) for step in range(100)}
+    longer, _ = same(
+        dataset, tmp_path, Budget(steps=80), Budget(steps=90), scores=scores, patience=3
+    )
+
+    assert longer.progress.step == 20
+
+
+def test_a_shorter_budget_goes_on_from_what_it_allows(dataset, tmp_path):
+    with pytest.raises(laws.PowerCut):
+        trainer(dataset, tmp_path / "long", Budget(steps=90), log=laws.Log(8)).fit()
+    budget = Budget(steps=7)
+    whole = trainer(dataset, tmp_path / "whole", budget)
+    whole.fit()
+    assert prolonged(tmp_path / "short", tmp_path / "long", budget=budget)
+    shorter = trainer(dataset, tmp_path / "short", budget)
+    shorter.fit()
+
+    assert laws.untimed(whole.progress) == laws.untimed(shorter.progress)
+    assert laws.weights(whole.model) == laws.weights(shorter.model)
+
+
+def test_nothing_beyond_the_budget_is_taken(dataset, tmp_path):
+    trainer(dataset, tmp_path / "long", Budget(steps=17)).fit()
+
+    assert prolonged(tmp_path / "short", tmp_path / "long", budget=Budget(steps=15)) is None
+    assert not (tmp_path / "short").exists()
+
+
+def test_the_farthest_of_several_that_is_not_damaged_is_taken(dataset, tmp_path):
+    folders = [tmp_path / str(steps) for steps in (10, 5, 15)]
+    for folder in folders:
+        trainer(dataset, folder, Budget(steps=int(folder.name))).fit()
+    for path in folders[-1].glob("*.safetensors"):
+        path.write_bytes(b"rubbish")
+    other, step = prolonged(tmp_path / "long", tmp_path / "none", *folders, budget=Budget(steps=20))
+
+    assert (other.folder, step) == (folders[0], 10)
+    assert CheckpointStore(tmp_path / "long").newest().progress["step"] == 10

@@ -1,0 +1,75 @@
+"""Where a training begins that differs from another one in its budget only."""
+
+import pytest
+import torch
+
+from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
+from nmt_core.training.progress import Progress
+from stages import paths, train
+from stages.configure import compose
+from stages.params import build_all
+from stages.tracking.journal import Journal
+
+CONF = paths.CONF.absolute()
+LONGER = "train.budget.steps=2000"
+INVERSE_SQRT = ("~train.schedule", "+train.schedule={kind:inverse_sqrt}")
+
+
+def params(*settings):
+    values = compose.composed(["data=demo", "train=quick", *settings], conf=CONF)
+    return build_all(values, source="conf")["train"]
+
+
+@pytest.fixture
+def shorter(tmp_path, monkeypatch):
+    """What a training of 1200 updates has left, and said."""
+    monkeypatch.chdir(tmp_path)
+    store = CheckpointStore(paths.CHECKPOINTS / "course-short")
+    progress = Progress(step=1200, best_step=900, finished=True).model_dump(mode="json")
+    store.save_best(Checkpoint({"w": torch.ones(1)}, {}), step=900)
+    store.save(Checkpoint({"w": torch.zeros(1)}, progress), step=1200)
+    journal = Journal("course-short")
+    for step in (600, 1200, 1250):
+        journal.append("metrics", values={"train/loss": 1.0 / step}, step=step)
+    journal.append("metrics", values={"validation/bleu": 7.0, "train/seconds": 3.0}, step=900)
+    journal.append("metrics", values={"test_bleu": 8.0}, step=900)
+    journal.append("metrics", values={"system/cpu_utilization_percentage": 9.0}, step=1)
+    journal.append("end", status="FINISHED")
+    return store
+
+
+def test_a_longer_training_goes_on_and_its_curve_begins_with_the_shorter_one(shorter):
+    journal = Journal("course-long")
+    [note] = train.find_beginning(params(LONGER, *INVERSE_SQRT), journal)
+    store = CheckpointStore(paths.CHECKPOINTS / "course-long")
+    said, _ = Journal("course-short").read()
+
+    assert "going on from checkpoints/course-short" in note
+    assert store.newest().progress["step"] == 1200
+    assert store.best().tensors["w"] == 1
+    assert journal.read()[0] == [said[0], said[1], said[3]]
+
+
+def test_a_training_that_follows_its_budget_says_what_to_do(shorter):
+    [note] = train.find_beginning(params(LONGER), Journal("course-long"))
+
+    assert "begins anew" in note
+    assert "checkpoints/course-short" in note
+    assert "with a warmup_decay schedule, every update depends on the budget" in note
+    assert "an inverse_sqrt or cosine_restarts schedule" in note
+    assert CheckpointStore(paths.CHECKPOINTS / "course-long").is_empty
+
+
+def test_of_another_course_nothing_is_said_or_taken(shorter):
+    assert not [*train.find_beginning(params(*INVERSE_SQRT), Journal("another-short"))]
+    assert not paths.CHECKPOINTS.joinpath("another-short").exists()
+
+
+def test_a_training_with_checkpoints_of_its_own_goes_on_from_these(shorter):
+    settings = params("train.budget.steps=900", *INVERSE_SQRT)
+    assert not [*train.find_beginning(settings, Journal("course-short"))]
+
+    own = CheckpointStore(paths.CHECKPOINTS / "course-long")
+    own.save(Checkpoint({"w": torch.ones(1)}, {"step": 3}), step=3)
+    assert not [*train.find_beginning(params(LONGER, *INVERSE_SQRT), Journal("course-long"))]
+    assert own.newest().progress["step"] == 3
