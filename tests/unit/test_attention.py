@@ -1,4 +1,4 @@
-"""Attention, positions, dropout, van der Goten's (2018) layers: against plain re-implementations."""
+"""Attention, positions, dropout and layers of van der Goten 2018, against plain rewritings."""
 
 import math
 
