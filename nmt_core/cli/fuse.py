@@ -1,4 +1,4 @@
-"""``nmt translate --fuse``: a translator that a language model advises."""
+"""``nmt translate --fuse``: shallow fusion of a translator with a language model."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +12,22 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.decoding.translator import Translator
 
 DEFAULT_WEIGHT = 0.1
-"""Of the language model's log-probabilities: little, for most is the translator's business."""
+"""Weight of the language model's log-probabilities beside the translator's, which weigh 1."""
 
 Fuse = Annotated[
     Path | None,
-    typer.Option("--fuse", metavar="DIR", help="Let a language model of nmt learn have a say."),
+    typer.Option("--fuse", metavar="DIR", help="Language model for shallow fusion, of nmt learn."),
 ]
 FuseWeight = Annotated[
     float | None,
-    typer.Option("--fuse-weight", metavar="W", min=0, help="How much of a say. \\[default: 0.1]"),
+    typer.Option(
+        "--fuse-weight", metavar="W", min=0, help=f"Its weight. \\[default: {DEFAULT_WEIGHT}]"
+    ),
 ]
 
 
 def fused(translator: "Translator", folder: Path | None, weight: float | None) -> "Translator":
-    """Return a translator that is advised by the language model in a folder, if there is one.
+    """Return a translator in shallow fusion with the language model in a folder, if there is one.
 
     Raises:
         ConfigError: if its tokens are not the translator's, or there is a weight of nothing.
@@ -43,5 +45,5 @@ def fused(translator: "Translator", folder: Path | None, weight: float | None) -
     device = next(translator.model.parameters()).device
     language = load_language_model(folder, device=str(device))
     check_vocabularies(translator.target.vocabulary, language.units.vocabulary)
-    advised = DEFAULT_WEIGHT if weight is None else weight
-    return replace(translator, model=Fused(translator.model, language.model, advised))
+    chosen = DEFAULT_WEIGHT if weight is None else weight
+    return replace(translator, model=Fused(translator.model, language.model, chosen))

@@ -11,7 +11,9 @@ from nmt_core.cli.program import Device, Threads, open_language_model
 
 def generate(  # noqa: PLR0913 - one argument per option
     *,
-    language_model: Annotated[Path, typer.Option(metavar="DIR", help="What nmt learn wrote.")],
+    language_model: Annotated[
+        Path, typer.Option(metavar="DIR", help="Language model of nmt learn.")
+    ],
     length: Annotated[
         int,
         typer.Option(
@@ -20,18 +22,17 @@ def generate(  # noqa: PLR0913 - one argument per option
     ] = 500,
     temperature: Annotated[
         float,
-        typer.Option(
-            metavar="T", min=0, help="Below 1 surer, above 1 bolder; 0 takes the likeliest."
-        ),
+        typer.Option(metavar="T", min=0, help="Sampling temperature; 0 takes the likeliest token."),
     ] = 1.0,
     top_k: Annotated[
-        int | None, typer.Option(metavar="K", min=1, help="Draw from the K likeliest alone.")
+        int | None,
+        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
     ] = None,
     top_p: Annotated[
-        float, typer.Option(metavar="P", help="Draw from the likeliest that make up P together.")
+        float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
     ] = 1.0,
-    prefix: Annotated[str, typer.Option(metavar="TEXT", help="What to go on from.")] = "",
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed, another text.")] = 1,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Text to continue.")] = "",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of sampling.")] = 1,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:

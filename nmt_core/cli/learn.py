@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 def learn(  # noqa: PLR0913 - one argument per option
     *,
     text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the model goes.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the model to.")],
     validation: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Text to validate on. \\[default: the end of --text]"),
@@ -35,7 +35,7 @@ def learn(  # noqa: PLR0913 - one argument per option
     ] = "character",
     tokens_of: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Exported translator whose target tokens to use."),
+        typer.Option(metavar="DIR", help="Exported translator whose target tokens it uses."),
     ] = None,
     settings: Annotated[
         list[str] | None,

@@ -26,7 +26,7 @@ def next_tokens(
     ] = None,
     model: Model,
     prefix: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the translation begins with, in whole words.")
+        str, typer.Option(metavar="TEXT", help="Prefix of the translation, in whole words.")
     ] = "",
     count: Annotated[
         int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")

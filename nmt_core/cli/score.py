@@ -21,7 +21,7 @@ def score(
     *,
     language_model: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="What nmt learn wrote: score lines."),
+        typer.Option(metavar="DIR", help="Language model of nmt learn: score lines."),
     ] = None,
     model: Annotated[
         Path | None,

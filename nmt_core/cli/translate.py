@@ -44,9 +44,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     model: Model,
     beam_size: Annotated[
         int | None,
-        typer.Option(
-            metavar="K", min=1, help="Live hypotheses per sentence. \\[default: the model's]"
-        ),
+        typer.Option(metavar="K", min=1, help="Beam size. \\[default: the model's]"),
     ] = None,
     n_best: Annotated[
         int | None,
@@ -54,33 +52,32 @@ def translate(  # noqa: PLR0913 - one argument per option
     ] = None,
     diversity: Annotated[
         float | None,
-        typer.Option(metavar="D", min=0, help="Let the N best differ: 0 not at all, 1 much."),
+        typer.Option(metavar="D", min=0, help="Diversity of the N best: 0 none, 1 much."),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, help="Draw N translations at random instead; some may be equal."
-        ),
+        typer.Option(metavar="N", min=1, help="Sample N translations; some may be equal."),
     ] = None,
     temperature: Annotated[
         float | None,
-        typer.Option(metavar="T", min=0, help="Draw more safely below 1, more boldly above."),
+        typer.Option(metavar="T", min=0, help="Sampling temperature. \\[default: 1]"),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option(metavar="K", min=1, help="Draw from the K likeliest tokens.")
+        int | None,
+        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Draw from the likeliest tokens that make up P together."),
+        typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="Draw others. \\[default: 1]")
+        int | None, typer.Option(metavar="N", min=0, help="Random seed of sampling. \\[default: 1]")
     ] = None,
     prefix: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Begin every translation with TEXT.")
+        str | None, typer.Option(metavar="TEXT", help="Prefix of every translation.")
     ] = None,
     prefix_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Begin each with the same line of FILE.")
+        Path | None, typer.Option(metavar="FILE", help="Prefixes, one a line, as many as lines.")
     ] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
@@ -135,14 +132,14 @@ def translate(  # noqa: PLR0913 - one argument per option
     that power); higher is better. Both are the model's own, however a translation was found.
 
     Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
-    may be unlike what the model was trained on. Not so where a translation was drawn, begun or
-    advised, for the scores of such ones were not measured.
+    may be unlike what the model was trained on. Samples, translations with a prefix and those of
+    shallow fusion are not judged, for the scores of such ones were not measured.
 
-    With `--fuse`, a logarithm is the translator's plus the language model's times its weight
-    (shallow fusion); both must speak of the same tokens, see `nmt learn --help`.
+    With --fuse, a logarithm is the translator's plus the language model's times its weight (shallow
+    fusion); both must have the same tokens, see nmt learn --help.
 
-    What is drawn for a line depends on its text and the seed alone. A prefix is whole words in the
-    target language; an empty one, or an empty line of its file, leaves the translation free.
+    A sample depends only on the text of its line and the random seed. A prefix is whole words in
+    the target language; an empty one, or an empty line of its file, leaves the translation free.
     """
     options = SearchOptions(
         beam_size=beam_size,
