@@ -378,6 +378,13 @@ MUTANTS = [
         "tests/laws/test_training_laws.py",
     ),
     Mutant(
+        "a loss that waits for its device",
+        "nmt_core/training/loss.py",
+        "shares.expand_as(real).flatten().index_select(0, places)",
+        "shares.expand_as(real)[real]",
+        "tests/unit/test_loss.py",
+    ),
+    Mutant(
         "patience that waits for one more",
         "nmt_core/training/selection.py",
         "since_best >= patience",

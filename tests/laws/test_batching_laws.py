@@ -125,6 +125,7 @@ def test_a_batch_begins_and_ends_its_sentences():
     assert [[False, False, False], [False, False, True]] == batch.source_padding.tolist()
     assert [[BOS, 7, PAD], [BOS, 9, 10]] == batch.target_input.tolist()
     assert [[7, EOS, PAD], [9, 10, EOS]] == batch.target_output.tolist()
+    assert [0, 1, 3, 4, 5] == batch.target_places.tolist()
     assert batch.target_tokens == 5
 
 
