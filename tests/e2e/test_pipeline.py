@@ -13,8 +13,8 @@ import time
 import pytest
 import yaml
 
-from tests.conftest import PRESETS, SHRUNK
-from tests.projects import LOG_EVERY, PROJECT, STEPS, VALIDATE_EVERY, Copy, begin
+from tests.support.presets import PRESETS, SHRUNK
+from tests.support.projects import LOG_EVERY, PROJECT, STEPS, VALIDATE_EVERY, Copy, begin
 
 STAGES = list(yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"])
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nmt_core import files
-from tests.projects import PROJECT, a_users_environment
+from tests.support.projects import PROJECT, a_users_environment
 
 PARTS = ("conf", "flows", "nmt_core", "stages")
 FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml", "params.yaml")

@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 
@@ -15,17 +14,11 @@ from nmt_core.fetch.vectors import MODEL_MAGIC
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download
 from stages.params import DownloadParams
-from tests.server import serving, status, whole
+from tests.support.projects import PROJECT
+from tests.support.web_server import status, whole
 
-TOP = Path(__file__).resolve().parents[2]
 THIRDS = {"validation_per_10000": 3000, "test_per_10000": 3000}
 LANGUAGES = {"source": "de", "target": "en"}
-
-
-@pytest.fixture(scope="module")
-def site():
-    with serving() as site:
-        yield site
 
 
 @pytest.fixture
@@ -325,7 +318,7 @@ def project(tmp_path):
         return subprocess.run(
             [sys.executable, "-m", "stages.download"],
             cwd=tmp_path,
-            env={"PYTHONPATH": str(TOP), "COLUMNS": "100"},
+            env={"PYTHONPATH": str(PROJECT), "COLUMNS": "100"},
             capture_output=True,
             text=True,
             check=False,

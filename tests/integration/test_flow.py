@@ -17,7 +17,7 @@ import psutil
 import pytest
 import yaml
 
-from tests.projects import PROJECT, a_users_environment
+from tests.support.projects import PROJECT, a_users_environment
 
 STAGES = ("prepare", "train", "export")
 

@@ -21,7 +21,7 @@ from nmt_core.errors import NmtError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from stages.train import write_model
 from nmt_core.training.progress import Progress
-from tests.unit.tiny import export
+from tests.support.tiny import export
 
 disk = Path(sys.argv[1])
 large = {"model.w": torch.zeros(200_000)}

@@ -33,7 +33,7 @@ from stages.tracking.__main__ import app as program
 from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, packed
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
-from tests.unit.tiny import LINES, export, tiny_translator
+from tests.support.tiny import LINES, export, tiny_translator
 
 pytestmark = pytest.mark.slow
 
@@ -41,23 +41,9 @@ DEAD = "http://127.0.0.1:9"
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    """An empty project, and an environment that is put back."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    for name, value in tracking.ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
+def _fast(mlflow_here, monkeypatch):
     monkeypatch.setattr(tracking, "SEND_SECONDS", 0.05)
     monkeypatch.setattr(tracking, "RETRY_SECONDS", 0.1)
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def empty_database(tmp_path_factory):
-    """A database that was migrated once."""
-    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    MlflowClient(f"sqlite:///{file}").search_experiments()
-    return file
 
 
 @pytest.fixture

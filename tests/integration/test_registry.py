@@ -16,7 +16,6 @@ import httpx
 import psutil
 import pytest
 import torch
-from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
 from typer.testing import CliRunner
 
@@ -40,10 +39,10 @@ from stages.registry.registry import (
 )
 from stages.tracking import mlflow_run, tracker
 from stages.tracking.tracker import open_tracker
-from tests.conftest import torchs_own_settings
-from tests.unit.tiny import LINES, export, tiny_translator
+from tests.support.tiny import LINES, export, tiny_translator
+from tests.support.torch_settings import torchs_own_settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("mlflow_here")]
 
 DEAD = "http://127.0.0.1:9"
 NAME = "nmt-de-en"
@@ -60,24 +59,6 @@ class Echo(PythonModel):
 set_model(Echo())
 """
 """Quickly logged in the place of the code that serves a model."""
-
-
-@pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
-    """An empty project, and an environment that is put back."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    for name, value in tracker.ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    return tmp_path
-
-
-@pytest.fixture(scope="module")
-def empty_database(tmp_path_factory):
-    """A database that was migrated once."""
-    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    MlflowClient(f"sqlite:///{file}").search_experiments()
-    return file
 
 
 @pytest.fixture

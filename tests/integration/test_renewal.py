@@ -16,29 +16,14 @@ from stages import download, paths
 from stages.configure import __main__ as configure
 from stages.configure import compose, refresh
 from stages.params import build_all, check_all
-from tests.server import serving, status, whole, without_ranges
-
-CONF = Path(__file__).parents[2] / "conf"
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as site:
-        yield site
+from tests.support.projects import PROJECT
+from tests.support.web_server import status, whole, without_ranges
 
 
 @pytest.fixture
-def site(server):
-    server.requests.clear()
-    server.behaviours.clear()
-    return server
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    (tmp_path / "conf").symlink_to(CONF)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def project(project):
+    (project / "conf").symlink_to(PROJECT / "conf")
+    return project
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ from stages.params import build_all
 from stages.reporting.bill import bill_of_materials
 from stages.reporting.card import model_card
 from stages.runtime.trained import Inputs, load_trained
-from tests.conftest import torchs_own_settings
+from tests.support.projects import PROJECT
+from tests.support.torch_settings import torchs_own_settings
 
-PROJECT = Path(__file__).parents[2]
 TRAIN_LINES, TEST_LINES = 60, 12
 STEPS, VALIDATE_EVERY = 120, 40
 TINY = [

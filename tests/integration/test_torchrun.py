@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-from tests.projects import PROJECT, Copy
+from tests.support.projects import PROJECT, Copy
 
 pytestmark = [
     pytest.mark.slow,

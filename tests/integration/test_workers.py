@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -23,9 +22,9 @@ from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
-from tests import jobs
+from tests.support import jobs
+from tests.support.projects import PROJECT
 
-TOP = Path(__file__).parents[2]
 SERIAL = WorkersConfig(processes=1)
 ODD = [
     ("Eine\u2028Eule.", "An owl."),
@@ -188,7 +187,7 @@ class Cluster:
     """A Dask scheduler and its workers, as processes on this machine."""
 
     def __init__(self, folder, **environment):
-        self._environment = os.environ | {"PYTHONPATH": str(TOP)} | environment
+        self._environment = os.environ | {"PYTHONPATH": str(PROJECT)} | environment
         self._folder = folder
         found = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(found))

@@ -15,7 +15,7 @@ from nmt_core.decoding.rules import Rules, length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.errors import NmtError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
-from tests.laws.toy_model import Toy
+from tests.support.toy_model import Toy
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
-from tests.laws.toy_model import Toy
+from tests.support.toy_model import Toy
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD

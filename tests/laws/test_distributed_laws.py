@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -14,10 +13,10 @@ from nmt_core import files
 from nmt_core.data.batch import Position
 from nmt_core.errors import ConfigError
 from nmt_core.training.distributed import World
-from tests.conftest import PRESETS
-from tests.laws import ranks
+from tests.support import ranks
+from tests.support.presets import PRESETS
+from tests.support.projects import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 MEASURES_BATCHES = [name for name in PRESETS if PRESETS[name].get("block") == "article"]
 LOSSES = {
     "per_token": {},
@@ -87,7 +86,7 @@ def both(top):
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "tests.laws.ranks", str(top), str(rank)],
+            [sys.executable, "-m", "tests.support.ranks", str(top), str(rank)],
             cwd=PROJECT,
             env=environment,
         )

@@ -9,8 +9,8 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.errors import ConfigError
 from nmt_core.language_models.fusion import Fused, check_vocabularies, count_rows
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
-from tests.conftest import TARGET_SIZE, tiny_model
 from tests.laws.test_language_model_laws import WORDS, tiny
+from tests.support.presets import TARGET_SIZE, tiny_model
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD

@@ -9,7 +9,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model
 from nmt_core.random import generator
 from nmt_core.training.loss import batch_loss
-from tests.conftest import PRESETS, tiny_config
+from tests.support.presets import PRESETS, tiny_config
 
 DIGITS = range(4, 14)
 LENGTH = 4

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -17,9 +16,9 @@ from nmt_core.config import build
 from nmt_core.errors import ConfigError, WorkersError
 from nmt_core.parallel import spans
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order, loaded
-from tests import jobs
+from tests.support import jobs
+from tests.support.projects import PROJECT
 
-TOP = Path(__file__).parents[2]
 texts = st.text(st.sampled_from("aß\n\n\r\t\u2028\x85\0 "), max_size=40)
 
 
@@ -153,7 +152,7 @@ import signal, sys
 from pathlib import Path
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
 from stages.runtime.entry import run_stage
-from tests import jobs
+from tests.support import jobs
 
 def main():
     text = Path(sys.argv[1])
@@ -178,7 +177,7 @@ if __name__ == "__main__":
 def program(text):
     path = text.with_name("program.py")
     path.write_text(PROGRAM)
-    environment = os.environ | {"PYTHONPATH": str(TOP)}
+    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
     with subprocess.Popen(
         [sys.executable, str(path), str(text)],
         env=environment,

@@ -18,7 +18,7 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, NesterovSgd, ScheduledSampling, TrainingConfig
 from nmt_core.training.trainer import Trainer
-from tests.conftest import PRESETS, TARGET_SIZE, tiny_model
+from tests.support.presets import PRESETS, TARGET_SIZE, tiny_model
 
 STEPS = 12
 CLOCKS = ("train/seconds", "train/tokens_per_second")

@@ -16,7 +16,7 @@ from nmt_core.decoding.settings import SearchConfig
 from nmt_core.decoding.token_sampling import draw, shaped
 from nmt_core.errors import NmtError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
-from tests.laws.toy_model import Toy
+from tests.support.toy_model import Toy
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD

@@ -11,7 +11,14 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import misfits, own_tensors
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
-from tests.conftest import PRESETS, SOURCE_SIZE, TARGET_SIZE, VARIANTS, tiny_config, tiny_model
+from tests.support.presets import (
+    PRESETS,
+    SOURCE_SIZE,
+    TARGET_SIZE,
+    VARIANTS,
+    tiny_config,
+    tiny_model,
+)
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD

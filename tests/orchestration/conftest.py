@@ -10,8 +10,8 @@ import pytest
 from infra.servers.postgres import programs
 from infra.servers.server import ServerFailed
 from infra.servers.topology import Database, Files, Topology
-from tests.orchestration.fleet import Fleet
-from tests.orchestration.leftovers import at_work_in
+from tests.support.fleet import Fleet
+from tests.support.processes import at_work_in
 
 
 def pytest_collection_modifyitems(items):

@@ -25,9 +25,9 @@ import yaml
 from dotenv import dotenv_values
 
 from infra.servers.server import free_port
-from tests.conftest import SHRUNK
-from tests.orchestration.leftovers import marked, wait_for
-from tests.projects import PROJECT, a_users_environment, begin
+from tests.support.presets import SHRUNK
+from tests.support.processes import marked, wait_for
+from tests.support.projects import PROJECT, a_users_environment, begin
 
 FENCE = re.compile(r"^```(\w*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")

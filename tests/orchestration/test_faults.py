@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import pytest
 from mlflow import MlflowClient
 
-from tests.projects import LOG_EVERY
+from tests.support.projects import LOG_EVERY
 
 STEPS, VALIDATE_EVERY = 1000, 100
 LATER = VALIDATE_EVERY + LOG_EVERY

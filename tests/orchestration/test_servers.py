@@ -18,9 +18,9 @@ from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
 from nmt_core import files
-from tests.orchestration.fleet import login
-from tests.orchestration.leftovers import at_work_in, marked, wait_for
-from tests.projects import a_users_environment
+from tests.support.fleet import login
+from tests.support.processes import at_work_in, marked, wait_for
+from tests.support.projects import a_users_environment
 
 # PostgreSQL, a store, Prefect and MLflow, as the fixture starts them
 

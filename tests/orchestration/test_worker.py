@@ -9,8 +9,8 @@ import uuid
 
 import pytest
 
-from tests.orchestration.leftovers import marked, wait_for
-from tests.projects import PROJECT, a_users_environment
+from tests.support.processes import marked, wait_for
+from tests.support.projects import PROJECT, a_users_environment
 
 STAGE = """\
 import signal, sys, time

@@ -25,7 +25,7 @@ from nmt_core.random import seed_of
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
-from tests.unit.tiny import LINES, MODEL, export, subwords, tiny_translator
+from tests.support.tiny import LINES, MODEL, export, subwords, tiny_translator
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 EVERY_FILE = [

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -8,9 +7,8 @@ import torch
 from nmt_core import compute as module
 from nmt_core.compute import cpu_has_bfloat16, prepare_compute
 from nmt_core.errors import ConfigError
-from tests.conftest import torchs_own_settings
-
-PROJECT = Path(__file__).parents[2]
+from tests.support.projects import PROJECT
+from tests.support.torch_settings import torchs_own_settings
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,6 @@ Whoever changes a format adds what the version before wrote to ``tests/earlier``
 """
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from nmt_core.errors import NmtError
 from nmt_core.language_models.bundle import load_language_model
 from nmt_core.training import checkpoint
 from nmt_core.training.checkpoint import CheckpointStore
+from tests.support.projects import PROJECT
 
-EARLIER = Path(__file__).parents[1] / "earlier"
+EARLIER = PROJECT / "tests/earlier"
 
 
 def newest(folder):

@@ -2,12 +2,12 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
-TOP = Path(__file__).parents[2]
-CODE = [path for room in ("nmt_core", "stages", "flows") for path in (TOP / room).rglob("*.py")]
+from tests.support.projects import PROJECT
+
+CODE = [path for room in ("nmt_core", "stages", "flows") for path in (PROJECT / room).rglob("*.py")]
 BANNED = [
     r"(?<![.\w])eval\(",
     r"(?<![.\w])exec\(",
@@ -27,7 +27,7 @@ BANNED = [
 @pytest.mark.parametrize("pattern", BANNED)
 def test_code_never_holds(pattern):
     found = [
-        f"{path.relative_to(TOP)}:{number}: {line.strip()}"
+        f"{path.relative_to(PROJECT)}:{number}: {line.strip()}"
         for path in CODE
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if re.search(pattern, line)
@@ -42,10 +42,10 @@ def test_there_is_code_to_search():
 
 def test_nothing_large_and_no_model_is_committed():
     listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=TOP, capture_output=True, check=True, text=True
+        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True, text=True
     )
-    names = [name for name in listed.stdout.split("\0") if name and (TOP / name).is_file()]
+    names = [name for name in listed.stdout.split("\0") if name and (PROJECT / name).is_file()]
 
-    assert [] == [name for name in names if (TOP / name).stat().st_size > 500_000]
+    assert [] == [name for name in names if (PROJECT / name).stat().st_size > 500_000]
     models = [name for name in names if name.endswith((".safetensors", ".bin", ".vec", ".db"))]
     assert [] == [name for name in models if not name.startswith("tests/earlier/")]

@@ -1,0 +1,22 @@
+"""MLflow in a project of its own."""
+
+import pytest
+from mlflow import MlflowClient
+
+from stages.tracking import tracker
+
+
+@pytest.fixture
+def mlflow_here(project, monkeypatch):
+    """An empty project that knows of no server, and an environment that is put back."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name, value in tracker.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory):
+    """A database that was migrated once."""
+    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments()
+    return file

@@ -1,0 +1,202 @@
+"""Clones of a miniature project, workers in them, and runs of its deployments on real servers."""
+
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx
+import psutil
+import pytest
+
+from tests.support.projects import Copy, begin
+
+WORKER_SECONDS = 60
+
+
+def login(topology):
+    """What Prefect lets in."""
+    return tuple(topology.environment["PREFECT_API_AUTH_STRING"].split(":"))
+
+
+@dataclass
+class Clone(Copy):
+    """A project whose programs talk to the servers, and can be found by a mark."""
+
+    servers: dict[str, str] = field(default_factory=dict)
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def environment(self):
+        ours = super().environment | self.servers
+        home = str(self.shared / f"prefect-{self.folder.parent.name}-{self.folder.name}")
+        return ours | {"FLEET": self.mark, "PREFECT_HOME": home}
+
+    def processes(self):
+        """Return what runs anywhere with our mark in its environment."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("FLEET") == self.mark:
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return [process for process in found if process.status() != psutil.STATUS_ZOMBIE]
+
+    def process(self, *words):
+        """Return the process whose command has these words."""
+        [found] = [p for p in self.processes() if all(w in " ".join(p.cmdline()) for w in words)]
+        return found
+
+    def remote(self, url):
+        """Share what is made here with all clones that name the same."""
+        self.run(f"dvc remote add --quiet --local --force --default shared {url}")
+
+
+class Fleet:
+    """What a test sends out on the servers."""
+
+    def __init__(self, topology, folder):
+        self.topology = topology
+        self.folder = folder
+        self.shared = folder / "shared"
+        self.shared.mkdir()
+        self.origin = begin(folder / "origin", self.shared)
+        self.deploy()
+
+    def deploy(self):
+        environment = self.origin.environment | self.topology.environment
+        done = subprocess.run(
+            [sys.executable, "-m", "flows.deploy"],
+            cwd=self.origin.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def clone(self, name, *, source=None):
+        """Return a clone of the origin, or a copy of one with all that was made in it."""
+        folder = self.folder / name
+        if source is None:
+            subprocess.run(["git", "clone", "--quiet", self.origin.folder, folder], check=True)
+            (folder / ".git/info/exclude").write_text("/log.txt\n/worker.log\n")
+        else:
+            shutil.copytree(source.folder, folder, symlinks=True)
+        return Clone(folder, self.shared, servers=self.topology.environment)
+
+    @contextmanager
+    def worker(self, clone, pool, *options):
+        """Keep a worker at work in a clone, and end it with all it started."""
+        with (clone.folder / "worker.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "flows.worker", pool, *options],
+                cwd=clone.folder,
+                env=clone.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            for left in clone.processes():
+                left.kill()
+
+    def own_deployment(self, name, pool):
+        """Offer a deployment in another pool, so that nobody else's worker takes its runs."""
+        flow, _, _ = name.partition("/")
+        found = self.api("GET", f"/deployments/name/{name}")
+        self.api(
+            "POST",
+            "/work_pools/",
+            name=pool,
+            type="process",
+            base_job_template=self.api("GET", "/work_pools/cpu")["base_job_template"],
+        )
+        copied = ("flow_id", "entrypoint", "path", "parameters", "pull_steps")
+        copied += ("parameter_openapi_schema", "enforce_parameter_schema")
+        values = {key: found[key] for key in copied}
+        self.api("POST", "/deployments/", name=pool, work_pool_name=pool, **values)
+        return f"{flow}/{pool}"
+
+    def submit(self, name, **parameters):
+        """Ask for a run of a deployment; return its number."""
+        deployment = self.api("GET", f"/deployments/name/{name}")
+        run = self.api(
+            "POST",
+            f"/deployments/{deployment['id']}/create_flow_run",
+            parameters=parameters,
+            state={"type": "SCHEDULED"},
+        )
+        return run["id"]
+
+    def head(self, clone):
+        """Return the full name of the commit that a clone is at."""
+        told = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=clone.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return told.stdout.strip()
+
+    def state(self, run):
+        return self.api("GET", f"/flow_runs/{run}")["state"]
+
+    def wait(self, run, *names, seconds):
+        """Wait until a run is in one of some states; return its name and the seconds it took."""
+        began = time.monotonic()
+        while (state := self.state(run))["name"] not in names:
+            if time.monotonic() - began > seconds or (
+                state["type"] in ("FAILED", "CRASHED", "CANCELLED", "COMPLETED")
+            ):
+                pytest.fail(
+                    f"{state['name']} instead of {names}: {state['message']}\n{self.said(run)}"
+                )
+            time.sleep(0.2)
+        return state["name"], time.monotonic() - began
+
+    def said(self, run):
+        """Return the log of a run, as Prefect has it."""
+        filters = {"logs": {"flow_run_id": {"any_": [run]}}, "limit": 200}
+        return "\n".join(entry["message"] for entry in self.api("POST", "/logs/filter", **filters))
+
+    def artifacts(self, run):
+        """Return what a run shows, by key."""
+        found = self.api("POST", "/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
+        return {artifact["key"]: artifact["data"] for artifact in found}
+
+    def api(self, method, route, /, **body):
+        """Ask Prefect; a server that is being started again is asked again."""
+        end = time.monotonic() + 60
+        while True:
+            try:
+                answer = httpx.request(
+                    method,
+                    self.topology.environment["PREFECT_API_URL"] + route,
+                    auth=login(self.topology),
+                    json=body or None,
+                    timeout=30,
+                    trust_env=False,
+                )
+                if answer.status_code < 500:
+                    break
+            except httpx.HTTPError:
+                pass
+            assert time.monotonic() < end, f"Prefect does not answer {method} {route}"
+            time.sleep(0.5)
+        assert answer.is_success, f"{method} {route}: {answer.text}"
+        return answer.json() if answer.content else None

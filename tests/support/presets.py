@@ -1,0 +1,49 @@
+"""The presets of conf/model, made small."""
+
+import torch
+import yaml
+
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import read_model_config
+from tests.support.projects import PROJECT
+
+SOURCE_SIZE, TARGET_SIZE = 9, 9
+SHRUNK = {
+    "width": 16,
+    "heads": 2,
+    "head_width": 5,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "feed_forward_width": 24,
+    "hidden_width": 24,
+    "max_positions": 32,
+}
+
+PRESETS = {
+    path.stem: yaml.safe_load(path.read_text())["train"]["model"]
+    for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
+}
+"""The model settings of the groups."""
+
+VARIANTS = {
+    "transformer_post_learned": PRESETS["transformer"] | {"norm": "post", "positions": "learned"},
+    "rnn_dot_gru_forward": PRESETS["rnn_attention"]
+    | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False},
+    "rnn_concat_reversed": PRESETS["rnn_attention"]
+    | {"attention": "concat", "direction": "reversed", "input_feeding": False},
+    "rnn_additive_fed": PRESETS["rnn_attention"]
+    | {"attention": "additive", "bridge": "projection", "tie": "none"},
+}
+
+
+def tiny_config(name):
+    """A preset made small; what makes it that preset stays, and so does a null."""
+    values = (PRESETS | VARIANTS)[name]
+    given = [key for key in SHRUNK if values.get(key) is not None]
+    return read_model_config(values | {key: SHRUNK[key] for key in given})
+
+
+def tiny_model(name, *, seed=0):
+    """A freshly initialised tiny model."""
+    torch.manual_seed(seed)
+    return build_model(tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE)

@@ -1,0 +1,151 @@
+"""The whole project in miniature, in folders of its own, to be run by its own commands."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from nmt_core import files
+
+PROJECT = Path(__file__).parents[2]
+PARTS = ("conf", "flows", "infra", "nmt_core", "stages")
+FILES = (
+    ".dvc/config",
+    ".dvc/.gitignore",
+    ".dvcignore",
+    ".gitignore",
+    "Makefile",
+    "dvc.yaml",
+    "prefect.yaml",
+)
+
+STEPS, VALIDATE_EVERY, LOG_EVERY = 240, 80, 10
+TINY = f"""
+    data=demo model=transformer
+    download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=20
+    download.corpus.grammar.test_pairs=20 tokenize.subwords.vocab_size=400
+    train.compute.threads=1 train.compute.precision=float32
+    train.model.width=32 train.model.heads=2 train.model.feed_forward_width=64
+    train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=256
+    train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
+    train.training.log_every={LOG_EVERY} train.training.validation_sentences=5
+    train.training.ema_decay=0.9 evaluate.beam.beam_size=2 evaluate.beam.max_length=30
+    evaluate.threads=1 evaluate.resamples=10 evaluate.pictures=1 export.golden_sentences=3
+"""
+
+
+def a_users_environment():
+    """Return what is set in a shell of people who have set nothing, in our virtual environment.
+
+    Variables of the machine that the tests run on, such as PYTHONDONTWRITEBYTECODE, hide faults.
+    """
+    ours = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    return ours | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@dataclass
+class Copy:
+    """A project of its own, and the log of what ran in it last."""
+
+    folder: Path
+    shared: Path
+
+    @property
+    def environment(self):
+        return a_users_environment() | {
+            "PYTHONPATH": str(self.folder),
+            "MLFLOW_TRACKING_URI": f"sqlite:///{self.shared / 'mlflow.db'}",
+            "PREFECT_HOME": str(self.shared / "prefect"),
+            "DVC_SITE_CACHE_DIR": str(self.shared / "dvc"),
+        }
+
+    def start(self, command):
+        with self.log_file.open("wb") as log:
+            return subprocess.Popen(
+                shlex.split(command),
+                cwd=self.folder,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def run_stages(self, *names, settings=""):
+        """Run stages one after another in one process, which imports torch once."""
+        program = (
+            f"import importlib as i; [i.import_module('stages.' + name).main() for name in {names}]"
+        )
+        return self.run(f'python -c "{program}" {settings}')
+
+    def fails(self, command):
+        return self.start(command).wait()
+
+    def run(self, command):
+        assert self.fails(command) == 0, self.log
+        return self
+
+    @property
+    def log_file(self):
+        return self.folder / "log.txt"
+
+    @property
+    def log(self):
+        return self.log_file.read_text(errors="replace")
+
+    @property
+    def ran(self):
+        """The stages that the last command ran, in order."""
+        return re.findall(r"^Running stage '(\w+)':", self.log, re.MULTILINE)
+
+    @property
+    def lock(self):
+        return (self.folder / "dvc.lock").read_text()
+
+    @property
+    def model(self):
+        return files.sha256(self.folder / "models/trained/model.safetensors")
+
+    def checkpoints(self):
+        """Steps at which training could continue."""
+        return [int(path.stem[5:]) for path in self.folder.glob("checkpoints/*/step-*.json")]
+
+    def trained_to(self, step):
+        """Wait until training has come to a step, for as long as a busy machine may need."""
+        end = time.monotonic() + 300
+        while time.monotonic() < end:
+            for journal in self.folder.glob("runs/*/journal.jsonl"):
+                lines = journal.read_text().split("\n")[:-1]
+                if any(json.loads(line).get("step", 0) >= step for line in lines):
+                    return
+            time.sleep(0.02)
+        pytest.fail(f"training did not come to step {step}: {self.log}")
+
+    def copy(self, folder):
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Copy(folder, self.shared)
+
+
+def begin(folder, shared):
+    """A clone with parameters and nothing made yet, as one commit."""
+    copy = Copy(folder, shared)
+    for part in PARTS:
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
+    for name in FILES:
+        (copy.folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(PROJECT / name, copy.folder / name)
+    (copy.folder / ".git").mkdir()
+    copy.run("git init --quiet .")
+    (copy.folder / ".git/info/exclude").write_text("/log.txt\n")
+    copy.run(f"python -m stages.configure {TINY}")
+    copy.run("git add --all")
+    copy.run("git -c user.name=Tester -c user.email=tester@localhost commit --quiet -m Begin")
+    return copy

@@ -1,0 +1,237 @@
+"""One process of two that train together, for test_distributed_laws.
+
+Usage: python -m tests.support.ranks FOLDER RANK
+
+Runs every scenario in turn, in FOLDER/SCENARIO, and leaves there what it found, as RANK.json and,
+of weights, RANK.safetensors.
+"""
+
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from safetensors.torch import save_file
+
+from nmt_core import files
+from nmt_core.compute import Compute
+from nmt_core.data.batch import TrainingBatches, collate
+from nmt_core.data.settings import TokenBatching
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.models.architectures import build_model
+from nmt_core.models.weights import own_tensors
+from nmt_core.random import generator
+from nmt_core.training.budget import Budget
+from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.distributed import ALONE, PeerError, World
+from nmt_core.training.interrupt import Interrupted
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.schedule import WarmupDecay
+from nmt_core.training.settings import AdamW, TrainingConfig
+from nmt_core.training.trainer import Trainer
+from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config
+
+PATIENT, IMPATIENT = 120.0, 5.0
+"""Time-outs, in seconds."""
+
+STEPS, CUT_AT = 12, 8
+
+SAME = {
+    "transformer": {},
+    "convs2s": {"preset": "convs2s"},
+    "rnn": {"preset": "rnn_attention"},
+    "per_sentence": {"normalize_loss": "sentence"},
+    "sampled": {"sampled_softmax": 4, "label_smoothing": 0.0},
+}
+"""Trainings of which any number of processes makes the same."""
+
+
+class PowerCut(Exception):  # noqa: N818
+    pass
+
+
+class Log:
+    """A tracker and a display in one."""
+
+    def __init__(self):
+        self.losses = []
+
+    def metrics(self, values, *, step):
+        self.losses += [values["train/loss"]] if "train/loss" in values else []
+
+    def step(self, **_): ...
+
+    def validation(self, point, *, best): ...
+
+    def note(self, sentence): ...
+
+
+@dataclass(frozen=True)
+class Disturbed(TrainingBatches):
+    """Training batches, before one of which something happens."""
+
+    before: int = -1
+    happens: object = None
+
+    def start_from(self, position, *, rank=0, size=1):
+        for share in super().start_from(position, rank=rank, size=size):
+            if share.after.batch == self.before:
+                self.happens()
+            yield share
+
+
+def write_pairs(folder):
+    """Pairs of which many are a batch of their own."""
+    draw = generator(0, "pairs")
+
+    def pairs():
+        for _ in range(60):
+            words = draw.integers(4, TARGET_SIZE, draw.integers(1, 9)).tolist()
+            yield IdPair(words, words[::-1])
+
+    write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
+
+
+def trainer(
+    folder, world=ALONE, *, preset="transformer", dropout=0.0, budget=None, batches=None, **settings
+):
+    """A training in float64, where sums in another order differ by nothing that grows.
+
+    Every process begins with other weights; those of the first are to count.
+    """
+    dataset = ShardDataset(folder.parent / "pairs")
+    torch.manual_seed(world.rank)
+    shape = tiny_config(preset).model_copy(update={"dropout": dropout})
+    model = build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double()
+    training = Trainer(
+        model=model,
+        optimizer=build_optimizer(model, AdamW(weight_decay=0.01)),
+        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
+        budget=budget or Budget(steps=STEPS),
+        batches=batches or TrainingBatches(dataset, TokenBatching(max_tokens=16), 5),
+        validation=[collate([dataset[n] for n in range(10)])],
+        translate_and_score=lambda _: 0.0,
+        checkpoints=CheckpointStore(folder / f"checkpoints{world.rank}"),
+        tracker=Log(),
+        display=Log(),
+        compute=Compute(torch.device("cpu"), torch.float32),
+        config=TrainingConfig(
+            **{"ema_decay": 0.9, "validate_every": 5, "log_every": 1, "select_by": "loss"}
+            | settings
+        ),
+        seed=11,
+        world=world,
+    )
+    training.translate_and_score = lambda _: -float(training.progress.step)  # worse and worse
+    return training
+
+
+def cut(folder, world, **settings):
+    """Train until the power fails, everywhere at once."""
+
+    def fail():
+        raise PowerCut
+
+    training = trainer(folder, world, **settings)
+    training.batches = Disturbed(**vars(training.batches), before=CUT_AT, happens=fail)
+    with suppress(PowerCut):
+        training.fit()
+
+
+def train(folder, world, **settings):
+    """Train to the end; say where that was."""
+    training = trainer(folder, world, **settings)
+    progress = training.fit()
+    save_file(own_tensors(training.model), folder / f"{world.rank}.safetensors")
+    return {"losses": training.tracker.losses, "step": progress.step, "seconds": progress.seconds}
+
+
+def cut_and_train(folder, world):
+    cut(folder, world, dropout=0.2)
+    return train(folder, world, dropout=0.2)
+
+
+def asked_to_stop(folder, world):
+    """Only the second process is asked."""
+    training = trainer(folder, world)
+    training.batches = Disturbed(
+        **vars(training.batches),
+        before=CUT_AT,
+        happens=lambda: world.is_main or os.kill(os.getpid(), signal.SIGTERM),
+    )
+    try:
+        training.fit()
+    except Interrupted as interrupted:
+        return {"signal": interrupted.signal, "step": training.progress.step}
+
+
+def first_works_long(folder, world):
+    """Longer than the others would wait for a sum."""
+    began = time.monotonic()
+    world.run_on_main(lambda: time.sleep(1.5 * IMPATIENT))
+    return {"seconds": time.monotonic() - began, "sum": world.all_reduce_max(world.rank)}
+
+
+def second_hangs(folder, world):
+    if not world.is_main:
+        time.sleep(1.5 * IMPATIENT)
+        return {}
+    return left_alone(world)
+
+
+def second_leaves(folder, world):
+    return left_alone(world) if world.is_main else {}
+
+
+def left_alone(world):
+    try:
+        world.all_reduce_max(0)
+    except PeerError as error:
+        return {"error": str(error)}
+
+
+PATIENTLY = {
+    **{name: lambda *at, given=given: train(*at, **given) for name, given in SAME.items()},
+    "whole": lambda *at: train(*at, dropout=0.2),
+    "cut_and_whole": cut_and_train,
+    "cut": cut,
+    "stopped": asked_to_stop,
+    "seconds": lambda *at: train(*at, budget=Budget(seconds=0.3)),
+    "patience": lambda *at: train(
+        *at, budget=Budget(steps=500), patience=2, validate_every=3, select_by="bleu"
+    ),
+}
+IMPATIENTLY = {"long": first_works_long, "hung": second_hangs, "left": second_leaves}
+
+
+@contextmanager
+def process_group(folder, rank, seconds):
+    world = World(rank, 2, seconds)
+    dist.init_process_group(
+        "gloo",
+        init_method=f"file://{folder / 'group'}",
+        rank=rank,
+        world_size=world.size,
+        timeout=timedelta(seconds=seconds),
+    )
+    yield world
+    dist.destroy_process_group()
+
+
+def main(top, rank):
+    for scenarios, seconds in ((PATIENTLY, PATIENT), (IMPATIENTLY, IMPATIENT)):
+        for name, run in scenarios.items():
+            folder = top / name
+            folder.mkdir(exist_ok=True)
+            with process_group(folder, rank, seconds) as world:
+                files.write_json(folder / f"{rank}.json", run(folder, world))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

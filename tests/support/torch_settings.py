@@ -1,0 +1,16 @@
+"""What torch keeps for the whole process."""
+
+from contextlib import contextmanager
+
+import torch
+
+
+@contextmanager
+def torchs_own_settings():
+    """Put back what a training or an evaluation changes."""
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    fills = torch.utils.deterministic.fill_uninitialized_memory
+    yield
+    torch.set_num_threads(threads)
+    torch.set_deterministic_debug_mode(mode)
+    torch.utils.deterministic.fill_uninitialized_memory = fills

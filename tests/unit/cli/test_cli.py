@@ -1,0 +1,520 @@
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from nmt_core import cli
+from nmt_core.bundle import digest, load_translator
+from nmt_core.cli import lines as streams
+from nmt_core.cli.translate import portrait
+from nmt_core.decoding.sampling import SamplingConfig
+from nmt_core.errors import CorpusError
+from tests.support.tiny import LINES, export, tiny_translator
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
+
+
+def run(*arguments, lines=b""):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
+
+
+def translate(bundle, *options, lines=LINES):
+    text = "".join(f"{line}\n" for line in lines)
+    result = run("translate", "--model", bundle, *options, lines=text.encode())
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+def test_one_line_gives_one_line_in_order(bundle):
+    expected = load_translator(bundle).translate(LINES)
+
+    assert "".join(f"{text}\n" for text in expected) == translate(bundle)
+
+
+def test_more_lines_than_a_chunk_keep_their_order(bundle, monkeypatch):
+    monkeypatch.setattr(streams, "FIRST_LINES", 1)
+    monkeypatch.setattr(streams, "MOST_LINES", 3)
+
+    assert translate(bundle).splitlines() * 3 == translate(bundle, lines=LINES * 3).splitlines()
+
+
+def test_chunks_grow_to_a_limit():
+    text = io.BytesIO("\n".join(str(number) for number in range(7000)).encode())
+
+    assert [len(chunk) for chunk in streams.chunks(text)] == [
+        16,
+        32,
+        64,
+        128,
+        256,
+        512,
+        1024,
+        2048,
+        2048,
+        872,
+    ]
+
+
+@pytest.fixture
+def pipe():
+    """Both ends of one, as standard input would be read and written."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "wb", buffering=0) as writer:
+        yield reader, writer
+
+
+def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
+    """A line is there when it ends; what is there together comes together."""
+    reader, writer = pipe
+    portions = streams.chunks(reader)
+    writer.write(b"one\n")
+    assert next(portions) == ["one"]
+    writer.write(b"two\nthree\nfo")
+    assert next(portions) == ["two", "three"]
+    writer.write("ur\n\nfünf".encode())
+    assert next(portions) == ["four", ""]
+    writer.close()
+
+    assert list(portions) == [["fünf"]]
+
+
+def test_lines_that_come_in_fast_come_together(pipe):
+    """Though nobody wrote them in the same moment, and a line is longer than a pipe is."""
+    reader, writer = pipe
+    long = "x" * 200_000
+
+    def write():
+        for line in ["a", "b", long, "c"]:
+            writer.write(f"{line}\n".encode())
+        writer.close()
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(write)
+
+        assert list(streams.chunks(reader)) == [["a", "b", long, "c"]]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=40), st.integers(1, 9), st.integers(1, 9))
+def test_lines_are_those_of_python(blocks, first, most):
+    """Wherever what comes in is cut."""
+
+    class Blocks(io.BytesIO):
+        def read1(self, size=-1):
+            return next(coming, b"")
+
+    coming = iter([block for block in blocks if block])
+    text = b"".join(blocks).decode("latin-1")
+    expected = io.StringIO(text, newline="\n").read().split("\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "FIRST_LINES", first)
+        patch.setattr(streams, "MOST_LINES", most)
+        patch.setattr(
+            streams, "decode", lambda line, number, name: (number, line.decode("latin-1"))
+        )
+        found = [line for portion in streams.chunks(Blocks()) for line in portion]
+
+    assert found == list(enumerate(expected if expected[-1] else expected[:-1], start=1))
+
+
+def test_a_line_without_an_end_is_refused(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_BYTES", 1000)
+    with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
+        list(streams.chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
+
+
+def test_lines_may_be_given_as_arguments(bundle):
+    """Standard input is left alone then, and options hold for each."""
+    assert translate(bundle, *LINES, lines=["Brot"]) == translate(bundle)
+    assert translate(bundle, "Hund", "--n-best", 2, "Haus").count("\n") == 4
+    result = run("translate", "--model", bundle, "-i", "Hund")
+
+    assert result.stderr == (
+        "nmt: --interactive asks for lines; leave it out to translate those given\n"
+    )
+
+
+@pytest.fixture
+def doubting(tmp_path):
+    """A model that knows how sure it was of its test sentences; and two lines, one less sure."""
+    plain = tiny_translator()
+    lines = ["Hund", "Wo ist das rote Haus?"]
+    scores = [best.score for [best] in plain.search(lines, n_best=1)]
+    doubting = tiny_translator(unsure_below=sum(scores) / 2)
+    unsure, sure = lines if scores[0] < scores[1] else lines[::-1]
+    return export(tmp_path / "export", translator=doubting), unsure, sure
+
+
+def test_lines_that_the_model_is_unsure_of_are_named(doubting):
+    bundle, unsure, sure = doubting
+    doubtful = run("translate", "--model", bundle, sure, unsure, "", unsure)
+    many = run("translate", "--model", bundle, *[unsure] * 12)
+
+    assert doubtful.stderr.startswith(
+        "lines 2, 4: the model is less sure of this than of 99 in 100"
+    )
+    assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the model is")
+    assert run("translate", "--model", bundle, unsure).stderr.startswith("line 1: the model is")
+    assert run("translate", "--model", bundle, sure, "").stderr == ""
+
+
+@pytest.mark.parametrize(
+    "option", [("--sample", 1), ("--prefix", "dog"), ("--prefix-file", "dogs.txt")], ids=str
+)
+def test_what_was_not_measured_raises_no_doubt(doubting, tmp_path, monkeypatch, option):
+    bundle, unsure, _ = doubting
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dogs.txt").write_text("dog\n")
+
+    assert run("translate", "--model", bundle, *option, unsure).stderr == ""
+
+
+def test_a_conversation_tells_doubts(doubting):
+    bundle, unsure, sure = doubting
+    told = [
+        run("translate", "--model", bundle, "-i", lines=f"{line}\n").stdout.count("less sure")
+        for line in (unsure, sure)
+    ]
+
+    assert told == [1, 0]
+
+
+def test_who_types_is_told_that_lines_are_awaited(bundle, monkeypatch):
+    class Typed(io.BytesIO):
+        def isatty(self):
+            return True
+
+    module = sys.modules["nmt_core.cli.translate"]
+    monkeypatch.setattr(module, "standard_input", lambda: Typed(b"Hund\n"))
+    result = run("translate", "--model", bundle)
+
+    assert "Write lines; each is translated when it ends." in result.stderr
+    assert result.stdout == translate(bundle, "Hund")
+
+
+def test_only_newlines_end_a_line(bundle):
+    text = "Hund\u2028Garten\x0bHaus\rBrot\r\n\x85\nBrot"  # the last has no end
+    result = run("translate", "--model", bundle, lines=text.encode())
+
+    assert result.stdout.count("\n") == 3
+    assert result.stdout.splitlines() == load_translator(bundle).translate(
+        ["Hund Garten Haus Brot", "", "Brot"]
+    )
+
+
+def test_no_input_gives_no_output(bundle):
+    assert translate(bundle, lines=[]) == ""
+
+
+def test_bytes_that_are_not_text_are_named_by_line(bundle):
+    result = run("translate", "--model", bundle, lines=b"Haus\nBr\xf6t\n")
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        "nmt: line 2 of the input is not UTF-8 (byte 3 is 0xf6); convert the input, for example "
+        "with iconv\n"
+    )
+
+
+def test_scores_follow_their_translation(bundle):
+    translator = load_translator(bundle)
+    written = translate(bundle, "--scores").splitlines()
+
+    assert len(LINES) == len(written)
+    for [best], line in zip(translator.search(LINES, n_best=1), written, strict=True):
+        text, probabilities, score = line.split("\t")
+
+        assert best.text == text
+        assert re.fullmatch(r"\[(\d\.\d{3}( (?!\]))?)*\]", probabilities)
+        assert len(best.token_probabilities) == len(probabilities.strip("[]").split())
+        assert f"Score: {best.score:.4f}" == score
+
+
+def test_n_best_numbers_lines_and_ranks(bundle):
+    found = load_translator(bundle).search(LINES, n_best=2)
+    expected = [
+        [str(number), str(rank), f"{best.score:.4f}", best.text]
+        for number, every in enumerate(found, start=1)
+        for rank, best in enumerate(every, start=1)
+    ]
+
+    assert expected == [line.split("\t") for line in translate(bundle, "--n-best", 2).splitlines()]
+    assert expected == [
+        line.split("\t")[:4] for line in translate(bundle, "--n-best", 2, "--scores").splitlines()
+    ]
+
+
+def test_n_best_widens_the_models_beam(bundle):
+    assert len(translate(bundle, "--n-best", 6, lines=["Hund"]).splitlines()) == 6
+
+
+def test_n_best_beyond_an_explicit_beam_is_refused(bundle):
+    result = run("translate", "--model", bundle, "--n-best", 3, "--beam-size", 2)
+
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "nmt: --n-best 3 needs a beam at least as wide; use --beam-size 3\n",
+    )
+
+
+def test_samples_are_numbered_as_drawn(bundle):
+    sampling = SamplingConfig(samples=2, temperature=0.5, top_k=9, top_p=0.8, seed=3)
+    found = load_translator(bundle).sample(LINES, sampling)
+    expected = [
+        [str(number), str(rank), f"{one.score:.4f}", one.text]
+        for number, every in enumerate(found, start=1)
+        for rank, one in enumerate(every, start=1)
+    ]
+    options = ("--temperature", 0.5, "--top-k", 9, "--top-p", 0.8, "--seed", 3)
+    written = translate(bundle, "--sample", 2, *options).splitlines()
+
+    assert expected == [line.split("\t") for line in written]
+
+
+def test_one_sample_is_a_translation_like_any(bundle):
+    assert translate(bundle, "--sample", 1, "--temperature", 0) != ""
+    assert len(translate(bundle, "--sample", 1).splitlines()) == len(LINES)
+
+
+def test_diversity_reaches_the_search(bundle):
+    found = load_translator(bundle).search(LINES, n_best=3, beam_size=3, diversity=5.0)
+    written = translate(bundle, "--n-best", 3, "--diversity", 5).splitlines()
+
+    assert [one.text for every in found for one in every] == [row.split("\t")[3] for row in written]
+    assert written != translate(bundle, "--n-best", 3).splitlines()
+
+
+def test_translations_begin_as_asked(bundle, tmp_path):
+    file = tmp_path / "beginnings.txt"
+    file.write_text("dog\n\n\nbread house\n")
+
+    alike = translate(bundle, "--prefix", "dog").splitlines()
+    each = translate(bundle, "--prefix-file", file).splitlines()
+
+    assert [line.startswith("dog") for line in alike] == [bool(line) for line in LINES]
+    assert (each[0], each[1]) == (alike[0], translate(bundle).splitlines()[1])
+    assert each[3].startswith("bread house")
+
+
+@pytest.mark.parametrize(("count", "problem"), [(2, "fewer"), (9, "more")])
+def test_a_file_of_beginnings_has_a_line_for_every_line(bundle, tmp_path, count, problem):
+    file = tmp_path / "beginnings.txt"
+    file.write_text("dog\n" * count)
+    lines = "".join(f"{line}\n" for line in LINES).encode()
+    result = run("translate", "--model", bundle, "--prefix-file", file, lines=lines)
+
+    assert result.exit_code == 1
+    assert result.stderr == f"nmt: {file} has {problem} lines than the input; it needs as many\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--top-k", 4), "--top-k is for drawing translations; add --sample 1"),
+        (("--seed", 4), "--seed is for drawing translations; add --sample 1"),
+        (
+            ("--sample", 2, "--n-best", 2),
+            "--sample draws translations and --n-best is for searching the best; leave one of them "
+            "out",
+        ),
+        (
+            ("--prefix", "a", "--prefix-file", "none"),
+            "--prefix and --prefix-file contradict each other; give one of them",
+        ),
+        (("--prefix-file", "none"), "none cannot be read (No such file or directory); name a text"),
+        (
+            ("--sample", 1, "--top-p", 3),
+            "sample.top_p must be less than or equal to 1, got 3.0 (float)",
+        ),
+        (("--sample", 10**9), "sample.samples must be less than or equal to 1000, got 1000000000"),
+        (("--beam-size", 10**6), "beam.beam_size must be less than or equal to 1000, got 1000000"),
+        (("--batch-tokens", 10**9), "translate.batch_tokens must be less than or equal to 1000000"),
+        (("--prefix", "a\udcff"), "--prefix is not UTF-8 (character 2); set your terminal to"),
+        (("\udcff",), "LINE is not UTF-8 (character 1); set your terminal to"),
+        (("--device", "meta"), "there is no device 'meta' here; use auto or cpu"),
+    ],
+    ids=str,
+)
+def test_contradictory_options_are_refused(bundle, options, message):
+    result = run("translate", "--model", bundle, *options, lines=b"Hund\n")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"nmt: {message}")
+
+
+@pytest.mark.parametrize(("arguments", "lines"), [(("Hund",), b"Haus\n"), ((), b"Hund\n")])
+def test_the_next_tokens_are_shown_with_their_probabilities(bundle, arguments, lines):
+    expected = load_translator(bundle).next_tokens("Hund", "dog", 3)
+    result = run("next", "--model", bundle, "--prefix", "dog", "-k", 3, *arguments, lines=lines)
+
+    assert result.exit_code == 0
+    assert "dog ..." in result.stdout
+    assert [f"{p:.4f}" for _, p in expected] == re.findall(r"0\.\d{4}", result.stdout)
+    assert all(token in result.stdout for token, _ in expected)
+
+
+def test_batches_and_threads_change_nothing(bundle, monkeypatch):
+    monkeypatch.setattr("torch.set_num_threads", lambda _: None)
+
+    assert translate(bundle) == translate(bundle, "--batch-tokens", 5, "--threads", 1)
+
+
+def test_a_conversation_shows_how_sure_the_model_is(bundle):
+    result = run(
+        "translate", "--model", bundle, "--interactive", "--n-best", 2, lines="Hund\nHaus\n"
+    )
+
+    assert result.exit_code == 0
+    assert len(re.findall(r"Score: -\d+\.\d{4}", result.stdout)) == 4
+    assert len(re.findall(r"</s> [01]\.\d{3}", result.stdout)) == 4
+    assert len(re.findall(r"\d+ ms", result.stdout)) == 2
+
+
+def test_colours_tell_probabilities():
+    best = SimpleNamespace(
+        text="a b", score=-1.0, tokens=("a", "b"), token_probabilities=(0.1, 0.5, 0.9)
+    )
+    styles = [span.style for span in portrait(best).spans]
+
+    assert [style.split()[-1] for style in styles if "dim" not in style][:3] == [
+        "red",
+        "yellow",
+        "green",
+    ]
+
+
+@pytest.mark.parametrize(("redirected", "shown"), [(True, True), (False, False)])
+def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirected, shown):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", io.StringIO() if redirected else Terminal())
+    with streams.progress() as advance:
+        advance(3)
+
+    assert ("3 lines" in terminal.getvalue()) == shown
+
+
+def test_verify_lists_files_and_asks_the_golden_sentences(bundle):
+    result = run("verify", "--model", bundle)
+
+    assert result.exit_code == 0
+    assert "model.safetensors" in result.stdout
+    assert f"bundle_sha256: {digest(bundle)}\n" in result.stdout
+    assert "Every golden sentence is translated as when the model was exported." in result.stdout
+
+
+def test_verify_shows_what_has_changed(bundle, monkeypatch):
+    changed = tiny_translator(seed=5)
+    monkeypatch.setattr("nmt_core.bundle.load_translator", lambda *_, **__: changed)
+    result = run("verify", "--model", bundle)
+
+    assert result.exit_code == 1
+    assert "Changed" in result.stdout
+    assert (
+        "translates 3 of its golden sentences otherwise than when it was exported" in result.stderr
+    )
+
+
+def test_an_error_is_one_line(tmp_path):
+    result = run("verify", "--model", tmp_path / "[red]none")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"nmt: {tmp_path}/[red]none is not an exported model, for it holds no manifest.json; "
+        f"name the folder that the export stage wrote\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["translate", "--help"], ["verify", "--help"], ["next", "--help"]]
+)
+def test_help_teaches_by_example(arguments):
+    result = run(*arguments)
+
+    assert result.exit_code == 0
+    assert any(
+        text in result.stdout for text in ("Translate", f"nmt {arguments[0]} --model models")
+    )
+
+
+def test_the_version_is_told():
+    assert re.fullmatch(r"nmt(,| \d).*\n", run("--version").stdout)
+
+
+def test_help_waits_for_no_torch():
+    code = "import sys, nmt_core.cli; sys.exit('torch' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def nmt(bundle, *arguments, **streams):
+    """Run the program as a shell does."""
+    command = [sys.executable, "-m", "nmt_core.cli", *arguments, "--model", str(bundle)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, **streams)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["translate", "next"])
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [
+        ("<&-", "standard input is closed; give lines by a pipe or by < FILE"),
+        (">&-", "standard output is closed; leave it open, or write > FILE"),
+        ("> /dev/full", "standard input or output failed (No space left on device)"),
+    ],
+)
+def test_streams_that_do_not_work_are_told(bundle, command, redirection, reason):
+    program = shlex.join([sys.executable, "-m", "nmt_core.cli", command, "--model", str(bundle)])
+    ran = subprocess.run(
+        ["sh", "-c", f"echo Hund | {program} {redirection}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"nmt: {reason}")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_line_is_answered_before_the_next_is_written(bundle):
+    [expected] = load_translator(bundle).translate(["Hund"])
+    with nmt(bundle, "translate", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for _ in range(2):
+            process.stdin.write(b"Hund\n")
+            process.stdin.flush()
+
+            assert process.stdout.readline().decode() == f"{expected}\n"
+        process.stdin.close()
+
+        assert process.wait() == 0
+
+
+@pytest.mark.slow
+def test_a_broken_pipe_is_quiet(bundle):
+    """As in `nmt translate | head -1`."""
+    with nmt(bundle, "translate", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.close()
+        process.stdin.write(b"Hund\n" * 40)
+        process.stdin.close()
+
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

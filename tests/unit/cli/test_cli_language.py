@@ -1,0 +1,221 @@
+"""The commands that learn, score and generate, and translating with a language model's advice."""
+
+import re
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from nmt_core import cli
+from nmt_core.bundle import load_translator
+from nmt_core.cli.learn import configured, merged, nested
+from nmt_core.decoding.likelihood import pair_scores
+from nmt_core.errors import ConfigError
+from nmt_core.language_models.bundle import load_language_model
+from nmt_core.text.vocabulary import BOS, EOS, PAD
+from tests.support.tiny import LINES, export, tiny_translator
+
+TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
+SMALL = [
+    *("--set", "model.width=8", "--set", "model.embedding_width=8", "--set", "model.layers=1"),
+    *("--set", "training.epochs=2", "--set", "training.rows=4", "--set", "training.window=8"),
+]
+
+
+def run(*arguments, lines=""):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
+
+
+def told(*arguments, lines=""):
+    result = run(*arguments, lines=lines)
+    assert (result.exit_code, result.stdout) == (1, "")
+    return result.stderr
+
+
+def learn(folder, *options):
+    text = folder / "text.txt"
+    text.write_text(TEXT, newline="")
+    result = run("learn", "--text", text, "--out", folder / "lm", *options)
+    assert result.exit_code == 0, result.stderr
+    return folder / "lm"
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    return learn(tmp_path_factory.mktemp("counted"), "--set", "model.order=3")
+
+
+@pytest.fixture(scope="module")
+def advice(tmp_path_factory, translator):
+    folder = tmp_path_factory.mktemp("advice")
+    return learn(folder, "--unit", "subword", "--tokens-of", translator)
+
+
+@pytest.mark.parametrize("kind", ["rnn", "feed_forward"])
+def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind):
+    small = [option for option in SMALL if kind == "rnn" or option != "model.layers=1"]
+    if kind == "feed_forward":
+        small.pop(4)
+    model = learn(tmp_path, "--kind", kind, "--unit", "word", *small)
+
+    assert load_language_model(model, device="cpu").model.config.kind == kind
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
+
+
+def test_a_line_in_gives_a_score_out(counted):
+    result = run("score", "--language-model", counted, lines="the cat\n\nthe dog\n")
+    expected = load_language_model(counted, device="cpu").score(["the cat", "", "the dog"])
+
+    assert result.stdout == "".join(
+        f"{score.log_likelihood:.4f}\t{score.perplexity:.4f}\t{score.tokens}\n"
+        for score in expected
+    )
+    heading, total = result.stderr.splitlines()
+    assert heading == "log-likelihood\tperplexity\ttokens"
+    assert total.startswith("3 lines, 17 tokens, 0 of them unknown, log-likelihood -")
+
+
+def test_pairs_are_scored_by_a_translator(translator):
+    pairs = [("Das Haus", "the house"), ("Brot", ""), ("", "bread")]
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    result = run("score", "--model", translator, lines=text)
+    expected = pair_scores(load_translator(translator), pairs)
+
+    assert [f"{score.log_likelihood:.4f}" for score in expected] == [
+        line.split("\t")[0] for line in result.stdout.splitlines()
+    ]
+
+
+def test_a_pair_scores_the_log_probabilities_of_its_target(translator):
+    loaded = load_translator(translator)
+    source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))
+    read = torch.tensor([[*source, EOS]])
+    logits = loaded.model(read, read == PAD, torch.tensor([[BOS, *target]]))
+    worth = logits.log_softmax(-1)[0].gather(1, torch.tensor([*target, EOS])[:, None])
+    [score] = pair_scores(loaded, [("Das Haus", "the house")])
+
+    assert score.log_likelihood == pytest.approx(worth.sum().item(), rel=1e-5)
+    assert (score.tokens, score.characters) == (len(target) + 1, 10)
+
+
+def test_text_is_generated(counted):
+    first, again = (
+        run("generate", "--language-model", counted, "--length", 20, "--prefix", "the ").stdout
+        for _ in range(2)
+    )
+
+    assert first == again
+    assert first.startswith("the ")
+    assert len(first) == len("the ") + 20 + 1
+
+
+def test_a_language_model_has_a_say(translator, advice):
+    text = "".join(f"{line}\n" for line in LINES)
+    plain = run("translate", "--model", translator, lines=text)
+    none, much = (
+        run("translate", "--model", translator, "--fuse", advice, "--fuse-weight", w, lines=text)
+        for w in (0, 50)
+    )
+
+    assert (none.exit_code, none.stdout) == (0, plain.stdout)
+    assert (much.exit_code, much.stdout.count("\n")) == (0, len(LINES))
+    assert much.stdout != plain.stdout
+
+
+def test_advised_translations_raise_no_doubt(tmp_path, advice):
+    """How sure the model is with advice was not measured."""
+    unsure = export(tmp_path / "unsure", translator=tiny_translator(unsure_below=-1e-6))
+    alone, advised = (
+        run("translate", "--model", unsure, *options, "Hund").stderr
+        for options in ((), ("--fuse", advice))
+    )
+
+    assert alone.startswith("line 1: the model is less sure")
+    assert advised == ""
+
+
+def test_other_tokens_are_refused(translator, counted):
+    message = told("translate", "--model", translator, "--fuse", counted, lines="Haus\n")
+
+    assert "the language model has other tokens than the translator" in message
+
+
+def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT)
+    out = ("--out", tmp_path / "lm")
+
+    assert "--tokens-of models/export" in told("learn", "--text", text, "--unit", "subword", *out)
+    assert "goes with --unit subword" in told("learn", "--text", text, "--tokens-of", "x", *out)
+    assert "name it with --fuse" in told("translate", "--model", translator, "--fuse-weight", 1)
+    assert "say what to score with" in told("score")
+    assert "say what to score with" in told("score", "--model", "a", "--language-model", "b")
+    assert "line 1 of the input has 1 fields" in told("score", "--model", translator, lines="a\n")
+    assert "reads format 'language model 1'" in told("score", "--language-model", translator)
+    assert "has format 'language model 1'" in told("score", "--model", counted)
+    assert "generate.top_p" in told("generate", "--language-model", counted, "--top-p", 2)
+
+
+def test_a_text_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    out = ("--out", tmp_path / "lm")
+
+    assert "none.txt cannot be read" in told("learn", "--text", tmp_path / "none.txt", *out)
+    assert "latin.txt is not UTF-8 (byte 4 is 0xe9)" in told(
+        "learn", "--text", tmp_path / "latin.txt", *out
+    )
+
+
+def test_a_misspelt_setting_is_named(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    message = told(
+        *("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--kind", "rnn"),
+        *("--set", "model.widht=9"),
+    )
+
+    assert message == "nmt: learn.model.widht is not a parameter; did you mean 'width'?\n"
+
+
+def test_settings_are_nested_by_their_dots():
+    assert nested(["a.b=1", "a.c=x", "d=null"]) == {"a": {"b": 1, "c": "x"}, "d": None}
+    with pytest.raises(ConfigError, match="has no value"):
+        nested(["a"])
+    with pytest.raises(ConfigError, match="at odds"):
+        nested(["a=1", "a.b=2"])
+
+
+def test_a_change_leaves_the_rest_as_it_was():
+    default = {"a": {"kind": "x", "b": 1, "c": 2}, "d": 3}
+
+    assert merged(default, {"a": {"b": 5}}) == {"a": {"kind": "x", "b": 5, "c": 2}, "d": 3}
+    assert merged(default, {"a": {"kind": "y"}}) == {"a": {"kind": "y"}, "d": 3}
+
+
+def test_settings_in_the_help_are_settings_and_their_defaults():
+    text = re.sub(r"[^\S\n]*\n[^\S\n]*", " ", cli.learn.__doc__)
+    listed = {}
+    for kind, part in re.findall(r"- (\w+): (.*?)(?= - \w+:|$)", text.split("**Settings**")[1]):
+        listed[kind] = re.findall(r"`((?:model|unit|training|\w+)[\w.]*=[\w.]+)`", part)
+    kinds = {"ngram": "model", "feed_forward": "model", "rnn": "model", "word": "unit"}
+
+    assert set(listed) == {*kinds, "training", "all"}
+    for kind, settings in listed.items():
+        tag = [f"{kinds[kind]}.kind={kind}"] if kind in kinds else []
+
+        plain = [setting for setting in settings if "smoothing.k=" not in setting]
+
+        assert plain
+        assert configured(tag) == configured([*tag, *plain])
+
+
+@pytest.mark.parametrize("command", ["learn", "score", "generate"])
+def test_help_teaches_by_example(command):
+    result = run(command, "--help")
+
+    assert result.exit_code == 0
+    assert f"nmt {command} --" in result.stdout

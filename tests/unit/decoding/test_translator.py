@@ -1,0 +1,467 @@
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from nmt_core.decoding.likelihood import pair_scores
+from nmt_core.decoding.sampling import SamplingConfig
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.errors import ConfigError
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+from tests.support.tiny import LINES, tiny_translator
+from tests.support.toy_model import Toy, ToyMemory
+
+WORDS = Vocabulary([*SPECIALS, "one", "two", "three"])
+STRANGE = [
+    "...!?",
+    "🦊🦊 👩‍👩‍👧",
+    "שלום עולם",
+    "\u202eabc",
+    "la " * 60,
+    "\u0000\u0001",
+    "a\u2028b\u0085c\rd\x0be\x0cf",
+    "\N{LOWER ONE EIGHTH BLOCK}",
+    "\ufeff",
+    "<s> </s> <pad> <unk>",
+]
+
+
+class Words:
+    """Tokens are what stands between spaces."""
+
+    def encode(self, line):
+        return line.split()
+
+    def surfaces(self, line):
+        return line.split()
+
+    def decode(self, tokens):
+        return " ".join(tokens)
+
+    def save(self, folder):
+        raise NotImplementedError
+
+
+class LowerWords(Words):
+    """... in lower case."""
+
+    def encode(self, line):
+        return line.lower().split()
+
+
+class Puzzled(Toy):
+    """Writes unknown words alone, one more than the source has; looks at its words from the last to
+    the first, and at the first twice."""
+
+    def project(self, hidden):
+        logits = super().project(hidden)
+        logits[..., UNK] += 50.0
+        return logits
+
+    def attention(self, tokens, memory):
+        source = memory.words.size(1)
+        last = memory.words.ne(PAD).sum(dim=1, keepdim=True) - 2  # the last word, before its EOS
+        place = (last - torch.arange(tokens.size(1))).clamp(min=0)
+        return F.one_hot(place, source).double()
+
+    def encode(self, source, source_padding):
+        return PuzzledMemory(super().encode(source, source_padding).digest, source)
+
+
+@dataclass(frozen=True)
+class PuzzledMemory(ToyMemory):
+    words: torch.Tensor
+
+
+class Blind(Puzzled):
+    """... without saying at what it looks."""
+
+    def attention(self, tokens, memory):
+        return None
+
+
+def toy_translator(target_tokenizer=None, *, model=None, source_tokenizer=None, **config):
+    return Translator(
+        model=model or Toy(end=1.0),
+        source=Side(source_tokenizer or Words(), WORDS),
+        target=Side(target_tokenizer or Words(), WORDS),
+        config=TranslatorConfig(**config),
+    )
+
+
+words = st.sampled_from(["one", "two", "three", "four", " ", ""])
+lines = st.lists(st.lists(words, max_size=9).map(" ".join), max_size=12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(lines, st.integers(1, 40))
+def test_a_line_translates_alike_in_any_company(lines, max_tokens):
+    """Sorting, batching and padding are invisible, and the order is restored."""
+    alone = toy_translator()
+
+    assert [alone.translate([line])[0] for line in lines] == toy_translator(
+        batch_tokens=max_tokens
+    ).translate(lines)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.text(max_size=30), max_size=5))
+def test_one_line_gives_one_line(lines):
+    """Whatever it holds, and whatever bytes the model writes."""
+    texts = TINY.translate(lines)
+
+    assert len(lines) == len(texts)
+    assert all(len(f"{text}.".splitlines()) == 1 for text in texts)
+
+
+TINY = tiny_translator()
+
+
+def test_strange_lines_give_lines():
+    texts = TINY.translate(STRANGE)
+
+    assert len(STRANGE) == len(texts)
+    assert all(len(f"{text}.".splitlines()) == 1 for text in texts)
+
+
+def test_no_detokenizer_can_break_a_line():
+    class Breaking(Words):
+        def decode(self, tokens):
+            return "\na\u2028b\r\nc\u0085d\x0ce\x1ef\n"
+
+    assert toy_translator(Breaking()).translate(["one"]) == ["a b c d e f"]
+
+
+@pytest.mark.parametrize("line", ["", " ", "\t", "\u00a0", "\u200b"])
+def test_an_empty_line_stays_empty(line):
+    assert TINY.translate(["Hund", line])[1] == ""
+
+
+def test_no_lines_give_no_lines():
+    assert TINY.translate([]) == []
+
+
+def test_an_unknown_word_is_translated_like_any_other():
+    translator = toy_translator()
+
+    assert translator.translate(["one four"]) == translator.translate(["one <unk>"])
+    assert translator.translate(["one four"]) != translator.translate(["one"])
+
+
+def test_a_line_too_long_is_cut_and_says_so(caplog):
+    translator = toy_translator(max_source_tokens=2)
+
+    assert translator.translate(["one two three"]) == translator.translate(["one two"])
+    assert "3 tokens, of which the first 2 are read" in caplog.text
+    assert "give each of its sentences a line of its own: one two three" in caplog.text
+    assert len(caplog.records) == 1
+
+
+def test_a_beginning_too_long_is_cut_and_says_so(caplog):
+    """Whoever gives a whole book to begin with waits no longer than for a line."""
+    translator = toy_translator(max_source_tokens=2)
+    found = translator.translate(["one"], prefixes=["two two one one"])
+
+    assert found == translator.translate(["one"], prefixes=["two two"])
+    assert "4 tokens, of which the first 2 are read" in caplog.text
+
+
+def test_the_best_come_first_with_their_probabilities():
+    for found in TINY.search(LINES[:2], beam_size=4, n_best=4):
+        assert len(found) == 4
+        assert sorted(found, key=lambda best: -best.score) == found
+        for best in found:
+            logs = [math.log(probability) for probability in best.token_probabilities]
+
+            assert best.score == pytest.approx(sum(logs) / len(logs), rel=1e-4)
+            assert len(best.tokens) + 1 == len(logs)
+            assert TINY.target.vocabulary.encode(best.tokens) == list(best.ids)
+
+
+def test_a_wider_beam_than_configured_may_be_asked_for():
+    configured = toy_translator(beam=BeamConfig(beam_size=5)).translate(["one two"])
+
+    assert configured == toy_translator(beam=BeamConfig(beam_size=1)).translate(
+        ["one two"], beam_size=5
+    )
+
+
+def test_a_narrow_beam_returns_what_it_has():
+    translator = toy_translator(beam=BeamConfig(beam_size=5, n_best=5))
+
+    assert [len(translator.search(["one"], beam_size=beam)[0]) for beam in (None, 2)] == [5, 2]
+
+
+def test_more_translations_than_beams_are_refused():
+    with pytest.raises(ConfigError, match=r"beam: n_best \(3\) may not exceed beam_size \(2\)"):
+        TINY.search(["Hund"], beam_size=2, n_best=3)
+
+
+def test_the_unknown_token_is_shown_where_it_may_be_written():
+    translator = toy_translator(beam=BeamConfig(beam_size=9, n_best=9, unknown="write"))
+    found = [best for [*every] in translator.search(["one"] * 2) for best in every]
+
+    assert any("<unk>" in best.text.split() for best in found)
+    assert all(("<unk>" in best.tokens) == (UNK in best.ids) for best in found)
+
+
+COPYING = {
+    "source_tokenizer": LowerWords(),
+    "beam": BeamConfig(
+        unknown="copy", max_length_factor=1, max_length_offset=1, length_penalty=2.0
+    ),
+    "batch_tokens": 7,
+}
+
+
+def test_unknown_words_are_copied_as_they_stand_in_the_source():
+    """Of its own line each, by attention, though the model knows them in lower case alone."""
+    translator = toy_translator(model=Puzzled(), **COPYING)
+    lines = ["Haus 2014 Donaudampfschiff", "ONE 3,5", "", "Zwei"]
+    found = translator.search(lines)
+
+    assert [best.text for [best] in found] == [
+        "Donaudampfschiff 2014 Haus Haus",
+        "3,5 ONE ONE",
+        "",
+        "Zwei Zwei",
+    ]
+    assert all(set(best.ids) <= {UNK} for [best] in found)
+
+
+def test_a_beginning_stands_as_it_was_given():
+    """Though the model does not know it, nothing is copied into it."""
+    translator = toy_translator(model=Puzzled(), **COPYING)
+
+    assert translator.translate(["a b c d"], prefixes=["Ein Haus"]) == ["Ein Haus b a a"]
+
+
+def test_without_attention_nothing_is_copied_or_left_unknown():
+    [[best]] = toy_translator(model=Blind(), **COPYING).search(["Haus 2014"])
+
+    assert UNK not in best.ids
+
+
+def test_every_architecture_leaves_no_word_unknown(model):
+    """It copies with attention, and forbids the unknown word without."""
+    vocabulary = Vocabulary([*SPECIALS, *"abcde"])
+    translator = Translator(
+        model=model,
+        source=Side(LowerWords(), vocabulary),
+        target=Side(Words(), vocabulary),
+        config=TranslatorConfig(beam=BeamConfig(unknown="copy", beam_size=9, n_best=9)),
+    )
+    [best_first] = translator.search(["A 2014 Zebra"])
+    unknown = {
+        word
+        for best in best_first
+        for number, word in zip(best.ids, best.tokens, strict=True)
+        if number == UNK
+    }
+
+    assert unknown <= {"A", "2014", "Zebra"}
+    assert not unknown or translator.attention("a", best_first[0]) is not None
+
+
+def test_only_what_holds_unknown_words_is_looked_at_again(monkeypatch):
+    """Once per batch, beside the question whether there is attention at all."""
+    looks = []
+    model = Puzzled()
+    attention = model.attention
+    translator = toy_translator(model=model, **COPYING | {"batch_tokens": 99})
+    monkeypatch.setattr(
+        model,
+        "attention",
+        lambda tokens, memory: looks.append(tokens.shape) or attention(tokens, memory),
+    )
+    translator.search(["a b c", "d e"])
+    translator.search(["one"], prefixes=["a b c"])
+
+    assert looks == [(1, 1), (2, 5), (1, 1)]
+
+
+def test_translations_begin_as_asked():
+    prefixes = ["two", "", "three one one"]
+    texts = toy_translator(batch_tokens=5).translate(["one", "one two", "three"], prefixes=prefixes)
+
+    assert all(
+        text.split()[: len(p.split())] == p.split() for text, p in zip(texts, prefixes, strict=True)
+    )
+    assert texts[1] == toy_translator().translate(["one two"])[0]
+
+
+@pytest.mark.parametrize("prefix", ["Das Haus", "🦊", "</s>", "a\u2028b"])
+def test_a_subword_translation_begins_with_any_text(prefix):
+    [[best]] = TINY.search(["Hund"], prefixes=[prefix])
+
+    assert best.text.startswith(prefix.replace("\u2028", " "))
+
+
+def test_a_reserved_token_is_no_beginning():
+    """Whoever begins with the sign of the end has not ended."""
+    [[best]] = toy_translator().search(["one"], prefixes=["</s> two"])
+
+    assert best.tokens[:2] == ("</s>", "two")
+
+
+def test_every_line_needs_its_prefix():
+    with pytest.raises(ValueError, match="2 lines but 1 prefixes"):
+        TINY.search(["Hund", "Haus"], prefixes=["dog"])
+
+
+@settings(max_examples=15, deadline=None)
+@given(lines, st.integers(1, 40))
+def test_a_line_is_sampled_alike_in_any_company(lines, max_tokens):
+    sampling = SamplingConfig(samples=2)
+    alone = toy_translator()
+
+    assert [alone.sample([line], sampling)[0] for line in lines] == toy_translator(
+        batch_tokens=max_tokens
+    ).sample(lines, sampling)
+
+
+def test_samples_are_translations_in_number():
+    found = TINY.sample([*LINES, " "], SamplingConfig(samples=3, top_k=5))
+
+    assert [len(every) for every in found] == [3 if line else 1 for line in [*LINES, ""]]
+    assert TINY.sample(["Hund"]) == TINY.sample(["Hund"], SamplingConfig(samples=1))
+
+
+def test_the_next_tokens_are_those_of_the_best_translation():
+    """Where the search goes token by token, the look-up gives the same probabilities."""
+    translator = toy_translator(beam=BeamConfig(unknown="write", beam_size=1))
+    [[best]] = translator.search(["one two"])
+    prefix = ""
+    for token, probability in zip((*best.tokens, "</s>"), best.token_probabilities, strict=True):
+        found = dict(translator.next_tokens("one two", prefix, count=99))
+
+        assert found[token] == pytest.approx(probability)
+        assert sum(found.values()) == pytest.approx(1.0)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+        prefix = f"{prefix} {token}"
+
+
+def test_so_many_next_tokens_are_shown():
+    assert [len(TINY.next_tokens("Hund", count=count)) for count in (1, 5)] == [1, 5]
+    assert TINY.next_tokens(" ") == []
+
+
+def test_attention_is_shown_token_by_token():
+    [[best]] = TINY.search(["Der Hund"])
+    weights = TINY.attention("Der Hund", best)
+
+    assert weights.shape == (
+        len(best.tokens) + 1,
+        len(TINY.source.tokens("Der Hund")) + 1,
+    )
+    assert np.allclose(weights.sum(axis=1), 1.0)
+    assert TINY.attention("", best) is None
+    assert toy_translator().attention("one", best) is None
+
+
+def test_dropout_is_off():
+    assert not TINY.model.training
+
+
+class Watched(Toy):
+    """Remembers the greatest number of next tokens that it was asked for at once, in one tensor."""
+
+    most = 0
+
+    def project(self, hidden):
+        logits = super().project(hidden)
+        self.most = max(self.most, logits.numel())
+        return logits
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda translator: translator.search(["one two"] * 40),
+        lambda translator: translator.sample(["one two"] * 40, SamplingConfig(samples=4)),
+    ],
+)
+def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monkeypatch):
+    """A large vocabulary makes smaller batches, which changes no translation."""
+    model = Watched(end=1.0)
+    translator = toy_translator(model=model, beam=BeamConfig(beam_size=3))
+    roomy, free = search(translator), model.most
+    model.most, room = 0, 6 * 4 * len(WORDS)
+    monkeypatch.setattr("nmt_core.decoding.translator.MOST_LOG_PROBS", room)
+
+    assert roomy == search(translator)
+    assert room // 2 < model.most <= room < free
+
+
+@pytest.mark.parametrize("many", [1, 2, 8])
+def test_many_samples_take_the_memory_of_few(many):
+    """Batches shrink as there are more hypotheses than the configured beam has."""
+    model = Watched(end=1.0)
+    translator = toy_translator(model=model, beam=BeamConfig(beam_size=2), batch_tokens=48)
+    translator.sample(["one two"] * 40, SamplingConfig(samples=many))
+
+    assert model.most == min(many, 2) * 16 * len(WORDS)
+
+
+def test_absurd_settings_are_refused_before_memory_is_taken():
+    for search in (
+        lambda: TINY.search(["Hund"], beam_size=1_000_000),
+        lambda: BeamConfig(max_length=10**9),
+        lambda: BeamConfig(length_penalty=1e9),
+        lambda: SamplingConfig(samples=10**9),
+        lambda: TranslatorConfig(max_source_tokens=10**9),
+    ):
+        with pytest.raises((ConfigError, ValidationError), match="less than or equal to"):
+            search()
+
+
+# --- scores of given translations
+
+
+PAIRS = [("one two three one", "two"), ("one", "three two one one"), ("", "two two"), ("two", "")]
+
+
+def test_pairs_score_together_as_alone():
+    """Neither padding nor neighbours count, whatever the lengths."""
+    for translator, pairs in ((toy_translator(), PAIRS), (TINY, [*PAIRS, tuple(LINES[:2])])):
+        together = pair_scores(translator, pairs)
+
+        for pair, score in zip(pairs, together, strict=True):
+            [alone] = pair_scores(translator, [pair])
+
+            assert score.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-5)
+            assert score[1:] == alone[1:]
+
+
+def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
+    """Neither long lines nor a large vocabulary make a tensor as large as they like."""
+    model = Watched(end=1.0)
+    pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
+    free = pair_scores(toy_translator(model=model), pairs)
+    monkeypatch.setattr("nmt_core.decoding.likelihood.MOST_LOG_PROBS", 5 * len(WORDS))
+    model.most = 0
+    rows, encode = [], model.encode
+    monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))
+
+    bounded = pair_scores(toy_translator(model=model, batch_tokens=82), pairs)
+
+    for one, other in zip(free, bounded, strict=True):
+        assert one == pytest.approx(other)
+    assert model.most == 5 * len(WORDS)
+    assert max(batch * tokens for batch, tokens in rows) <= 82
+
+
+def test_a_pair_too_long_is_scored_as_far_as_it_is_read(caplog):
+    translator = toy_translator(max_source_tokens=2)
+    [cut] = pair_scores(translator, [("one two three", "two one  one")])
+
+    assert [cut] == pair_scores(translator, [("one two", "two one")])
+    assert caplog.text.count("3 tokens, of which the first 2 are read") == 2

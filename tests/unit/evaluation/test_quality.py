@@ -1,0 +1,156 @@
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.data.batch import collate
+from nmt_core.evaluation.quality import (
+    Failures,
+    failures,
+    length_ratio,
+    loops,
+    runs_on,
+    unknown_rate,
+)
+from nmt_core.text.vocabulary import UNK
+from nmt_core.training.loss import mean_cross_entropy
+from tests.support.presets import tiny_model
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "no no no",
+        "well no no no well",
+        "the owl the owl the owl",
+        "a b c d a b c d a b c d",
+        "x a b c a b c a b c",
+    ],
+)
+def test_three_times_in_a_row_is_a_loop(line):
+    assert loops(line.split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "no",
+        "no no",
+        "the owl the owl the cat",
+        "a b c d e a b c d e a b c d e",
+        "no well no well no",
+        "a a b b a a b b",
+    ],
+)
+def test_less_is_no_loop(line):
+    assert not loops(line.split())
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=14))
+def test_loops_are_what_a_search_of_all_runs_finds(words):
+    """All substrings, written out."""
+    text = "".join(words)
+    found = any(
+        text[first : first + size] * 3 in text
+        for size in range(1, 5)
+        for first in range(len(text) - size + 1)
+    )
+
+    assert loops(words) == found
+
+
+NONE = Failures(empty=0, copied=0, looping=0, too_long=0)
+
+
+@pytest.mark.parametrize(
+    ("source", "hypothesis", "reference", "kinds"),
+    [
+        ("Die Eule liest.", "The owl reads.", "An owl reads.", []),
+        ("Die Eule liest.", "", "The owl reads.", ["empty"]),
+        ("Die Eule liest.", "  ", "The owl reads.", ["empty"]),
+        ("", "", "", []),
+        (" ", "", "The owl.", []),
+        ("Berlin", "Berlin", "Berlin", []),
+        ("Die Eule", "Die Eule ", "The owl", ["copied"]),
+        ("Ja, ja", "yes yes yes", "yes", ["looping"]),
+        ("Ja ja ja", "yes yes yes", "yes yes yes", []),
+        ("Eule", " ".join("abcdefghijklmn"), "one two three four", []),
+        ("Eule", " ".join("abcdefghijklmno"), "one two three four", ["too_long"]),
+        ("Eule", "well " * 15, "one two three four", ["looping", "too_long"]),
+    ],
+)
+def test_what_is_no_translation_is_counted(source, hypothesis, reference, kinds):
+    expected = NONE.model_copy(update=dict.fromkeys(kinds, 1))
+
+    assert expected == failures([source], [hypothesis], [reference])
+
+
+def test_failures_of_text_without_spaces_are_counted_in_its_words():
+    """Between spaces, each of these lines is one word."""
+    found = failures(
+        ["a", "b", "c"],
+        ["好的好的好的", "我们都知道在保护自然与增长之间找到平衡有多么困难", "很好"],
+        ["好", "我们都知道", "很好"],
+        cut=list,
+    )
+
+    assert found == Failures(empty=0, copied=0, looping=1, too_long=1)
+    assert length_ratio(["我们都", "很好"], ["我们", "很好好"], cut=list) == 1
+    assert length_ratio(["我们都知道"], ["我们"], cut=list) == 5 / 2
+
+
+def test_failures_add_up():
+    found = failures(["a", "b", "c"], ["", "", "c"], ["x", "y", "z"])
+
+    assert Failures(empty=2, copied=1, looping=0, too_long=0) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "reference", "expected"),
+    [(14, 4, False), (15, 4, True), (40, 20, False), (41, 20, True), (0, 0, False), (11, 0, True)],
+)
+def test_twice_as_long_and_ten_more_is_too_long(words, reference, expected):
+    assert runs_on(words, reference) == expected
+
+
+def test_the_length_ratio_is_of_all_words():
+    assert (
+        length_ratio(["one two three", "four"], ["one", "two three four five six seven"]) == 4 / 7
+    )
+
+
+def test_no_words_have_a_length_ratio():
+    assert length_ratio(["one two"], [""]) == 2
+    assert length_ratio([], []) == 0
+
+
+def test_the_unknown_rate_is_per_token():
+    assert unknown_rate([[4, UNK], [], [4, UNK, UNK]]) == 3 / 5
+    assert unknown_rate([]) == 0
+
+
+def summed_by_torch(model, pair):
+    batch = collate([pair])
+    logits = model(batch.source, batch.source_padding, batch.target_input)
+    return F.cross_entropy(logits[0], batch.target_output[0], reduction="sum").item()
+
+
+def test_the_mean_cross_entropy_is_that_of_all_tokens_however_batched():
+    pairs = [([4, 5, 6], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [])]
+    model = tiny_model("transformer").eval()
+    together = mean_cross_entropy(model, [collate(pairs)])
+    apart = mean_cross_entropy(model, [collate(pairs[:1]), collate(pairs[1:])])
+    with torch.inference_mode():
+        by_hand = sum(summed_by_torch(model, pair) for pair in pairs) / 9
+
+    assert together == pytest.approx(by_hand, rel=1e-5)
+    assert apart == pytest.approx(by_hand, rel=1e-5)
+    assert math.isfinite(together)
+
+
+def test_no_sentences_have_a_mean_cross_entropy():
+    assert mean_cross_entropy(tiny_model("transformer"), []) == 0

@@ -1,0 +1,843 @@
+import errno
+import hashlib
+import json
+import logging
+import re
+from base64 import b64encode
+
+import httpx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core import files
+from nmt_core.errors import CorpusError, DiskError, DownloadError
+from nmt_core.fetch import http
+from nmt_core.fetch.address import VARIABLE
+from nmt_core.fetch.http import Source, fetch, quarantine, renew
+from nmt_core.fetch.settings import HttpConfig
+from tests.support.web_server import (
+    claiming,
+    dated,
+    dribbling,
+    redirect,
+    serving,
+    silent,
+    status,
+    whole,
+    without_ranges,
+)
+
+CONTENT = bytes(range(256)) * 400
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+QUICK = HttpConfig(attempts=3, backoff_seconds=0.01, timeout_seconds=2.0)
+
+
+@pytest.fixture
+def get(tmp_path):
+    def get(url, config=QUICK, **options):
+        return fetch(Source(url, "download.corpus.url", **options), tmp_path, config)
+
+    return get
+
+
+def message(get, url, *args, **options):
+    with pytest.raises(DownloadError) as caught:
+        get(url, *args, **options)
+    return str(caught.value)
+
+
+def finals(folder):
+    suffixes = (".part", ".json", ".rejected")
+    return [path.name for path in folder.iterdir() if path.suffix not in suffixes]
+
+
+def test_a_file_arrives_whole(site, get, tmp_path):
+    fetched = get(site.put("/a/de-en.tgz", whole(CONTENT)), sha256=DIGEST.upper())
+
+    assert fetched.path.read_bytes() == CONTENT
+    assert (len(CONTENT), DIGEST) == (fetched.size_bytes, fetched.sha256)
+    assert fetched.path.name.endswith("-de-en.tgz")
+    record = json.loads((tmp_path / f"{fetched.path.name}.json").read_text())
+    version = {"etag": '"v1"', "last_modified": "", "length": len(CONTENT)}
+    assert {"size_bytes": len(CONTENT), "sha256": DIGEST, **version} == record
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_what_is_there_is_not_fetched_again(site, get):
+    url = site.put("/a", whole(CONTENT))
+    assert get(url) == get(url)
+    assert len(site.requests) == 1
+
+
+def test_a_file_that_rotted_is_fetched_again(site, get):
+    url = site.put("/a", whole(CONTENT))
+    get(url).path.write_bytes(b"rot")
+
+    assert get(url).path.read_bytes() == CONTENT
+
+
+def test_a_quarantined_file_is_fetched_again(site, get):
+    url = site.put("/a", whole(CONTENT))
+    path = get(url).path
+
+    assert quarantine(path).name == f"{path.name}.rejected"
+    assert get(url).path.read_bytes() == CONTENT
+    assert len(site.requests) == 2
+
+
+def test_a_broken_transfer_goes_on_where_it_broke(site, get):
+    half = len(CONTENT) // 2
+    fetched = get(site.put("/a", whole(CONTENT, send=half), whole(CONTENT)))
+
+    assert fetched.path.read_bytes() == CONTENT
+    assert site.requests[1][1]["Range"] == f"bytes={half}-"
+    assert site.requests[1][1]["If-Range"] == '"v1"'
+
+
+def test_a_later_run_goes_on_where_an_earlier_broke(site, get):
+    url = site.put("/a", whole(CONTENT, send=1000), status(404))
+    assert "404" in message(get, url)
+    site.put("/a", whole(CONTENT))
+
+    assert get(url).path.read_bytes() == CONTENT
+    assert site.requests[-1][1]["Range"] == "bytes=1000-"
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_from_its_beginning(site, get):
+    other = CONTENT[::-1]
+    fetched = get(site.put("/a", whole(CONTENT, send=1000), whole(other, tag='"v2"')))
+
+    assert fetched.path.read_bytes() == other
+
+
+def test_a_part_of_another_version_is_never_joined(site, get):
+    """A server that ignores If-Range gives itself away by its ETag."""
+    other = CONTENT[::-1]
+
+    def careless(handler):
+        rest = other[1000:]
+        range_ = f"bytes 1000-{len(other) - 1}/{len(other)}"
+        handler.answer(206, Content_Length=len(rest), Content_Range=range_, ETag='"v2"')
+        handler.wfile.write(rest)
+
+    fetched = get(site.put("/a", whole(CONTENT, send=1000), careless, whole(other, tag='"v2"')))
+    assert fetched.path.read_bytes() == other
+
+
+def test_a_server_without_ranges_begins_again(site, get):
+    url = site.put("/a", without_ranges(CONTENT, send=1000), without_ranges(CONTENT))
+
+    assert get(url).path.read_bytes() == CONTENT
+    assert "Range" not in site.requests[1][1]
+
+
+@pytest.mark.parametrize(
+    "confused",
+    [
+        lambda handler: handler.answer(
+            206, Content_Length=5, Content_Range="bytes 5-9/10", ETag='"v1"'
+        ),
+        status(416),
+    ],
+)
+def test_a_confused_range_begins_again(site, get, confused):
+    url = site.put("/a", whole(CONTENT, send=1000), confused, whole(CONTENT))
+
+    assert get(url).path.read_bytes() == CONTENT
+    assert "Range" not in site.requests[2][1]
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+def test_a_busy_server_is_asked_again(site, get, code):
+    assert get(site.put("/a", status(code), status(code), whole(CONTENT))).sha256 == DIGEST
+
+
+def test_a_server_that_stays_busy_is_given_up(site, get, tmp_path):
+    url = site.put("/a", status(503))
+
+    expected = (
+        f"{url} could not be fetched in 3 attempts: the server answered 503 Service Unavailable; "
+        f"check the network, or set download.corpus.url to a mirror"
+    )
+    assert expected == message(get, url)
+    assert len(site.requests) == 3
+    assert not finals(tmp_path)
+
+
+def test_retry_after_is_heeded_up_to_the_longest_wait(site, get, capsys):
+    config = QUICK.model_copy(update={"max_backoff_seconds": 0.05})
+    get(site.put("/a", status(429, Retry_After=3600), whole(CONTENT)), config)
+
+    assert "429 Too Many Requests; trying again in 0 s" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("code", "words"), [(404, "Not Found"), (403, "Forbidden")])
+def test_a_refusal_is_not_asked_again(site, get, tmp_path, code, words):
+    url = site.put("/a", status(code))
+
+    expected = f"{url} answered {code} {words}; set download.corpus.url to a mirror that has it"
+    assert expected == message(get, url)
+    assert len(site.requests) == 1
+    assert not finals(tmp_path)
+
+
+def test_a_transfer_shorter_than_its_length_is_refused(site, get, tmp_path):
+    url = site.put("/a", claiming(5000, CONTENT[:3000]))
+
+    assert re.fullmatch(
+        re.escape(url)
+        + r" could not be fetched in 3 attempts: the connection failed \(peer closed "
+        r"connection without sending complete message body \(received 3000 bytes, expected 5000\)"
+        r"\); check the network, or set download.corpus.url to a mirror",
+        message(get, url),
+    )
+    assert not finals(tmp_path)
+
+
+def test_a_rest_that_does_not_complete_the_file_is_refused(site, get, tmp_path):
+    """The length of an answer may be right for the answer and wrong for the file."""
+
+    def short(handler):
+        start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+        range_ = f"bytes {start}-{start + 9}/{len(CONTENT)}"
+        handler.answer(206, Content_Length=10, Content_Range=range_, ETag='"v1"')
+        handler.wfile.write(CONTENT[start : start + 10])
+
+    told = message(get, site.put("/a", whole(CONTENT, send=1000), short))
+    assert f"in 3 attempts: the transfer ended after 1020 of {len(CONTENT)} bytes; check" in told
+    assert not finals(tmp_path)
+
+
+@pytest.mark.parametrize("size", ["5-9/*", "1000-102399/*"])
+def test_a_range_of_a_file_of_unknown_size_is_joined_if_it_fits(site, get, size):
+    def vague(handler):
+        handler.answer(206, Content_Length=len(CONTENT) - 1000, Content_Range=f"bytes {size}")
+        handler.wfile.write(CONTENT[1000:])
+
+    url = site.put("/a", whole(CONTENT, send=1000), vague, whole(CONTENT))
+    assert get(url).path.read_bytes() == CONTENT
+
+
+def test_a_weak_tag_names_no_bytes(site, get):
+    """RFC 9110: it names what means the same, so the bytes may differ."""
+    weak = whole(CONTENT, tag='W/"v1"', send=1000), whole(CONTENT, tag='W/"v1"')
+
+    assert get(site.put("/a", *weak)).path.read_bytes() == CONTENT
+    assert "Range" not in site.requests[1][1]
+
+
+def test_what_is_complete_but_not_named_needs_no_request(site, get):
+    """A run may be killed between the last byte and the name."""
+    url = site.put("/a", whole(b"a\nb\nc\n"))
+    path = get(url, lines=2).path
+    path.rename(f"{path}.part")
+
+    assert get(url, lines=2).path.read_bytes() == b"a\nb\n"
+    assert len(site.requests) == 1
+
+
+def test_a_silent_server_is_given_up(site, get):
+    url = site.put("/a", silent(1.0))
+    config = QUICK.model_copy(update={"attempts": 2, "timeout_seconds": 0.1})
+
+    expected = (
+        f"{url} could not be fetched in 2 attempts: the server was silent for too long "
+        f"(ReadTimeout); check the network, or set download.corpus.url to a mirror"
+    )
+    assert expected == message(get, url, config)
+
+
+def test_a_dribbling_server_is_given_up(site, get):
+    url = site.put("/a", dribbling(CONTENT[:100], seconds=0.05))
+    config = QUICK.model_copy(update={"attempts": 2, "timeout_seconds": 0.3})
+
+    assert re.search(
+        r"in 2 attempts: only \d bytes came in \d s, fewer than 1000 a second; check the network",
+        message(get, url, config),
+    )
+
+
+def test_a_slow_server_is_borne_if_it_may_be_slow(site, get):
+    url = site.put("/a", dribbling(b"slow but steady", seconds=0.1))
+    config = QUICK.model_copy(update={"timeout_seconds": 0.5, "min_bytes_per_second": 1})
+
+    assert get(url, config).path.read_bytes() == b"slow but steady"
+    assert len(site.requests) == 1
+
+
+def test_nobody_listening_is_said(get):
+    with serving() as site:
+        url = site.put("/gone", whole(CONTENT))
+
+    assert "the connection failed ([Errno 111] Connection refused)" in message(get, url)
+
+
+def test_progress_earns_new_attempts(site, get):
+    """Many breaks are fine as long as each attempt brings something."""
+    config = QUICK.model_copy(update={"attempts": 2, "min_bytes_per_second": 0})
+
+    assert get(site.put("/a", whole(CONTENT, send=20_000)), config).sha256 == DIGEST
+    assert len(site.requests) == 6
+
+
+def test_a_wrong_digest_is_refused_and_kept_aside(site, get, tmp_path):
+    url = site.put("/de-en.tgz", whole(CONTENT))
+    wanted = "0" * 64
+
+    told = message(get, url, sha256=wanted)
+    [rejected] = tmp_path.iterdir()
+    expected = (
+        f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as {rejected}: "
+        f"if the publisher changed the file, change the checksum beside download.corpus.url"
+    )
+    assert expected == told
+    assert rejected.name.endswith("-de-en.tgz.rejected")
+    assert rejected.read_bytes() == CONTENT
+
+
+def test_redirects_are_followed(site, get):
+    site.put("/b", whole(CONTENT))
+    assert get(site.put("/a", redirect("/b"))).sha256 == DIGEST
+
+
+def test_a_redirect_loop_ends(site, get):
+    url = site.put("/a", redirect("/a"))
+
+    expected = f"{url} redirects more than 5 times; set download.corpus.url to the final address"
+    assert expected == message(get, url)
+    assert len(site.requests) == 6
+
+
+def test_a_redirect_out_of_the_web_is_refused(site, get):
+    url = site.put("/a", redirect("file:///etc/passwd"))
+
+    expected = f"{url} redirects to file:, which is not the web; this was refused"
+    assert expected == message(get, url)
+
+
+@pytest.mark.parametrize(
+    ("goal", "reason"),
+    [
+        ("http://example.org/a", "to an address without encryption"),
+        ("https://169.254.169.254/a", "into a private network (169.254.169.254)"),
+        ("https://localhost/a", "into a private network (localhost)"),
+        ("https://10.0.0.1/a", "into a private network (10.0.0.1)"),
+        ("https://[::1]/a", "into a private network (::1)"),
+        ("ftp://example.org/a", "to ftp:, which is not the web"),
+    ],
+)
+def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
+    with pytest.raises(DownloadError) as caught:
+        http._check_redirect(httpx.URL("https://example.com/x"), httpx.URL(goal))
+    expected = f"https://example.com/x redirects {reason}; this was refused"
+    assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/a", "de-en.tgz"])
+def test_only_the_web_is_fetched(get, url):
+    assert message(get, url).endswith(
+        "cannot be fetched; download.corpus.url must begin with http:// or https://"
+    )
+
+
+def test_no_address_is_said(get):
+    expected = "download.corpus.url holds an address that cannot be read; mend it"
+    assert expected == message(get, "http://a:canary")
+
+
+@pytest.fixture
+def netrc(tmp_path_factory, monkeypatch):
+    """Write the file that says who we are."""
+    path = tmp_path_factory.mktemp("home") / ".netrc"
+    monkeypatch.setenv("HOME", str(path.parent))
+
+    def netrc(text, *, mode=0o600):
+        path.write_text(text)
+        path.chmod(mode)
+
+    return netrc
+
+
+def test_secrets_are_sent_but_never_shown(site, get, netrc, monkeypatch, tmp_path, capsys, caplog):
+    caplog.set_level(logging.INFO)
+    netrc("machine 127.0.0.1 login anna password canary")
+    monkeypatch.setenv(VARIABLE, "canary & co")
+    site.put("/a", status(503), status(404))
+    url = f"http://127.0.0.1:{site.port}/a?token={{secret}}"
+
+    told = message(get, url)
+    assert f"http://127.0.0.1:{site.port}/a?... answered 404" in told
+    assert site.requests[0][1]["Authorization"] == "Basic " + b64encode(b"anna:canary").decode()
+    assert site.queries[0] == "token=canary%20%26%20co"
+    site.put("/a", whole(CONTENT))
+    fetched = get(url)
+    shown_places = [told, caplog.text, *capsys.readouterr(), fetched.url, fetched.path.name]
+    shown_places += [path.read_text("latin-1") for path in tmp_path.iterdir()]
+    assert not [place for place in shown_places if "canary" in place]
+
+
+def test_a_password_goes_to_its_own_host_alone(site, get, netrc):
+    netrc("machine localhost login anna password canary")
+    site.put("/b", whole(CONTENT))
+    there = f"http://127.0.0.1:{site.port}/b"
+    url = site.put("/a", redirect(there)).replace("127.0.0.1", "localhost")
+
+    assert get(url).sha256 == DIGEST
+    assert ["Authorization" in sent for _, sent in site.requests] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [("machine a login b password canary", 0o644), ("\ncanary", 0o600)],
+)
+def test_a_netrc_that_cannot_be_used_is_said_without_what_it_holds(site, get, netrc, text, mode):
+    netrc(text, mode=mode)
+    told = message(get, site.put("/a", whole(CONTENT)))
+
+    assert told.startswith("~/.netrc")
+    assert told.endswith("let nobody else read it (chmod 600)")
+    assert "canary" not in told
+    assert not site.requests
+
+
+def test_a_server_that_wants_a_password_is_told_with_the_way_to_give_one(site, get):
+    told = message(get, site.put("/a", status(401)))
+
+    assert "answered 401 Unauthorized; write a line 'machine HOST login NAME password" in told
+
+
+def test_a_secret_that_is_not_there_is_said(site, get, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    url = site.put("/a", whole(CONTENT))
+
+    expected = f"{url}?... asks for a secret; set the environment variable NMT_DOWNLOAD_SECRET"
+    assert expected == message(get, f"{url}?key={{secret}}")
+    assert not site.requests
+
+
+def test_only_the_first_lines_are_fetched(site, get):
+    lines = b"".join(b"word%d 1 2\n" % number for number in range(10_000))
+    url = site.put("/wiki.de.vec", whole(lines))
+
+    fetched = get(url, lines=100)
+    assert b"".join(lines.splitlines(keepends=True)[:100]) == fetched.path.read_bytes()
+    assert fetched.path.name.startswith("100-lines-")
+
+
+def test_the_first_lines_are_resumed(site, get):
+    lines = b"".join(b"word%d 1 2\n" % number for number in range(10_000))
+    url = site.put("/wiki.de.vec", whole(lines, send=5005), whole(lines))
+
+    assert (
+        b"".join(lines.splitlines(keepends=True)[:1000]) == get(url, lines=1000).path.read_bytes()
+    )
+    assert site.requests[1][1]["Range"] == "bytes=5005-"
+
+
+def test_a_file_of_fewer_lines_comes_whole(site, get):
+    assert get(site.put("/a", whole(b"a\nb")), lines=10).path.read_bytes() == b"a\nb"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://h/" + "x" * 300, "http://h/a%0Ab", "http://h/..%2f..%2fetc", "http://h/;rm -rf $(x)"],
+)
+def test_names_are_safe(url):
+    name = Source(url, "a").name
+    assert re.fullmatch(r"[A-Za-z0-9._-]{1,120}", name)
+    assert name != Source(url + "/", "a").name
+
+
+def test_a_full_disk_is_said(site, get, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(http, "asdict", full)  # as it writes, so that nothing else is hit
+    with pytest.raises(
+        DiskError, match=r"a\.part could not be written \(No space left on device\)"
+    ):
+        get(site.put("/a", whole(CONTENT)))
+
+
+OTHER = CONTENT[::-1] + b"more"
+OTHER_DIGEST = hashlib.sha256(OTHER).hexdigest()
+MONDAY, TUESDAY = "Mon, 01 Jan 2024 00:00:00 GMT", "Tue, 02 Jan 2024 00:00:00 GMT"
+
+
+@pytest.fixture
+def again(tmp_path):
+    """Renew what is at hand."""
+
+    def again(url, **options):
+        return renew(Source(url, "download.corpus.url", **options), tmp_path, QUICK)
+
+    return again
+
+
+def test_a_file_that_did_not_change_is_asked_for_and_not_fetched(site, get, again):
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+
+    assert at_hand == again(url) == again(url)
+    assert [None, '"v1"', '"v1"'] == [sent.get("If-None-Match") for _, sent in site.requests]
+
+
+def test_a_file_that_changed_is_fetched_and_the_one_before_stays_at_hand(site, get, again):
+    url = site.put("/a", whole(CONTENT))
+    before = get(url)
+    site.put("/a", whole(OTHER, tag='"v2"'))
+
+    assert OTHER == again(url).path.read_bytes()
+    asked = len(site.requests)
+    assert get(url).sha256 == get(url, sha256=OTHER_DIGEST).sha256 == OTHER_DIGEST
+    kept = get(url, renewed={before.path.name: DIGEST})
+    assert kept.path.read_bytes() == CONTENT
+    assert len(site.requests) == asked
+
+
+def test_what_was_never_fetched_is_fetched_by_renewing(site, get, again):
+    url = site.put("/a", whole(CONTENT))
+
+    assert again(url) == get(url)
+    assert len(site.requests) == 1
+
+
+def test_another_tag_of_the_same_bytes_changes_nothing(site, get, again, tmp_path):
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    site.put("/a", whole(CONTENT, tag='"v2"'))
+
+    assert at_hand == again(url) == again(url)
+    assert len(site.requests) == 3
+    assert not list(tmp_path.glob("*.before"))
+    assert site.requests[-1][1]["If-None-Match"] == '"v2"'
+
+
+def test_a_weak_tag_is_good_enough_to_ask_with(site, get, again):
+    url = site.put("/a", whole(CONTENT, tag='W/"v1"'))
+
+    assert get(url) == again(url)
+    assert site.requests[-1][1]["If-None-Match"] == 'W/"v1"'
+
+
+@pytest.mark.parametrize(
+    ("now", "digest"),
+    [
+        (dated(OTHER, TUESDAY), OTHER_DIGEST),
+        (dated(OTHER, MONDAY), OTHER_DIGEST),
+        (dated(CONTENT[::-1], TUESDAY), hashlib.sha256(CONTENT[::-1]).hexdigest()),
+        (dated(CONTENT[::-1], MONDAY), DIGEST),
+    ],
+    ids=["date and length", "length", "date", "neither"],
+)
+def test_a_server_without_tags_is_believed_if_date_and_length_are_the_same(
+    site, get, again, now, digest
+):
+    url = site.put("/a", dated(CONTENT, MONDAY))
+    get(url)
+    site.put("/a", now)
+
+    assert digest == again(url).sha256 == get(url).sha256
+
+
+def test_another_tag_counts_more_than_the_same_date(site, get, again):
+    url = site.put("/a", dated(CONTENT, MONDAY, ETag='"v1"'))
+    get(url)
+    site.put("/a", dated(CONTENT[::-1], MONDAY, ETag='"v2"'))
+
+    assert again(url).path.read_bytes() == CONTENT[::-1]
+
+
+@pytest.mark.parametrize("now", [CONTENT, CONTENT[::-1]], ids=["the same", "another"])
+def test_a_server_that_names_no_version_has_to_send_the_file(site, get, again, now):
+    url = site.put("/a", without_ranges(CONTENT))
+    get(url)
+    site.put("/a", without_ranges(now))
+
+    assert now == again(url).path.read_bytes()
+    assert len(site.requests) == 2
+
+
+def test_a_record_of_no_version_is_no_reason_not_to_ask(site, get, again):
+    """As they were before versions were recorded."""
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    record = at_hand.path.with_name(f"{at_hand.path.name}.json")
+    record.write_text(json.dumps({"size_bytes": len(CONTENT), "sha256": DIGEST}))
+
+    assert at_hand == again(url)
+    assert "If-None-Match" not in site.requests[-1][1]
+
+
+def test_an_answer_nobody_asked_for_is_refused(site, again):
+    url = site.put("/a", status(304))
+
+    with pytest.raises(DownloadError, match="answered 304 Not Modified"):
+        again(url)
+
+
+@pytest.mark.parametrize("now", [status(503), status(404)])
+def test_a_server_that_is_away_takes_nothing_with_it(site, get, again, tmp_path, now):
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    lying = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    site.put("/a", now)
+
+    with pytest.raises(DownloadError, match=r"answered (503|404)"):
+        again(url)
+    assert lying == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert at_hand == get(url)
+
+
+def test_a_break_costs_nothing_and_is_resumed(site, get, again):
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    site.put("/a", whole(OTHER, tag='"v2"', send=1000), status(404))
+    with pytest.raises(DownloadError):
+        again(url)
+
+    assert at_hand == get(url) == get(url, sha256=DIGEST)
+    site.put("/a", whole(OTHER, tag='"v2"'))
+    assert again(url).sha256 == OTHER_DIGEST
+    sent = site.requests[-1][1]
+    expected = {"If-None-Match": '"v1"', "If-Range": '"v2"', "Range": "bytes=1000-"}
+    assert expected == {name: sent[name] for name in expected}
+
+
+def test_a_part_of_what_was_taken_back_is_removed(site, get, again, tmp_path):
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    site.put("/a", whole(OTHER, tag='"v2"', send=1000), status(404))
+    with pytest.raises(DownloadError):
+        again(url)
+    site.put("/a", whole(CONTENT))
+
+    assert at_hand == again(url)
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_what_cannot_be_the_file_does_not_take_its_place(site, get, again, tmp_path):
+    def check(path):
+        raise CorpusError(f"{path.name} is no archive")
+
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    site.put("/a", whole(b"<html>maintenance</html>", tag='"v2"'))
+
+    with pytest.raises(DownloadError) as told:
+        again(url, check=check)
+    rejected = at_hand.path.with_name(f"{at_hand.path.name}.rejected")
+    expected = (
+        f"{at_hand.path.name}.part is no archive; {url} sent it, and it was kept as {rejected}"
+    )
+    assert expected == str(told.value)
+    assert at_hand == get(url)
+    assert not list(tmp_path.glob("*.part*"))
+
+
+def test_only_the_first_lines_are_renewed(site, get, again):
+    lines = [b"word%d 1 2\n" % number for number in range(1000)]
+    url = site.put("/wiki.de.vec", whole(b"".join(lines)))
+    at_hand = get(url, lines=10)
+    site.put("/wiki.de.vec", whole(b"".join([*lines, b"new 1 2\n"]), tag='"v2"'))
+    assert at_hand == again(url, lines=10)
+
+    site.put("/wiki.de.vec", whole(b"".join([b"new 1 2\n", *lines]), tag='"v3"'))
+    assert b"".join([b"new 1 2\n", *lines[:9]]) == again(url, lines=10).path.read_bytes()
+
+
+@pytest.mark.parametrize("step", range(6))
+def test_a_renewal_that_is_cut_off_leaves_the_old_file_or_the_new(
+    site, get, again, monkeypatch, step
+):
+    """After each thing that is done to the disk once the new file is there."""
+
+    class CutOffError(Exception):
+        pass
+
+    def cut_off(done):
+        def may_stop(*arguments):
+            if len(steps) == step:
+                raise CutOffError
+            steps.append(done)
+            return done(*arguments)
+
+        return may_stop
+
+    url = site.put("/a", whole(CONTENT))
+    get(url)
+    site.put("/a", whole(OTHER, tag='"v2"'))
+    steps = []
+    with monkeypatch.context() as patched:
+        transfer = http._Transfer
+        keep = transfer.keep
+
+        def interrupted(*arguments):
+            patched.setattr(http.files, "write_json", cut_off(files.write_json))
+            patched.setattr(http.Path, "replace", cut_off(http.Path.replace))
+            return keep(*arguments)
+
+        patched.setattr(transfer, "keep", interrupted)
+        with pytest.raises(CutOffError):
+            again(url)
+    asked = len(site.requests)
+
+    assert get(url, sha256=DIGEST).path.read_bytes() == CONTENT
+    assert len(site.requests) == asked
+    assert again(url).sha256 == OTHER_DIGEST
+    assert get(url, sha256=DIGEST).path.read_bytes() == CONTENT
+
+
+def test_a_wrong_digest_does_not_cost_the_file_at_hand(site, get):
+    url = site.put("/a", whole(CONTENT))
+    at_hand = get(url)
+    assert "expected was" in message(get, url, sha256="0" * 64)
+
+    asked = len(site.requests)
+    assert at_hand == get(url)
+    assert asked == len(site.requests)
+
+
+def test_another_machine_fetches_what_was_renewed_or_says_that_it_cannot(site, get, tmp_path):
+    url = site.put("/a", whole(CONTENT))
+    name = Source(url, "a").name
+    assert get(url, renewed={name: DIGEST}).sha256 == DIGEST
+
+    wanted = "0" * 64
+    expected = (
+        f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as "
+        f"{tmp_path / name}.rejected: the publisher changed the file after that; "
+        f"take it in by: python -m stages.configure.refresh"
+    )
+    assert expected == message(get, url, renewed={name: wanted, "other": DIGEST})
+
+
+def test_a_promise_counts_more_than_what_was_renewed(site, get):
+    url = site.put("/a", whole(CONTENT))
+    name = Source(url, "a").name
+
+    assert get(url, sha256=DIGEST, renewed={name: "0" * 64}).sha256 == DIGEST
+
+
+@settings(max_examples=10)
+@given(
+    history=st.lists(
+        st.tuples(st.integers(0, 2), st.booleans(), st.sampled_from([None, 0, 30_000])), max_size=5
+    )
+)
+def test_a_renewal_brings_what_the_server_has_or_leaves_what_was_there(
+    web_server, tmp_path_factory, history
+):
+    """Whatever was there before, and wherever transfers broke."""
+    versions = [CONTENT, OTHER, b"".join([CONTENT, OTHER])]
+    folder = tmp_path_factory.mktemp("downloads")
+    source = Source(web_server.put("/law", whole(CONTENT)), "download.corpus.url")
+    at_hand = fetch(source, folder, QUICK)
+    for number, tagged, broken_at in history:
+        content = versions[number]
+        full = whole(content, tag=f'"{number}"') if tagged else without_ranges(content)
+        broken = whole(content, tag=f'"{number}"', send=broken_at)
+        web_server.put("/law", *([full] if broken_at is None else [broken, status(404)]))
+        try:
+            at_hand = renew(source, folder, QUICK)
+        except DownloadError:
+            assert broken_at is not None
+        else:
+            assert content == at_hand.path.read_bytes()
+        assert at_hand == fetch(source, folder, QUICK)
+
+
+def test_a_file_that_rotted_is_renewed_whatever_its_record_says(site, get, again):
+    url = site.put("/a", whole(CONTENT))
+    get(url).path.write_bytes(b"rot")
+
+    assert again(url).path.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("suffix", [".json", ".part.json"])
+@pytest.mark.parametrize(
+    "damage",
+    [b"", b"{", b"[]", b"null", b"\xff", b'{"etag": 7}', b'{"sha256": []}', b"[" * 100_000],
+)
+def test_a_damaged_record_is_none(site, get, again, tmp_path, suffix, damage):
+    """A failing disk costs one more transfer, and not every run until a person comes."""
+    url = site.put("/a", whole(CONTENT, send=1000), status(404))
+    message(get, url)
+    site.put("/a", whole(CONTENT))
+    name = Source(url, "a").name
+    if suffix == ".json":
+        get(url)
+    (tmp_path / f"{name}{suffix}").write_bytes(damage)
+
+    assert get(url).path.read_bytes() == CONTENT
+    (tmp_path / f"{name}{suffix}").write_bytes(damage)
+    assert again(url).path.read_bytes() == CONTENT
+    assert json.loads((tmp_path / f"{name}.json").read_text())["sha256"] == DIGEST
+    assert not list(tmp_path.glob("*.before*"))
+
+
+def endless(handler):
+    """Send a hundred megabytes, for who takes them: a test must end."""
+    handler.answer(200)
+    for _ in range(1000):
+        handler.wfile.write(b"x" * 100_000)
+
+
+LARGE = "is larger than download.http.max_bytes (50,000 bytes); raise that if the file is right"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "lines"), [(endless, None), (whole(CONTENT), None), (endless, 9)]
+)
+def test_a_file_that_is_too_large_is_refused(site, get, tmp_path, behaviour, lines):
+    config = QUICK.model_copy(update={"max_bytes": 50_000})
+    url = site.put("/a", behaviour)
+
+    assert message(get, url, config, lines=lines) == f"{url} {LARGE}"
+    assert len(site.requests) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_may_be_as_large_as_is_allowed(site, get):
+    config = QUICK.model_copy(update={"max_bytes": len(CONTENT)})
+    url = site.put("/a", whole(CONTENT, send=1000), whole(CONTENT))
+
+    assert get(url, config).sha256 == DIGEST
+
+
+def test_the_first_lines_of_a_large_file_may_be_fetched(site, get):
+    config = QUICK.model_copy(update={"max_bytes": 200_000})
+    lines = b"word 1 2\n" * 100_000
+
+    assert get(site.put("/a", whole(lines)), config, lines=10).size_bytes == 90
+
+
+def unmeasured(content):
+    """Answer without a length: the end of the connection is the end of the file."""
+
+    def behave(handler):
+        handler.answer(200)
+        handler.wfile.write(content)
+
+    return behave
+
+
+def must_be_whole(path):
+    if path.read_bytes() != CONTENT:
+        raise CorpusError(f"{path.name} is damaged")
+
+
+def test_a_transfer_cut_off_without_a_length_is_noticed(site, get):
+    url = site.put("/a", unmeasured(CONTENT[:5000]), unmeasured(CONTENT))
+
+    assert get(url, check=must_be_whole).sha256 == DIGEST
+    assert len(site.requests) == 2
+
+
+def test_a_file_without_a_length_that_is_never_whole_is_given_up(site, get, tmp_path):
+    url = site.put("/a", unmeasured(CONTENT[:5000]))
+
+    told = message(get, url, check=must_be_whole)
+    assert "in 3 attempts: the server told no length, and what came is not whole: " in told
+    assert not finals(tmp_path)

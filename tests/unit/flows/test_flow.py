@@ -1,0 +1,242 @@
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import psutil
+import pytest
+import yaml
+from prefect.logging.configuration import setup_logging
+
+from flows import dvc, pipeline
+from flows.dvc import StageFailed
+from nmt_core.errors import NmtError
+from stages import paths
+from tests.support.projects import PROJECT
+
+
+@pytest.fixture
+def fake_dvc(tmp_path, monkeypatch):
+    """Put a program in the place of dvc: ``python -m dvc`` looks where it is run first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dvc, "GRACE_SECONDS", 1.0)
+
+    def install(program: str) -> None:
+        (tmp_path / "dvc").mkdir()
+        (tmp_path / "dvc" / "__init__.py").touch()
+        (tmp_path / "dvc" / "__main__.py").write_text(dedent(program))
+
+    return install
+
+
+def logged(stage: str) -> list[str]:
+    lines: list[str] = []
+    dvc.reproduce(stage, log=lines.append)
+    return lines
+
+
+@pytest.mark.skipif(not (PROJECT / paths.PIPELINE).exists(), reason="no dvc.yaml yet")
+def test_the_order_of_the_file_is_an_order_to_run_in():
+    """Every stage stands below those that make what it reads."""
+    pipeline = yaml.safe_load((PROJECT / paths.PIPELINE).read_text(encoding="utf-8"))["stages"]
+    made_by = {
+        Path(out if isinstance(out, str) else next(iter(out))): stage
+        for stage, entry in pipeline.items()
+        for kind in ("outs", "metrics", "plots")
+        for out in entry.get(kind, [])
+    }
+    order = dvc.stages(PROJECT / paths.PIPELINE)
+
+    assert list(pipeline) == order
+    for stage in order:
+        for dependency in map(Path, pipeline[stage].get("deps", [])):
+            for folder in (dependency, *dependency.parents):
+                assert order.index(made_by.get(folder, stage)) <= order.index(stage)
+
+
+def test_stages_come_in_the_order_of_the_file(tmp_path):
+    pipeline = tmp_path / "dvc.yaml"
+    pipeline.write_text("stages:\n  zebra: {cmd: 'true'}\n  ape: {cmd: 'true'}\n")
+
+    assert dvc.stages(pipeline) == ["zebra", "ape"]
+
+
+def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
+    fake_dvc("""
+        import os, sys
+        print(*sys.argv[1:])
+        print()
+        print(os.environ["DVC_NO_ANALYTICS"], os.environ["PYTHONUNBUFFERED"], file=sys.stderr)
+    """)
+
+    assert logged("train") == ["repro --single-item train", "1 1"]
+
+
+@pytest.mark.parametrize(
+    ("program", "done"),
+    [
+        ("print('{}')", True),
+        ("""print('{"train": ["changed checksum"]}')""", False),
+        ("import sys; sys.exit('ERROR: Unable to acquire lock.')", False),
+    ],
+    ids=["all is there", "one is behind", "another dvc is at work"],
+)
+def test_all_stages_are_asked_for_at_once(fake_dvc, program, done):
+    fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
+
+    assert done == dvc.is_done(["train", "export"])
+    assert program.startswith("import") or Path("asked").read_text() == "status --json train export"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_task_per_stage_asks_dvc_unless_all_is_done(monkeypatch, shared):
+    """What other clones made is only known to be there when DVC has looked at its remote."""
+    told = []
+
+    def task(**settings):
+        return lambda stage, **how: told.append((settings["task_run_name"], stage, how["done"]))
+
+    monkeypatch.setattr(dvc, "is_done", lambda stages: stages == ["train", "export"])
+    monkeypatch.setattr(pipeline.reproduce, "with_options", task)
+    pipeline.run_all(["train", "export"], shared=shared)
+
+    assert [(stage, stage, not shared) for stage in ("train", "export")] == told
+
+
+def test_a_table_is_one_entry_and_advice_to_nobody_is_none(fake_dvc):
+    """The advice is that of the real dvc, for whom nobody is there to type it."""
+    table = ["┏━━━┓", "┃ n ┃", "┡━━━┩", "│ 1 │", "└───┘"]
+    advice = "To track the changes with git, run:\n\n\tgit add dvc.lock\n"
+    advice += "\nTo enable auto staging, run:\n\n\tdvc config core.autostage true\n"
+    advice += "Use `dvc push` to send your updates to remote storage."
+    lines = ["Running stage 'train':", *table, "between", *table]
+    lines += ["WARNING: No file hash info found for '/tmp/data/corpus'. It won't be created."]
+    fake_dvc(f"print({chr(10).join([*lines, advice])!r})")
+
+    whole = "\n".join(["", *table])
+    assert logged("train") == ["Running stage 'train':", whole, "between", whole]
+
+
+@pytest.mark.parametrize("name", ["prefect.flow_runs", "prefect.task_runs"])
+def test_the_log_of_a_run_tells_errors_of_ours_in_a_sentence(name):
+    """On a worker too, where Prefect starts the flow, and others with all that is known."""
+    setup_logging()
+    logger = logging.getLogger(name)
+    kept = []
+    for error in (NmtError("no text"), ValueError("a bug")):
+        told = (type(error), error, None)
+        record = logger.makeRecord(name, logging.ERROR, "", 0, "%r", (error,), told)
+        assert logger.filter(record)
+        kept.append(record.exc_info)
+
+    assert kept == [None, told]
+
+
+def test_dvc_still_gives_the_advice_that_is_left_out():
+    """Under another wording it would come back."""
+    from dvc.commands import repro  # noqa: PLC0415
+    from dvc.repo import scm_context  # noqa: PLC0415
+    from dvc_data.hashfile import checkout  # noqa: PLC0415
+
+    code = "".join(Path(module.__file__).read_text() for module in (repro, scm_context))
+    for beginning in dvc.ADVICE:
+        assert beginning.replace("\t", "\\t") in code
+    assert dvc.NO_OUTPUTS_YET.removeprefix("WARNING: ") in Path(checkout.__file__).read_text()
+
+
+def test_a_failure_names_the_stage_its_own_code_and_the_cure(fake_dvc):
+    fake_dvc("""
+        import sys
+        print("ERROR: failed to reproduce 'train': failed to run: python toy.py, exited with 3")
+        sys.exit(255)
+    """)
+
+    message = "stage 'train' exited with 3; repeat it with: dvc repro --single-item train"
+    with pytest.raises(StageFailed, match=message):
+        logged("train")
+
+
+def test_a_failure_before_the_stage_has_the_code_of_dvc(fake_dvc):
+    fake_dvc("import sys; sys.exit(253)")
+
+    with pytest.raises(StageFailed, match="exited with 253"):
+        logged("train")
+
+
+@pytest.mark.parametrize("message", dvc.LOCKED)
+def test_a_lock_is_waited_for(fake_dvc, message, monkeypatch):
+    monkeypatch.setattr(dvc, "LONGEST_WAIT_SECONDS", 0.1)
+    fake_dvc(f"""
+        import sys
+        from pathlib import Path
+        if not Path("tried").exists():
+            Path("tried").touch()
+            sys.exit("ERROR: {message}")
+        print("done")
+    """)
+
+    assert logged("train")[-1] == "done"
+
+
+def test_a_lock_is_not_waited_for_forever(fake_dvc, monkeypatch):
+    monkeypatch.setattr(dvc, "LOCK_PATIENCE_SECONDS", 0.0)
+    fake_dvc("import sys; sys.exit('ERROR: Unable to acquire lock.')")
+
+    with pytest.raises(StageFailed, match="in use by another dvc"):
+        logged("train")
+
+
+def interrupted(fake_dvc, on_sigterm: str) -> psutil.Process:
+    """Run a dvc whose stage sleeps, raise when it says its number, and return the stage."""
+    fake_dvc(f"""
+        import subprocess, sys
+        stage = "import os, signal, sys, time;"
+        stage += "signal.signal(signal.SIGTERM, {on_sigterm});"
+        stage += "print(os.getpid(), flush=True);"
+        stage += "time.sleep(60)"
+        subprocess.run([sys.executable, "-c", stage])
+    """)
+    stages = []
+
+    def interrupt(line: str) -> None:
+        stages.append(psutil.Process(int(line)))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dvc.reproduce("train", log=interrupt)
+    return stages[0]
+
+
+@pytest.mark.parametrize("on_sigterm", ["signal.SIG_DFL", "signal.SIG_IGN"])
+def test_an_exception_ends_the_stage_and_not_only_dvc(fake_dvc, on_sigterm):
+    """A stage that ignores the polite signal is killed after the grace."""
+    stage = interrupted(fake_dvc, on_sigterm)
+
+    assert ([stage], []) == psutil.wait_procs([stage], timeout=60)
+
+
+def test_a_stage_may_save_its_work_before_it_ends(fake_dvc, tmp_path):
+    interrupted(fake_dvc, "lambda *_: (time.sleep(0.3), open('saved', 'w').close(), sys.exit())")
+
+    assert (tmp_path / "saved").exists()
+
+
+def test_dvc_does_not_outlive_a_killed_flow(fake_dvc, tmp_path):
+    fake_dvc("""
+        import os, time
+        print(os.getpid(), flush=True)
+        time.sleep(60)
+    """)
+    code = "from flows import dvc; dvc.reproduce('train', log=lambda line: print(line, flush=True))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+        text=True,
+    ) as flow:
+        program = psutil.Process(int(flow.stdout.readline()))
+        flow.kill()
+
+    assert ([program], []) == psutil.wait_procs([program], timeout=60)

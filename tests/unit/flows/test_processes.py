@@ -1,0 +1,146 @@
+"""Running a command to its end, with what it leaves behind."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from flows import processes
+from tests.support.projects import PROJECT
+
+SECONDS = 60
+"""What is waited for takes less than one, where nobody else is at work."""
+
+STAGE = """\
+import os, signal, sys, time
+def save(*_):
+    while not os.path.exists("leave"):
+        time.sleep(0.01)
+    open("saved", "w").close()
+    sys.exit()
+signal.signal(signal.SIGTERM, save)
+print("ready", flush=True)
+time.sleep(60)
+"""
+WORKER = """\
+import os, signal, subprocess, sys, time
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "SIGINT is ignored"
+told = []
+def end(*_):
+    told.append(1)
+    stage.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    os._exit(len(told))
+signal.signal(signal.SIGTERM, end)
+stage = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True)
+time.sleep(60)
+"""
+PROGRAM = """\
+import os, sys
+from flows import processes
+processes.LEAVE_SECONDS = float(sys.argv[1])
+command, last_word = [sys.executable, "-c", *sys.argv[3:]], int(sys.argv[2])
+sys.exit(processes.run_to_the_end(command, os.environ, say=print, last_word=last_word))
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to us on Linux")
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Run a command to its end, in another process; SIGINT is ignored there, as behind a shell."""
+    started = []
+
+    def start(*command, patience=60.0, last_word=signal.SIGTERM):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, str(patience), str(int(last_word)), *command],
+                cwd=tmp_path,
+                env=os.environ | {"PYTHONPATH": str(PROJECT)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_a_program_ends_with_the_code_of_its_command(program):
+    assert 7 == program("raise SystemExit(7)").wait(SECONDS)
+    assert 128 + signal.SIGKILL == program("import os; os.kill(os.getpid(), 9)").wait(SECONDS)
+
+
+@pytest.mark.parametrize("number", processes.STOPPING)
+def test_a_stopped_program_stays_until_stages_have_saved(program, tmp_path, number):
+    process = program(WORKER, STAGE)
+    assert "ready\n" == process.stdout.readline()
+    (worker,) = psutil.Process(process.pid).children()
+
+    process.send_signal(number)
+    worker.wait(SECONDS)
+
+    assert process.poll() is None
+    (tmp_path / "leave").touch()
+    assert 1 == process.wait(SECONDS)
+    assert (tmp_path / "saved").exists()
+    assert "waiting for what still saves its work\n" == process.stdout.read()
+
+
+def test_a_command_is_told_to_stop_once(program, tmp_path):
+    """Prefect's worker takes a second SIGTERM for a SIGKILL; its code is how often it was told."""
+    (tmp_path / "leave").touch()
+    process = program(WORKER, STAGE)
+    assert "ready\n" == process.stdout.readline()
+
+    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGINT)
+
+    assert 1 == process.wait(SECONDS)
+
+
+def test_what_never_ends_is_killed(program):
+    process = program(WORKER, STAGE, patience=0.5)
+    assert "ready\n" == process.stdout.readline()
+    everything = psutil.Process(process.pid).children(recursive=True)
+
+    process.terminate()
+
+    assert 1 == process.wait(SECONDS)
+    assert [] == [one for one in everything if one.is_running()]
+
+
+def test_a_command_is_told_to_stop_when_the_program_is_killed(program, tmp_path):
+    (tmp_path / "leave").touch()
+    process = program(WORKER, STAGE)
+    assert "ready\n" == process.stdout.readline()
+    everything = psutil.Process(process.pid).children(recursive=True)
+
+    process.kill()
+
+    _, alive = psutil.wait_procs(everything, timeout=SECONDS)
+    assert [] == alive
+    assert (tmp_path / "saved").exists()
+
+
+def test_a_command_may_be_killed_with_the_program(program):
+    """A Prefect worker that is told to stop leaves its runs as Running; they notice its death."""
+    process = program(WORKER, STAGE, last_word=signal.SIGKILL)
+    assert "ready\n" == process.stdout.readline()
+    (worker,) = psutil.Process(process.pid).children()
+    (stage,) = worker.children()
+
+    process.kill()
+
+    assert [] == psutil.wait_procs([worker], timeout=60)[1]
+    assert stage.is_running()  # which this worker would have told to end
+    stage.kill()

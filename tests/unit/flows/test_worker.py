@@ -1,0 +1,214 @@
+"""What a worker is told, what it leaves, and which runs are taken for dead."""
+
+import base64
+import os
+import socket
+import subprocess
+import sys
+import uuid
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from prefect.client.schemas.objects import StateType
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+
+from flows import worker
+from flows.entry import check_server, needed_server
+from nmt_core.errors import ConfigError, NmtError
+from tests.support.web_server import serving, status
+
+HERE = f"{os.getuid()}@{socket.gethostname()}"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(project):
+    """Where no servers are known, whatever runs in this checkout."""
+
+
+def test_a_caller_may_choose_everything_but_who_and_where(monkeypatch):
+    monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "7")
+    monkeypatch.setenv("PREFECT_API_URL", "http://elsewhere/api")
+    monkeypatch.setenv("NMT_PROJECT", "/home/nmt/project")
+    monkeypatch.delenv("PREFECT_CLIENT_MAX_RETRIES", raising=False)
+
+    told = worker.environment("http://127.0.0.1:1/api", "cpu-1:0@here")
+
+    assert "7" == told["PREFECT_WORKER_QUERY_SECONDS"]
+    assert "20" == told["PREFECT_CLIENT_MAX_RETRIES"]
+    assert "/home/nmt/project" == told["NMT_PROJECT"]
+    assert "http://127.0.0.1:1/api" == told["PREFECT_API_URL"]
+    assert "cpu-1:0@here" == told[worker.MARK]
+
+
+def test_runs_work_in_this_clone_unless_told_otherwise(monkeypatch, tmp_path):
+    monkeypatch.delenv("NMT_PROJECT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    assert str(tmp_path) == worker.environment("", "")["NMT_PROJECT"]
+
+
+def test_a_missing_server_is_told_in_a_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    url = f"http://127.0.0.1:{port}/api"
+    with (
+        temporary_settings({PREFECT_API_URL: url}),
+        pytest.raises(NmtError, match=f"no Prefect server is ready at {url}"),
+    ):
+        check_server()
+
+
+def test_a_flow_needs_no_server_but_a_worker_does():
+    with temporary_settings({PREFECT_API_URL: None}):
+        assert check_server() is None
+        with pytest.raises(NmtError, match="no Prefect server is known here; start one with make"):
+            needed_server()
+
+
+def test_a_server_without_its_database_is_not_ready():
+    with serving() as site:
+        site.put("/api/ready", status(503))
+        url = site.put("/api/admin/version", status(200)).removesuffix("/admin/version")
+        with (
+            temporary_settings({PREFECT_API_URL: url}),
+            pytest.raises(NmtError, match=f"no Prefect server is ready at {url} .*503"),
+        ):
+            check_server()
+
+
+@pytest.mark.parametrize("login", ["admin:right", "admin:wrong"])
+def test_a_server_that_wants_another_password_is_told_in_a_sentence(login):
+    with serving() as site:
+        site.put("/api/ready", status(200))
+        url = site.put("/api/admin/version", asking_for("admin:right")).removesuffix(
+            "/admin/version"
+        )
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: login}):
+            if login == "admin:right":
+                assert url == check_server()
+            else:
+                with pytest.raises(NmtError, match=f"server at {url} wants another password; copy"):
+                    check_server()
+
+
+def asking_for(login):
+    """Answer who knows the login."""
+    expected = f"Basic {base64.b64encode(login.encode()).decode()}"
+
+    def behave(handler):
+        known = handler.headers.get("Authorization") == expected
+        handler.answer(200 if known else 401, Content_Length=0)
+
+    return behave
+
+
+class Api:
+    """Prefect's client, as far as it is used."""
+
+    def __init__(self, *runs):
+        self.runs = runs
+        self.states = {}
+
+    def read_flow_runs(self, *, flow_run_filter, work_pool_filter):
+        assert ["cpu"] == work_pool_filter.name.any_
+        return [run for run in self.runs if run.state_type in flow_run_filter.state.type.any_]
+
+    def set_flow_run_state(self, number, state):
+        self.states[number] = state.name
+
+    def read_work_pool(self, _):
+        return SimpleNamespace(type="kubernetes")
+
+
+@pytest.fixture
+def api(monkeypatch):
+    api = Api()
+
+    @contextmanager
+    def client(**_):
+        yield api
+
+    monkeypatch.setattr(worker, "get_client", client)
+    return api
+
+
+def run(of, state=StateType.RUNNING):
+    labels = {} if of is None else {"prefect.worker.name": of}
+    return SimpleNamespace(id=uuid.uuid4(), name="run", labels=labels, state_type=state)
+
+
+def test_runs_of_dead_workers_here_end(api):
+    states = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
+    api.runs = [run(f"cpu-1:{HERE}", state) for state in states]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert ["Crashed", "Crashed", "Cancelled"] == [api.states[one.id] for one in api.runs]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        None,
+        "cpu-1",
+        HERE,
+        f"cpu-1:{os.getuid()}@elsewhere",
+        f"cpu-1:{os.getuid() + 1}@{socket.gethostname()}",
+        f"cpu-1:x{HERE}",
+        f"cpu-1:{HERE}.example.org",
+    ],
+)
+def test_runs_of_others_are_left_alone(api, name):
+    """Of other machines, of other users, and of workers that were started otherwise."""
+    api.runs = [run(name)]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert {} == api.states
+
+
+def test_runs_that_wait_or_have_ended_are_left_alone(api):
+    left = set(StateType) - {StateType.RUNNING, StateType.PENDING, StateType.CANCELLING}
+    api.runs = [run(f"cpu-1:{HERE}", state) for state in left]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert {} == api.states
+
+
+def test_runs_of_living_workers_are_left_alone(api):
+    """A stage that still saves keeps its run alive, too."""
+    name = f"cpu-{uuid.uuid4()}:{HERE}"
+    api.runs = [run(name)]
+    command = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(
+        command, env=os.environ | {worker.MARK: name}, stdin=subprocess.PIPE
+    ) as living:
+        worker.crash_what_is_dead("cpu")
+        assert {} == api.states
+        living.communicate(b"\n")
+
+    worker.crash_what_is_dead("cpu")
+
+    assert ["Crashed"] == list(api.states.values())
+
+
+def test_a_pool_of_another_kind_is_refused(api):
+    with pytest.raises(NmtError, match="pool gpu is of kind kubernetes, and this program runs"):
+        worker.check_pool("gpu")
+
+
+@pytest.mark.parametrize("name", ["gpu/1", "100%"])
+def test_a_name_that_prefect_would_not_take_is_refused(name):
+    with pytest.raises(ConfigError, match="the name of a worker must be without / and %"):
+        worker.full_name(name)
+
+
+def test_what_a_worker_is_called_says_that_it_is_ours(api):
+    api.runs = [run(worker.full_name(f"cpu-{uuid.uuid4()}"))]
+
+    worker.crash_what_is_dead("cpu")
+
+    assert ["Crashed"] == list(api.states.values())

@@ -1,0 +1,516 @@
+"""Servers without the programs themselves: toys in their place, and what those would be told."""
+
+import io
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import nullcontext, suppress
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import pytest
+from rich.console import Console
+
+from infra.servers import postgres, server
+from infra.servers.__main__ import (
+    PORTS,
+    check_host,
+    given_ports,
+    known_here,
+    tell,
+    write_environment,
+)
+from infra.servers.secrets import kept_secrets
+from infra.servers.server import Server, ServerFailed
+from infra.servers.topology import Database, Files, Topology
+from infra.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, ended
+from nmt_core.errors import ConfigError
+
+ANSWER = """\
+import signal, socket, subprocess, sys, time
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+wait = [sys.executable, "-c", "import time; time.sleep(120)"]
+child = subprocess.Popen(wait)
+print("child", child.pid, flush=True)
+time.sleep(120)
+"""
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ANSWER
+HEIR = ANSWER.replace("Popen(wait)", "Popen(wait, stdin=listener)")
+"""Its child, too, holds the port, as the workers of a web server do."""
+FAIL = "import sys; print('starting'); sys.exit('no such database')"
+
+
+class Toy(Server):
+    name = "toy"
+
+    def __init__(self, folder, script=ANSWER, **place):
+        super().__init__(folder, **place)
+        self.script = script
+
+    @property
+    def address(self):
+        return f"{self.host}:{self.port}"
+
+    def command(self):
+        return [sys.executable, "-c", self.script, str(self.port)]
+
+    def answers(self):
+        with socket.socket() as caller:
+            return caller.connect_ex((self.host, self.port)) == 0
+
+
+@pytest.fixture
+def toy(tmp_path):
+    toy = Toy(tmp_path)
+    yield toy
+    toy.kill()
+
+
+def child(toy):
+    while not toy.log.read_text().endswith("\n"):  # another thread writes it
+        time.sleep(0.01)
+    return psutil.Process(int(toy.log.read_text().split()[1]))
+
+
+def gone(process):
+    """Whether a process has ended; it lets go of its files a moment before."""
+    end = time.monotonic() + 60
+    with suppress(psutil.NoSuchProcess):
+        while process.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.01)
+    return True
+
+
+@pytest.mark.parametrize("way", ["stop", "kill"])
+def test_nothing_is_left_of_a_server(toy, way):
+    toy.start()
+    left = child(toy)
+    assert toy.running
+
+    getattr(toy, way)()
+
+    assert not toy.running
+    assert not toy.answers()
+    assert gone(left)
+
+
+def test_a_server_that_does_not_listen_to_reason_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "GRACE_SECONDS", 0.3)
+    deaf = Toy(tmp_path, DEAF)
+    deaf.start()
+    left = child(deaf)
+
+    deaf.stop()
+
+    assert not deaf.running
+    assert gone(left)
+
+
+def test_a_server_starts_again_where_it_was(toy):
+    toy.start()
+    address = toy.address
+    toy.kill()
+    toy.start()
+
+    assert address == toy.address
+    assert toy.answers()
+
+
+def test_what_a_killed_main_process_leaves_makes_way(tmp_path):
+    toy = Toy(tmp_path, HEIR)
+    toy.start()
+    left = child(toy)
+    left.parent().kill()
+    while toy.running:
+        time.sleep(0.01)
+    assert -signal.SIGKILL == toy.code
+
+    assert toy.answers()
+
+    end = time.monotonic() + 20
+    while not toy.running:  # the system gives the port back a moment after who held it has ended
+        with suppress(ServerFailed) if time.monotonic() < end else nullcontext():
+            toy.start()
+    toy.kill()
+
+    assert gone(left)
+
+
+def test_a_server_that_ends_at_once_is_told_with_its_last_line(tmp_path):
+    failing = Toy(tmp_path, FAIL)
+
+    with pytest.raises(ServerFailed, match=r"toy ended before it answered; .*'no such database'"):
+        failing.start()
+    assert "starting\nno such database\n" == failing.log.read_text()
+
+
+def test_a_server_that_never_answers_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "READY_SECONDS", 0.2)
+    silent = Toy(tmp_path, "import time; time.sleep(60)")
+
+    with pytest.raises(ServerFailed, match=r"toy does not answer at 127\.0\.0\.1:"):
+        silent.start()
+    silent.kill()
+
+
+def test_a_taken_port_is_named(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        number = other.getsockname()[1]
+        taken = Toy(tmp_path, port=number)
+
+        with pytest.raises(ServerFailed, match=f"toy cannot listen on 127.0.0.1:{number}, where"):
+            taken.start()
+    assert not taken.log.exists()
+
+
+def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "LOG_BYTES", 1000)
+    chatty = Toy(tmp_path, "for number in range(1000): print('line', number)")
+
+    with pytest.raises(ServerFailed, match="line 999"):
+        chatty.start()
+    sizes = [path.stat().st_size for path in sorted(tmp_path.glob("toy.log*"))]
+    assert 2 == len(sizes)
+    assert max(sizes) <= 1000
+
+
+# the real ones
+
+
+@pytest.fixture
+def full(tmp_path, monkeypatch):
+    """All four, with the programs to run them or without."""
+    monkeypatch.setattr("infra.servers.postgres.programs", lambda: tmp_path)
+    monkeypatch.setattr("infra.servers.programs.rclone", lambda: "/rclone")
+    return Topology(tmp_path, database=Database.postgres, files=Files.s3)
+
+
+def test_no_secret_stands_in_a_command(full, tmp_path):
+    secrets = kept_secrets(tmp_path / "secrets.json").model_dump().values()
+    words = [word for one in full for word in one.command()]
+
+    assert len(set(secrets)) == 6
+    assert [] == [word for word in words for secret in secrets if secret in word]
+
+
+def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
+    secrets = kept_secrets(tmp_path / "secrets.json")
+    told = {one.name: " ".join(one.variables().values()) for one in full}
+
+    assert secrets.prefect in told["prefect"]
+    assert secrets.password in told["prefect"]
+    assert secrets.mlflow in told["mlflow"]
+    assert secrets.key in told["mlflow"]
+    assert f'"{secrets.key_id},{secrets.key}"' in told["store"]  # a list, as rclone wants it
+    assert secrets.administrator not in " ".join(told.values())
+
+
+def test_what_is_shown_holds_no_secret_and_the_file_beside_it_does(full, tmp_path):
+    shown = io.StringIO()
+    file = write_environment(full, tmp_path)
+    tell(full, tmp_path, Console(file=shown, width=200), known=True)
+
+    assert full.prefect.environment["PREFECT_API_URL"] in shown.getvalue()
+    assert "dvc remote add --local" in shown.getvalue()
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "PREFECT_API_AUTH_STRING"):
+        assert full.environment[name] not in shown.getvalue()
+        assert f"export {name}={full.environment[name]}\n" in file.read_text()
+    assert 0o600 == file.stat().st_mode & 0o777
+
+
+def test_workers_need_the_three_that_answer_them(full):
+    assert {
+        "AWS_ACCESS_KEY_ID",
+        "AWS_DEFAULT_REGION",
+        "AWS_ENDPOINT_URL_S3",
+        "AWS_SECRET_ACCESS_KEY",
+        "MLFLOW_TRACKING_URI",
+        "PREFECT_API_AUTH_STRING",
+        "PREFECT_API_URL",
+    } == set(full.environment)
+
+
+def test_nobody_is_let_in_without_a_password(tmp_path):
+    """To Prefect, whose workers run what they are told; to MLflow, from other machines."""
+    here, there = Topology(tmp_path), Topology(tmp_path, host="127.0.0.2")
+    password = kept_secrets(tmp_path / "secrets.json").password
+
+    assert f"admin:{password}" == here.prefect.variables()["PREFECT_SERVER_API_AUTH_STRING"]
+    assert f"admin:{password}" == here.prefect.environment["PREFECT_API_AUTH_STRING"]
+    assert "--app-name=basic-auth" not in here.mlflow.command()
+    assert "--app-name=basic-auth" in there.mlflow.command()
+    assert password == there.mlflow.variables()["MLFLOW_AUTH_ADMIN_PASSWORD"]
+    assert password == there.mlflow.environment["MLFLOW_TRACKING_PASSWORD"]
+
+
+def test_prefect_answers_no_page_but_its_own(tmp_path):
+    allowed = {
+        host: Topology(tmp_path, host=host, ports={"prefect": 4200}).prefect.variables()[
+            "PREFECT_SERVER_CORS_ALLOWED_ORIGINS"
+        ]
+        for host in ("127.0.0.1", "127.0.0.2")
+    }
+
+    assert {
+        "127.0.0.1": "http://127.0.0.1:4200,http://localhost:4200",
+        "127.0.0.2": "http://127.0.0.2:4200",
+    } == allowed
+
+
+def test_who_needs_others_is_told_to_stop_before_them(full, monkeypatch):
+    told = []
+    monkeypatch.setattr(Server, "ask_to_stop", lambda server: told.append(server.name))
+    full.stop()
+
+    assert {"prefect", "mlflow"} == set(told[:2])
+    assert {"postgres", "store"} == set(told[-2:])
+
+
+def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr("infra.servers.postgres.programs", lambda: tmp_path)
+    monkeypatch.setattr("infra.servers.programs.rclone", lambda: "/rclone")
+    wide = Topology(tmp_path, database=Database.postgres, files=Files.s3, host="127.0.0.2")
+
+    assert {
+        "postgres": "127.0.0.1",
+        "store": "127.0.0.2",
+        "prefect": "127.0.0.2",
+        "mlflow": "127.0.0.2",
+    } == {one.name: one.host for one in wide}
+
+
+STOPPED = """\
+import time
+from infra.servers.__main__ import stopped_by_signals
+with stopped_by_signals():
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        time.sleep(0.5)
+        print("all has ended", flush=True)
+"""
+
+
+def test_who_presses_ctrl_c_twice_still_has_everything_ended():
+    command = [sys.executable, "-c", STOPPED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert "ready\n" == program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        program.send_signal(signal.SIGINT)
+        program.send_signal(signal.SIGTERM)
+
+        assert "all has ended\n" == program.stdout.read()
+        assert 0 == program.wait(10)
+
+
+def test_servers_tell_nobody_of_themselves(full):
+    for one in (full.prefect, full.mlflow):
+        told = one.variables()
+        assert ("1", "false", "true") == (
+            told["DO_NOT_TRACK"],
+            told["PREFECT_SERVER_ANALYTICS_ENABLED"],
+            told["MLFLOW_DISABLE_TELEMETRY"],
+        )
+
+
+def test_sqlite_and_a_folder_are_two_servers_with_their_own_records(tmp_path):
+    small = Topology(tmp_path)
+
+    assert ["prefect", "mlflow"] == [one.name for one in small]
+    assert (
+        f"{tmp_path}/prefect/" in small.prefect.variables()["PREFECT_API_DATABASE_CONNECTION_URL"]
+    )
+    assert f"{tmp_path}/mlflow/" in small.mlflow.variables()["MLFLOW_BACKEND_STORE_URI"]
+    assert f"{tmp_path}/mlflow/" in small.mlflow.variables()["MLFLOW_ARTIFACTS_DESTINATION"]
+
+
+def test_secrets_are_made_once_and_for_their_owner(tmp_path):
+    path = tmp_path / "servers" / "secrets.json"
+    first = kept_secrets(path)
+
+    assert first == kept_secrets(path)
+    assert {48} == {len(secret) for secret in first.model_dump().values()}
+    assert first != kept_secrets(tmp_path / "other.json")
+    assert 0o600 == path.stat().st_mode & 0o777
+
+
+def test_what_an_older_file_lacks_is_made_up_once(tmp_path):
+    path = tmp_path / "secrets.json"
+    older = kept_secrets(path).model_dump(exclude={"password"})
+    path.write_text(json.dumps(older))
+
+    completed = kept_secrets(path)
+
+    assert older == completed.model_dump(exclude={"password"})
+    assert completed == kept_secrets(path)
+
+
+def test_programs_of_the_folder_find_the_servers_while_they_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    environment = tmp_path / "servers" / "environment"
+    environment.parent.mkdir()
+    environment.write_text("export PREFECT_API_URL=http://127.0.0.1:1/api\n")
+
+    for _ in range(2):
+        with known_here(environment) as known:
+            assert known
+            assert "servers/environment" == str(Path(".env").readlink())
+        assert not Path(".env").is_symlink()
+        Path(".env").symlink_to("servers/environment")  # as a program leaves it that is killed
+
+
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_file_of_somebody_else_is_left_alone(tmp_path, monkeypatch, dangling):
+    monkeypatch.chdir(tmp_path)
+    if dangling:
+        Path(".env").symlink_to("not/yet/mounted")
+    else:
+        Path(".env").write_text("MINE=1\n")
+
+    with known_here(tmp_path / "environment") as known:
+        assert not known
+    assert Path(".env").is_symlink() == dangling
+    assert dangling or "MINE=1\n" == Path(".env").read_text()
+
+
+def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
+
+    with pytest.raises(ServerFailed, match="not installed; run: apt-get install postgresql"):
+        postgres.programs()
+
+
+def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
+    for version in ("9.6", "15", "17"):
+        (tmp_path / version / "bin").mkdir(parents=True)
+        (tmp_path / version / "bin" / "initdb").touch()
+
+    assert tmp_path / "17" / "bin" == postgres.programs()
+
+
+def test_a_closed_folder_on_the_way_is_named():
+    with TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        closed = Path(made) / "closed"
+        closed.mkdir(mode=0o700)
+
+        with pytest.raises(ServerFailed, match=f"postgres, who may not pass through {closed}; run"):
+            postgres.check_reach(closed / "servers", "postgres")
+
+
+# starting again
+
+
+class Fake:
+    name = "fake"
+    log = "fake.log"
+    code = 3
+
+    def __init__(self):
+        self.running = True
+        self.launched = 0
+        self.well = True
+
+    def answers(self):
+        return self.well
+
+    def launch(self):
+        self.launched += 1
+        if not self.well:
+            raise ServerFailed("no")
+        self.running = True
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now = 0.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+
+def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watch = Watch(fake, said.append)
+    fake.running = fake.well = False
+    moments = []
+    while len(moments) < 10:
+        before = fake.launched
+        watch.look()
+        if fake.launched > before:
+            moments.append(clock.now)
+        clock.now += 0.5
+
+    waits = [later - earlier for earlier, later in pairwise(moments)]
+    assert FIRST_WAIT_SECONDS == moments[0]
+    assert sorted(waits) == waits
+    assert [2.0, 4.0, 8.0] == waits[:3]
+    assert LONGEST_WAIT_SECONDS == waits[-1]
+    assert "fake: ended with code 3, see fake.log; starting it again in 1 s" == said[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"), [(0, "ended"), (1, "ended with code 1"), (-9, "was killed by SIGKILL")]
+)
+def test_who_was_killed_is_not_said_to_have_ended_well(code, told):
+    assert told == ended(code)
+
+
+def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watch = Watch(fake, said.append)
+    for _ in range(2):
+        fake.running = False
+        for _ in range(4):
+            watch.look()
+            clock.now += 0.5
+
+    assert 2 == fake.launched
+    assert 2 == said.count("fake answers again")
+    assert {"fake: ended with code 3, see fake.log; starting it again in 1 s"} == set(said[::2])
+
+
+def test_a_server_is_back_when_it_answers_not_when_it_runs(monkeypatch):
+    clock, fake, said = Clock(monkeypatch), Fake(), []
+    watch = Watch(fake, said.append)
+    fake.running = False
+    watch.look()
+    clock.now += FIRST_WAIT_SECONDS
+    watch.look()
+    assert fake.running
+
+    fake.well = False
+    watch.look()
+    assert "fake answers again" not in said
+    fake.well = True
+    watch.look()
+    assert "fake answers again" == said[-1]
+
+
+# what a user may say
+
+
+@pytest.mark.parametrize("word", ["prefect", "prefect=", "nobody=1", "mlflow=70000", "mlflow=-1"])
+def test_a_port_that_is_none_is_refused(word):
+    with pytest.raises(ConfigError, match="--port must be as one of prefect=4200 mlflow=5000"):
+        given_ports([word])
+
+
+def test_ports_are_given_by_name():
+    assert {**PORTS, "mlflow": 0, "store": 9001} == PORTS | given_ports(["mlflow=0", "store=9001"])
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_an_address_that_nobody_can_call_is_refused(host):
+    with pytest.raises(ConfigError, match="--host must be an address that workers can reach"):
+        check_host(host)

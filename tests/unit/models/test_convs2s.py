@@ -1,0 +1,301 @@
+"""The convolutional model against plain loops, torch's own convolution and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from nmt_core.data.batch import collate
+from nmt_core.models.architectures import build_model
+from nmt_core.models.convs2s import (
+    ConvS2SMemory,
+    DecoderLayer,
+    EncoderLayer,
+    GatedConvolution,
+    NormalizedSum,
+    PublishedAttention,
+    WeightNormLinear,
+    attend,
+)
+from nmt_core.models.settings import ConvS2SConfig
+from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.training.loss import batch_loss
+from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config, tiny_model
+
+BLOCKS = ["published", "article"]
+
+
+def config(block="published", **others):
+    chosen = {"width": 3, "dropout": 0.0, "block": block, "tie": "none", **others}
+    return ConvS2SConfig(**chosen)
+
+
+def lively(module):
+    """In float64 and evaluation mode, with weights that are all different."""
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.copy_(torch.randn_like(weight))
+    return module.double().eval()
+
+
+def filters(convolution):
+    """The weights that a convolution applies, as torch's Conv1d would hold them."""
+    taps = convolution.taps
+    weight = taps.weight
+    if isinstance(taps, WeightNormLinear):
+        weight = taps.length[:, None] * weight / weight.norm(dim=1, keepdim=True)
+    return weight.unflatten(1, (convolution.kernel, -1)).transpose(1, 2)
+
+
+def gated_by_hand(x, weight, bias, *, before):
+    """Write every position of every sentence, one number at a time."""
+    rows, length, _ = x.shape
+    outputs, _, kernel = weight.shape
+    out = np.zeros((rows, length, outputs // 2))
+    for row in range(rows):
+        for place in range(length):
+            total = bias.copy()
+            for tap in range(kernel):
+                seen = place + tap - before
+                if 0 <= seen < length:
+                    total += weight[:, :, tap] @ x[row, seen]
+            value, gate = total[: outputs // 2], total[outputs // 2 :]
+            out[row, place] = value / (1 + np.exp(-gate))
+    return out
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize(
+    ("padding", "kernel", "before"),
+    [("symmetric", 1, 0), ("symmetric", 3, 1), ("symmetric", 5, 2), ("left", 2, 1), ("left", 3, 2)],
+)
+def test_an_encoder_layer_is_the_loop(block, padding, kernel, before):
+    """Words around it, or before it alone; padding reads as zeros though it is not."""
+    layer = lively(EncoderLayer(config(block, kernel=kernel, encoder_padding=padding)))
+    x = torch.randn(2, 6, 3).double()
+    blocked = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
+    clean = x.masked_fill(blocked[:, :, None], 0)
+    y = gated_by_hand(
+        clean.numpy(),
+        filters(layer.convolution).detach().numpy(),
+        layer.convolution.taps.bias.detach().numpy(),
+        before=before,
+    )
+    expected = layer.sum(x, torch.from_numpy(y), blocked)
+
+    assert_close(layer(x, blocked)[~blocked], expected[~blocked])
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+@settings(max_examples=25)
+@given(cuts=st.lists(st.integers(1, 4), min_size=1, max_size=5), kernel=st.integers(1, 4))
+def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
+    """However the target is cut, each piece sees the last positions of all before it."""
+    layer = lively(DecoderLayer(config(block, kernel=kernel, encoder_padding="left")))
+    silent = torch.zeros(2, 4, 3).double()
+    memory = ConvS2SMemory(silent, silent, torch.zeros(2, 1, 4).bool())
+    x = torch.randn(2, sum(cuts), 3).double()
+    padding = torch.zeros(2, sum(cuts)).bool()
+    (whole, _), _ = layer(x, x, padding, memory, None)
+    y = gated_by_hand(
+        x.numpy(),
+        filters(layer.convolution).detach().numpy(),
+        layer.convolution.taps.bias.detach().numpy(),
+        before=kernel - 1,
+    )
+    past, pieces = None, []
+    for piece, blank in zip(x.split(cuts, 1), padding.split(cuts, 1), strict=True):
+        (out, _), past = layer(piece, piece, blank, memory, past)
+        pieces.append(out)
+    looked, _ = layer.attention(torch.from_numpy(y), x, memory)
+
+    assert_close(torch.cat(pieces, dim=1), whole)
+    assert_close(layer.sum(x, looked, padding), whole)
+    assert past.shape == (2, kernel - 1, 3)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_gated_convolution_is_torchs(block):
+    """Forwards and backwards."""
+    convolution = lively(GatedConvolution(config(block, width=5)))
+    reference = torch.nn.Conv1d(5, 10, 3).double()
+    with torch.no_grad():
+        reference.weight.copy_(filters(convolution))
+        reference.bias.copy_(convolution.taps.bias)
+    x, same = (torch.linspace(-1, 1, 70).view(2, 7, 5).double().requires_grad_() for _ in range(2))
+    found = convolution(x)
+    expected = F.glu(reference(same.transpose(1, 2)), dim=1).transpose(1, 2)
+    found.square().sum().backward()
+    expected.square().sum().backward()
+
+    assert_close(found, expected)
+    assert_close(x.grad, same.grad)
+
+
+def test_weight_normalisation_is_torchs_and_changes_nothing_at_first():
+    """The same function as a plain layer, and the same gradients as torch's parametrization."""
+    ours = WeightNormLinear(4, 3, deviation=0.5).double()
+    with torch.no_grad():
+        ours.length.copy_(ours.weight.norm(dim=1))  # as exact as torch's, which begin in float64
+    plain = torch.nn.Linear(4, 3).double()
+    plain.load_state_dict({"weight": ours.weight, "bias": ours.bias})
+    x = torch.randn(5, 4).double()
+
+    assert_close(ours(x), plain(x))
+
+    theirs = torch.nn.utils.parametrizations.weight_norm(plain)
+    ours(x).square().sum().backward()
+    theirs(x).square().sum().backward()
+    length, direction = theirs.parametrizations.weight.parameters()
+    assert_close(ours.length.grad, length.grad.squeeze(1))
+    assert_close(ours.weight.grad, direction.grad)
+    assert_close(ours.bias.grad, theirs.bias.grad)
+
+
+def test_attention_is_the_closed_form():
+    """With keys 0 and ln 3 along the query, the second value weighs three quarters."""
+    keys = torch.tensor([[[0.0, 5.0], [math.log(3), -7.0], [99.0, 0.0]]])
+    values = torch.tensor([[[4.0, 0.0], [0.0, 8.0], [1e6, 1e6]]])
+    memory = ConvS2SMemory(keys, values, torch.tensor([[[False, False, True]]]))
+    found, weights = attend(torch.tensor([[[1.0, 0.0]]]), memory)
+
+    assert_close(weights, torch.tensor([[[0.25, 0.75, 0.0]]]))
+    assert_close(found, torch.tensor([[[1.0, 6.0]]]))
+
+
+def test_published_attention_is_the_papers():
+    """Sections 3.3 and 3.4, sentence by sentence, position by position."""
+    shape = config(hidden_width=5)
+    attention = lively(PublishedAttention(shape))
+    model = build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double().eval()
+    source = torch.tensor([[4, 5, 6, 2], [7, 2, PAD, PAD]])
+    memory = model.encode(source, source == PAD)
+    y, words = torch.randn(2, 3, 5).double(), torch.randn(2, 3, 3).double()
+    found, weights = attention(y, words, memory)
+
+    half = math.sqrt(0.5)
+    for row, length in enumerate((4, 2)):
+        z = memory.keys[row, :length]
+        e = model.source_embedding(source[row, :length][None])[0]
+        for place in range(3):
+            d = (attention.query(y[row, place]) + words[row, place]) * half
+            a = (z @ d).softmax(dim=0)
+            c = length * math.sqrt(1 / length) * (a @ ((z + e) * half))
+            assert_close(weights[row, place, :length], a)
+            assert_close(found[row, place], (attention.output(c) + y[row, place]) * half)
+
+
+def test_gradients_into_the_published_encoder_are_shared_out():
+    """Keys get 1 / (2 L) of them for L decoder layers; source words directly get all (3.4)."""
+    model = tiny_model("convs2s").double().eval()
+    source = torch.tensor([[4, 5, 2]])
+    memory = model.encode(source, source == PAD)
+    bias = model.encoder_output.bias
+    values = torch.autograd.grad(memory.values.sum(), bias, retain_graph=True)[0]
+    keys = torch.autograd.grad(memory.keys.sum(), bias)[0]
+
+    assert_close(keys, torch.full_like(keys, 3 / (2 * len(model.decoder))))
+    assert_close(values, keys * math.sqrt(3 / 2))
+
+
+@pytest.mark.parametrize("hidden", [None, 96])
+def test_published_layers_keep_the_variance(hidden):
+    """Section 3.5: what leaves a freshly initialised encoder is about as large as the words."""
+    shape = ConvS2SConfig(width=128, hidden_width=hidden, encoder_layers=6, dropout=0.0)
+    model = build_model(shape, source_size=500, target_size=500).eval()
+    source = torch.randint(4, 500, (20, 25))
+    words = model.source_embedding(source)
+    keys = model.encode(source, source == PAD).keys
+
+    assert 0.5 < (keys.std() / words.std()).item() < 2
+
+
+def padded(batch, columns):
+    """The same batch with more padding on both sides."""
+    return [F.pad(tokens, (0, columns), value=PAD) for tokens in batch]
+
+
+def test_padding_enters_no_statistics():
+    """In training: more of it changes no output, no gradient and no running number."""
+    shape = tiny_config("convs2s_article").model_copy(update={"dropout": 0.0})
+    source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, PAD, PAD]])
+    target = torch.tensor([[BOS, 4, 5], [BOS, 6, PAD]])
+    found = []
+    for wider in (0, 4):
+        torch.manual_seed(0)
+        model = build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double()
+        one, other = padded((source, target), wider)
+        logits = model.train()(one, one == PAD, other)[:, :3][target != PAD]
+        logits.square().sum().backward()
+        gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
+        found.append((logits, gradients, dict(model.named_buffers())))
+
+    assert_close(found[0], found[1])
+    assert not torch.equal(found[0][2]["encoder.0.sum.mean"], torch.zeros(16).double())
+
+
+def test_batches_are_normalised_as_torch_does():
+    """Without padding: torch's batch normalisation, but for the running variance's denominator."""
+    ours = NormalizedSum(config("article", width=4)).double()
+    theirs = torch.nn.BatchNorm1d(4, eps=1e-3).double()
+    x, y = torch.randn(3, 5, 4).double(), torch.randn(3, 5, 4).double()
+    real = torch.zeros(3, 5).bool()
+    flat = (x + y).flatten(0, 1)
+
+    assert_close(ours(x, y, real).flatten(0, 1), theirs(flat))
+    assert_close(ours.mean, theirs.running_mean)
+    assert_close(ours.variance - 0.9, (theirs.running_var - 0.9) * 14 / 15)
+    theirs.load_state_dict({"running_var": ours.variance}, strict=False)
+    assert_close(ours.eval()(x, y, real).flatten(0, 1), theirs.eval()(flat))
+
+
+def test_a_single_position_is_normalised():
+    """A batch of one empty sentence has no variance; its features are the shift, not NaN."""
+    layer = NormalizedSum(config("article")).double()
+    found = layer(
+        torch.randn(1, 1, 3).double(), torch.zeros(1, 1, 3).double(), torch.zeros(1, 1).bool()
+    )
+
+    assert_close(found, torch.zeros(1, 1, 3).double())
+
+
+def test_the_articles_dropout_takes_channels():
+    """A dropped feature is dropped at every position of its sentence."""
+    layer = NormalizedSum(config("article", width=40, dropout=0.5, variational_dropout=True))
+    layer.EPSILON = 0.0
+    y = torch.arange(1.0, 7.0)[None, :, None].expand(1, 6, 40)
+    found = layer(torch.zeros(1, 6, 40), y, torch.zeros(1, 6).bool())
+    kept = found.isfinite()  # a dropped feature has no variance, and nothing but it to divide by
+
+    assert torch.equal(kept, kept[:, :1].expand_as(kept))
+    assert 5 < kept[0, 0].sum() < 35
+
+
+@pytest.mark.parametrize("name", ["convs2s", "convs2s_article"])
+def test_training_in_bfloat16_gives_finite_gradients(name):
+    model = tiny_model(name).train()
+    batch = collate([([4, 5, 6], [4, 5]), ([8], [6, 4, 5, 5])])
+    with torch.autocast("cpu", torch.bfloat16):
+        loss, _ = batch_loss(model, batch, label_smoothing=0.1, per="token")
+    loss.backward()
+
+    assert all(w.grad.isfinite().all() for w in model.parameters() if w.grad is not None)
+    assert all(buffer.dtype == torch.float32 for buffer in model.buffers())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"kernel": 4}, "kernel 4 has no middle"),
+        ({"block": "article", "hidden_width": 5}, "hidden_width 5 needs block 'published'"),
+        ({"position_scale": "trained"}, "is for sinusoidal positions"),
+    ],
+)
+def test_what_does_not_fit_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        config(**wrong)

@@ -1,0 +1,39 @@
+import pytest
+import torch
+from torch import nn
+
+from nmt_core.errors import CheckpointError
+from nmt_core.models.weights import load_own_tensors, own_tensors
+from tests.support.presets import PRESETS, tiny_model
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_weights_come_back_and_tied_ones_with_them(name):
+    stored = {key: value.clone() for key, value in own_tensors(tiny_model(name, seed=1)).items()}
+    model = tiny_model(name, seed=2)
+    load_own_tensors(model, stored)
+
+    for key, value in tiny_model(name, seed=1).state_dict().items():
+        assert torch.equal(value, model.state_dict()[key])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda stored: stored.pop("inner.bias"), "inner.bias is missing"),
+        (lambda stored: stored.update(extra=torch.ones(1)), "extra is unknown"),
+        (
+            lambda stored: stored.update({"inner.bias": torch.ones(3)}),
+            r"inner.bias has the shape \[3\], not \[2\]",
+        ),
+    ],
+)
+def test_other_weights_are_refused_before_any_is_taken(change, told):
+    model = nn.ModuleDict({"inner": nn.Linear(2, 2)})
+    before = {name: value.clone() for name, value in own_tensors(model).items()}
+    stored = {name: value + 1 for name, value in before.items()}
+    change(stored)
+    with pytest.raises(CheckpointError, match=rf"not those of this model \({told}\); train it"):
+        load_own_tensors(model, stored)
+
+    assert all(torch.equal(before[name], value) for name, value in own_tensors(model).items())

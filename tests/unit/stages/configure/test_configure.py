@@ -1,0 +1,302 @@
+import re
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.parallel.jobs import WorkersConfig
+from stages import download, paths
+from stages.configure import compose
+from stages.configure.__main__ import main
+from stages.params import SECTIONS, build_all, check_all
+from tests.support.projects import PROJECT
+
+GROUPS = {
+    group: sorted(path.stem for path in (PROJECT / "conf" / group).glob("*.yaml"))
+    for group in ("data", "model", "train")
+}
+# each two groups meet: composing takes a fifth of a second
+CHOICES = [
+    [f"{group}={name}", f"{other}={chosen}"]
+    for group, other in combinations(GROUPS, 2)
+    for name in GROUPS[group]
+    for chosen in GROUPS[other]
+]
+
+
+def sections(*overrides):
+    return build_all(compose.composed(list(overrides)), source="conf/")
+
+
+def dumped(settings):
+    return {name: section.model_dump(mode="json") for name, section in settings.items()}
+
+
+@pytest.fixture
+def project(project):
+    """A project of two files of text, on which nothing was configured yet."""
+    (project / "conf").symlink_to(PROJECT / "conf")
+    (project / "text").mkdir()
+    for split in paths.SPLITS:
+        (project / "text" / f"{split}.de").write_text(f"Die Eule liest {split}.\n")
+        (project / "text" / f"{split}.en").write_text(f"The owl reads {split}.\n")
+    return project
+
+
+def run(monkeypatch, *overrides):
+    monkeypatch.setattr(sys, "argv", ["configure", *overrides])
+    main()
+    return yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_project_holds_what_the_default_groups_compose_to():
+    """To the character, comments included."""
+    committed = (PROJECT / "params.yaml").read_text(encoding="utf-8")
+
+    assert committed == compose.document(sections())
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
+def test_groups_hold_every_setting_and_read_back_as_they_were(choice):
+    """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
+    composition = compose.composed(choice)
+    settings = build_all(composition, source="conf/")
+
+    assert composition == dumped(settings)
+    assert composition == yaml.safe_load(compose.document(settings))
+
+
+def test_a_later_group_wins():
+    """The corpus chooses how long to train, unless told otherwise."""
+    assert sections("data=europarl")["train"].budget.steps == 100_000
+    assert sections("data=europarl", "train=quick")["train"].budget.steps == 1200
+    assert sections("data=demo")["tokenize"].subwords.vocab_size == 2000
+
+
+MODELS = "|".join(sorted(path.stem for path in (paths.CONF / "model").iterdir()))
+GROUP_NAMES = f"data=demo|europarl|files, model={MODELS}, train=full|quick|standard"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("data=nothing", "In 'config': Could not find 'data/nothing'"),
+        ("date=demo", "Could not override 'date'"),
+        ("train.sede=2", "Could not override 'train.sede'"),
+        ("train.seed", "Error parsing override 'train.seed'"),
+    ],
+)
+def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
+    with pytest.raises(ConfigError) as told:
+        compose.composed([override])
+
+    assert f"conf/: {message}; groups are {GROUP_NAMES}" == str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("1.0e-09", "epsilon: 1.0e-09\n"),
+        ("0.000015", "epsilon: 1.5e-05\n"),
+        ("2", "epsilon: 2.0\n"),
+        ("0.1", "epsilon: 0.1\n"),
+    ],
+)
+def test_floats_are_written_as_yaml_reads_them(value, written):
+    settings = sections(f"train.optimizer.epsilon={value}")
+    text = compose.document(settings)
+
+    assert written in text
+    read = yaml.safe_load(text)["train"]["optimizer"]["epsilon"]
+    assert isinstance(read, float)
+    assert settings["train"].optimizer.epsilon == read
+
+
+def test_nothing_is_written_as_null():
+    text = compose.document(sections("data=files", "download.corpus.validation=null"))
+
+    assert "validation: null\n" in text
+    assert yaml.safe_load(text)["download"]["corpus"]["validation"] is None
+
+
+def test_strange_words_survive():
+    salt = "yes: #'ÿ\"no"
+    settings = sections()
+    split = settings["download"].split.model_copy(update={"salt": salt})
+    settings["download"] = settings["download"].model_copy(update={"split": split})
+
+    assert yaml.safe_load(compose.document(settings))["download"]["split"]["salt"] == salt
+
+
+def keys_of(settings, indent=0):
+    """Yield how every key stands in the document, with the text that belongs above it."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        yield " " * indent + f"{name}:", field.description
+        if isinstance(value, Config):
+            yield from keys_of(value, indent + 2)
+
+
+@pytest.mark.parametrize("choice", [[], ["data=files", "model=transformer_article"]])
+def test_every_key_is_explained_above_it(choice):
+    settings = sections(*choice)
+    lines = compose.document(settings).splitlines()
+    keys = [key for name in SECTIONS for key in [(f"{name}:", None), *keys_of(settings[name], 2)]]
+    found = [n for n, line in enumerate(lines) if re.match(r" *\w+:", line)]
+
+    assert [key for key, _ in keys] == [f"{lines[n].split(':')[0]}:" for n in found]
+    for number, (key, description) in zip(found, keys, strict=True):
+        above = number - 1
+        while lines[above].lstrip().startswith("#"):
+            above -= 1
+        words = " ".join(line.strip().removeprefix("# ") for line in lines[above + 1 : number])
+        assert words, key
+        if description is not None:
+            assert words.endswith(" ".join(description.split())), key
+    assert max(map(len, lines)) <= 100
+
+
+def test_params_are_composed_and_written(project, monkeypatch):
+    written = run(monkeypatch, "data=demo", "train.seed=7")
+
+    assert dumped(sections("data=demo", "train.seed=7")) == written
+
+
+def test_without_arguments_nothing_changes(project, monkeypatch):
+    """Not even the comments and the order of a person who edits by hand."""
+    run(monkeypatch, "data=demo")
+    file = project / "params.yaml"
+    edited = "# mine\n" + file.read_text().replace("seed: 1", "seed: 5")
+    file.write_text(edited)
+
+    run(monkeypatch)
+
+    assert edited == file.read_text()
+
+
+def test_settings_alone_change_what_lies_there(project, monkeypatch):
+    """Not what the groups compose to: a person's other choices stay."""
+    run(monkeypatch, "data=demo", "model=transformer_article", "train.seed=7")
+    written = run(
+        monkeypatch, "train.model.heads=5", "~train.compute", "+export.golden_sentences=3"
+    )
+
+    expected = sections("data=demo", "model=transformer_article", "train.seed=7")
+    assert written["train"]["model"] == dumped(expected)["train"]["model"] | {"heads": 5}
+    assert written["train"]["seed"] == 7
+    assert written["export"]["golden_sentences"] == 3
+
+
+def test_a_group_composes_everything_anew(project, monkeypatch):
+    run(monkeypatch, "data=demo", "model=transformer_article", "train.seed=7")
+
+    assert dumped(sections("train=full")) == run(monkeypatch, "train=full")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("train.sede=2", "params.yaml: train.sede is not a parameter; did you mean 'seed'?"),
+        ("train.seed=x", "params.yaml: train.seed must be integer, got 'x' (str)"),
+        ("train.seed.x=1", "params.yaml: train.seed must be integer, got {'x': 1} (dict)"),
+        ("date=demo", "date is no group of conf/; did you mean 'data'?"),
+        ("dtaa=demo", "dtaa is no group of conf/; did you mean 'data'?"),
+        ("shrad=1", "params.yaml: shrad is not a section; did you mean 'shard'?"),
+        ("x=1", f"params.yaml: x is not a section; known here: {', '.join(SECTIONS)}"),
+        ("data=eurparl", "conf/: there is no data=eurparl; did you mean 'europarl'?"),
+        ("model=lstm", f"conf/: there is no model=lstm; known here: {', '.join(GROUPS['model'])}"),
+        ("~train.model", "params.yaml: train.model is missing; it has no default"),
+        ("train.seed", "Error parsing override 'train.seed'; write settings as section.key=value"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_nothing_is_written(project, monkeypatch, override, message):
+    run(monkeypatch, "data=demo")
+    before = (project / "params.yaml").read_bytes()
+
+    with pytest.raises(ConfigError) as told:
+        run(monkeypatch, override)
+    assert message == str(told.value)
+    assert before == (project / "params.yaml").read_bytes()
+
+
+def test_wrong_overrides_leave_the_parameters_alone(project, monkeypatch):
+    run(monkeypatch, "data=demo")
+    before = (project / "params.yaml").read_bytes()
+
+    with pytest.raises(ConfigError, match=r"^params\.yaml: train\.model: width 256 does not split"):
+        run(monkeypatch, "train.model.heads=3")
+
+    assert before == (project / "params.yaml").read_bytes()
+
+
+def test_pins_follow_the_text(project, monkeypatch):
+    """So DVC, which looks at params.yaml alone, sees that a file is another."""
+    before = run(monkeypatch, "data=files")["download"]["corpus"]
+    (project / "text" / "test.en").write_text("The owl sleeps.\n")
+    after = run(monkeypatch)["download"]["corpus"]
+
+    assert all(len(before[split]["sha256"]) == 64 for split in paths.SPLITS)
+    assert before["train"] == after["train"]
+    assert before["validation"] == after["validation"]
+    assert before["test"] != after["test"]
+
+
+def test_both_sides_are_pinned(project, monkeypatch):
+    pins = set()
+    for name in ("train.de", "train.en", None):
+        pins.add(run(monkeypatch, "data=files")["download"]["corpus"]["train"]["sha256"])
+        if name is not None:
+            (project / "text" / name).write_text(f"{name}\n")
+
+    assert len(pins) == 3
+
+
+def test_pins_follow_new_files(project, monkeypatch):
+    settings = [f"download.corpus.{split}=null" for split in ("validation", "test")]
+    patterns = {"source": "text/*.de", "target": "text/*.en"}
+    settings += [f"download.corpus.train.{side}={path}" for side, path in patterns.items()]
+    before = run(monkeypatch, "data=files", *settings)["download"]["corpus"]["train"]
+    again = run(monkeypatch)["download"]["corpus"]["train"]
+    for side in ("de", "en"):
+        (project / "text" / f"new.{side}").write_text("Uhu.\n")
+    after = run(monkeypatch)["download"]["corpus"]["train"]
+
+    assert before == again
+    assert before != after == patterns | {"sha256": after["sha256"]}
+
+
+def test_text_changed_since_it_was_pinned_is_refused(project, monkeypatch):
+    run(monkeypatch, "data=files")
+    (project / "text" / "train.de").write_text("Eine andere Eule.\n")
+    settings = check_all()["download"]
+
+    with pytest.raises(CorpusError, match=r"text/train\.de"):
+        download.run(
+            settings,
+            corpus=project / "corpus",
+            vectors=project / "vectors",
+            downloads=project / "downloads",
+            workers=WorkersConfig(),
+        )
+    assert not (project / "corpus").exists()
+
+
+def test_missing_text_is_named(project, monkeypatch):
+    (project / "text" / "test.en").unlink()
+
+    with pytest.raises(CorpusError, match=r"text/test\.en cannot be read"):
+        run(monkeypatch, "data=files")
+    assert not (project / "params.yaml").exists()
+
+
+@pytest.mark.parametrize("group", [[], ["data=europarl"]])
+def test_what_cannot_be_understood_is_told_without_its_secrets(group):
+    broken = "download.corpus.url={http://anna:canary@h/{pair}.tgz?t=canary"
+    with pytest.raises(ConfigError) as told:
+        compose.configured([*group, broken])
+
+    assert "canary" not in str(told.value)

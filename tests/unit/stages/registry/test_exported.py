@@ -1,0 +1,105 @@
+"""What is said of an export is true, above all how its test set was held out."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nmt_core import bundle, files
+from nmt_core.config import build
+from nmt_core.errors import BundleError
+from nmt_core.grammar.generate import generate
+from nmt_core.grammar.settings import GrammarConfig
+from nmt_core.statistics.gate import digest
+from nmt_core.text.cleaning import split_of
+from stages.params import DownloadParams
+from stages.registry.exported import GIVEN, read_exported, rule
+from tests.support.tiny import export
+
+FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
+TEST = {"test": {"source": "b.de", "target": "b.en"}}
+DEMO = {"kind": "demo", "grammar": {}}
+
+
+def download(corpus=DEMO, **split):
+    values = {"languages": {"source": "de", "target": "en"}, "corpus": corpus, "split": split}
+    return build(DownloadParams, values, at="download")
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        (download(), "by the grammar"),
+        (download(FILES), "by hash, 10 in 10,000, salt 'nmt'"),
+        (download({"kind": "europarl"}), "by hash, 10 in 10,000, salt 'nmt'"),
+        (download(FILES, salt="x", test_per_10000=2.5), "by hash, 2.5 in 10,000, salt 'x'"),
+        (download(FILES, validation_per_10000=9.0), "by hash, 10 in 10,000, salt 'nmt'"),
+        (download(FILES | TEST), GIVEN),
+    ],
+)
+def test_a_rule_says_what_decides_about_a_sentence(params, expected):
+    assert expected == rule(params)
+
+
+@given(st.text(), st.lists(st.floats(1.0, 4000.0), min_size=2))
+def test_by_one_hash_a_sentence_is_a_test_sentence_always_or_never(line, validation):
+    """However much is set aside to validate."""
+    params = [download(FILES, test_per_10000=5000.0, validation_per_10000=n) for n in validation]
+    drawn = {split_of(line, one.split) for one in params}
+
+    assert len({rule(one) for one in params}) == 1
+    assert drawn == {"test"} or "test" not in drawn
+
+
+def test_by_the_grammar_no_test_source_was_ever_trained_on():
+    sizes = {"train_pairs": 300, "validation_pairs": 10, "test_pairs": 30}
+    first, second = (generate(GrammarConfig(seed=seed, **sizes)) for seed in (1, 2))
+    trained = {pair.source for pair in first["train"]}
+
+    assert trained.isdisjoint(pair.source for pair in second["test"])
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("project")
+    export(folder / "export")
+    files.write_json(folder / "training.json", {"fingerprint": "f" * 16, "best_step": 40})
+    files.write_json(folder / "evaluate.json", {"bleu": 30.127, "bleu_signature": "bs:1000"})
+    files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
+    files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])
+    return folder
+
+
+def read(project):
+    places = dict.fromkeys(("trained", "corpus", "metrics"), project)
+    return read_exported(download(), folder=project / "export", **places)
+
+
+def test_an_export_says_what_it_is(project):
+    """How it is scored does not depend on how sure one wanted to be of the score."""
+    found = read(project)
+
+    assert (found.name, found.fingerprint) == ("nmt-de-en", "f" * 16)
+    assert found.held_out.references == ["An owl.", "A hedgehog."]
+    assert found.digest == bundle.digest(project / "export")
+    assert found.tags.items() >= {"bleu": "30.13", "held_out": "by the grammar"}.items()
+    assert found.language == "en"
+    assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
+    assert found.tags["test_set"] == found.held_out.digest
+
+
+side = st.text("a\t\n", max_size=2)
+test_sets = st.lists(st.tuples(side, side), min_size=1, max_size=2)
+
+
+@example([("", "\n\t")], [("", ""), ("", "")])
+@given(test_sets, test_sets)
+def test_only_equal_test_sets_have_equal_digests(first, second):
+    """Tabs and line ends in a sentence are no borders between sentences."""
+    one, other = (digest(*zip(*pairs, strict=True)) for pairs in (first, second))
+
+    assert (one == other) == (first == second)
+
+
+def test_without_an_export_one_is_told_what_to_do(project, tmp_path):
+    with pytest.raises(BundleError, match=r"training\.json is not there yet; run: make repro"):
+        read(tmp_path)

@@ -1,0 +1,97 @@
+"""The software bill of materials, judged by the makers of its form."""
+
+import ast
+import functools
+import json
+import sys
+from importlib.metadata import distribution
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from stages.export import versions
+from stages.reporting.bill import LIBRARIES, bill_of_materials, closure
+from tests.support.projects import PROJECT
+
+LIBRARY = PROJECT / "nmt_core"
+OPTIONAL = {"distributed"}
+OTHERWISE = {"fasttext": "fasttext-numpy2"}
+"""Modules that their package does not have its name from."""
+
+
+@functools.cache
+def bill():
+    return bill_of_materials(model="nmt-de-en", version="0123")
+
+
+def imported():
+    for path in LIBRARY.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (name.name.split(".")[0] for name in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module.split(".")[0]
+
+
+def test_a_bill_is_cyclonedx():
+    validator = JsonStrictValidator(SchemaVersion.V1_6)
+
+    assert validator.validate_str(json.dumps(bill())) is None
+    assert validator.validate_str(json.dumps(bill() | {"serialNumber": 3})) is not None
+
+
+def test_a_bill_says_what_is_installed():
+    components = {component["name"]: component for component in bill()["components"]}
+    torch = components["torch"]
+
+    assert torch["version"] == distribution("torch").version
+    assert torch["purl"] == f"pkg:pypi/torch@{torch['version'].replace('+', '%2B')}"
+    assert "BSD-3-Clause" in torch["licenses"][0]["expression"]
+    assert [{"license": {"name": "MIT License"}}] == components["spacy"]["licenses"]
+    assert components["CPython"]["version"] == ".".join(map(str, sys.version_info[:3]))
+    assert {"nmt-de-en", "0123"} <= set(bill()["metadata"]["component"].values())
+
+
+def test_every_package_has_a_licence():
+    unknown = [one["name"] for one in bill()["components"][1:] if not one["licenses"]]
+
+    assert [] == unknown
+
+
+def test_a_bill_depends_on_the_packages_alone():
+    again = bill_of_materials(model="nmt-de-en", version="0123")
+
+    assert json.dumps(bill()) == json.dumps(again)
+    names = [component["name"] for component in bill()["components"][1:]]
+    assert sorted(set(names)) == names
+
+
+def test_all_that_the_library_imports_is_on_the_bill():
+    third_parties = set(imported()) - set(sys.stdlib_module_names) - {"nmt_core"}
+    packages = {OTHERWISE.get(module, module.replace("_", "-")) for module in third_parties}
+
+    assert set(LIBRARIES) == packages - OPTIONAL
+
+
+def test_what_a_package_needs_is_on_the_bill_too():
+    """Jinja2 is needed by spaCy and torch, MarkupSafe by Jinja2, pytest by none of them."""
+    names = {package.name.lower() for package in closure(["torch"])}
+
+    assert {"torch", "jinja2", "markupsafe", "sympy", "mpmath"} <= names
+    assert not {"pytest", "spacy", "nmt"} & names
+
+
+def test_what_an_extra_brings_is_on_the_bill_too():
+    """Prefect asks for httpx with its second version of HTTP, the library for httpx alone."""
+    assert "h2" in {package.name for package in closure(["prefect"])}
+    assert "h2" not in {package.name for package in closure(["httpx"])}
+
+
+@pytest.mark.parametrize("name", ["no-such-package-of-ours"])
+def test_what_is_not_installed_is_not_on_the_bill(name):
+    assert [] == closure([name])
+
+
+def test_a_card_names_what_decides_most():
+    assert f"torch {distribution('torch').version}, numpy" in versions(bill())

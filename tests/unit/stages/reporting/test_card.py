@@ -1,0 +1,205 @@
+"""The model card and the summary, from numbers of a run that never was."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from markdown_it import MarkdownIt
+
+from nmt_core import config, files
+from nmt_core.errors import NmtError
+from stages.params import DownloadParams
+from stages.reporting import summary
+from stages.reporting.card import model_card
+
+SCORES = {
+    "bleu": 31.26,
+    "bleu_low": 29.9,
+    "bleu_high": 32.5,
+    "bleu_signature": "BLEU|nrefs:1|tok:13a",
+    "bleu_details": "BLEU = 31.26",
+    "chrf": 55.5,
+    "chrf_low": 54.0,
+    "chrf_high": 57.0,
+    "chrf_signature": "chrF2|nrefs:1|nc:6",
+    "chrf_details": "chrF2 = 55.50",
+    "sentences": 1000,
+    "cross_entropy": 1.5,
+    "perplexity": 4.48,
+    "length_ratio": 0.987,
+    "source_unknown_rate": 0.0125,
+    "reference_unknown_rate": 0.0,
+    "failures": {"empty": 0, "copied": 2, "looping": 0, "too_long": 11},
+}
+RECORD = {
+    "fingerprint": "0123456789abcdef",
+    "steps": 12000,
+    "best_step": 9000,
+    "epochs": 7,
+    "target_tokens": 3_456_789,
+    "parameters": 5_544_332,
+    "params": {"model": {"architecture": "transformer"}},
+}
+SHARDS = {"train_pairs": 20_000, "validation_pairs": 500}
+DOWNLOAD = {
+    "languages": {"source": "de", "target": "en"},
+    "corpus": {"kind": "demo", "grammar": {}},
+}
+EXAMPLES = [
+    {"source": "Die [b]Eule[/b] liest's.", "hypothesis": "[red]Owl[/]", "reference": "The owl."},
+    {"source": "Der Fuchs liest auch und lange.", "hypothesis": "", "reference": "The fox too."},
+]
+
+
+EUROPARL = {"kind": "europarl"}
+FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
+
+
+def card(corpus=DOWNLOAD["corpus"], **scores):
+    download = config.build(DownloadParams, DOWNLOAD | {"corpus": corpus}, at="download")
+    return model_card(
+        download,
+        RECORD,
+        {"evaluate": SCORES | scores, "shard": SHARDS},
+        commit="c0ffee",
+        date="2026-11-22",
+        packages="CPython 3.11.7, torch 2.13.0",
+    )
+
+
+def parts(text):
+    """The metadata of a card, and the cells of its table as a viewer shows them."""
+    _, metadata, body = text.split("---\n", 2)
+    page = MarkdownIt("commonmark").enable("table").render(body)
+    rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    cells = [re.findall(r"<td>(.*?)</td>", row, re.DOTALL) for row in rows]
+    return yaml.safe_load(metadata), [row for row in cells if row], page
+
+
+def test_a_card_says_how_good_of_what_and_how_to_use_it():
+    _, rows, page = parts(card())
+
+    assert "<h1>de to en</h1>" in page
+    assert "<p>A transformer of 5,544,332 weights that translates de to en.</p>" in page
+    assert [
+        ["corpus", "demo"],
+        ["pairs", "20,000 to train, 500 to validate, 1,000 to test"],
+        ["training", "12,000 updates, 7 epochs, 3,456,789 target tokens; best at 9,000"],
+        ["BLEU", "31.3 (95 % confidence: 29.9 to 32.5)"],
+        ["", "<code>BLEU|nrefs:1|tok:13a</code>"],
+        ["chrF", "55.5 (95 % confidence: 54.0 to 57.0)"],
+        ["", "<code>chrF2|nrefs:1|nc:6</code>"],
+        ["perplexity", "4.48 per target token"],
+        ["failures", "0 empty, 2 copied, 0 looping, 11 too long, of 1,000 sentences"],
+        [
+            "made with",
+            "CPython 3.11.7, torch 2.13.0; all packages and licences: <code>sbom.cdx.json</code>",
+        ],
+        ["commit", "c0ffee, of 2026-11-22"],
+        ["fingerprint", "0123456789abcdef"],
+    ] == rows
+    assert "{" not in page
+
+
+def test_a_card_begins_with_what_hugging_face_reads():
+    metadata, _, _ = parts(card())
+
+    assert ["de", "en"] == metadata["language"]
+    assert "translation" == metadata["pipeline_tag"]
+    assert ["translation", "transformer"] == metadata["tags"]
+    assert ["bleu", "chrf"] == metadata["metrics"]
+    [model] = metadata["model-index"]
+    [result] = model["results"]
+    assert "nmt-de-en" == model["name"]
+    assert {"type": "translation", "name": "Translation de-en"} == result["task"]
+    assert {"type": "demo", "name": "demo de-en", "split": "test"} == result["dataset"]
+    assert [31.26, 55.5] == [metric["value"] for metric in result["metrics"]]
+    assert ["bleu", "chrf"] == [metric["type"] for metric in result["metrics"]]
+    assert SCORES["bleu_signature"] == result["metrics"][0]["args"]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "licence", "told"),
+    [
+        (DOWNLOAD["corpus"], "apache-2.0", "Apache-2.0"),
+        (EUROPARL, "other", "Koehn 2005"),
+        (FILES, "unknown", "they alone know the licence"),
+    ],
+)
+def test_a_card_says_whose_the_data_is(corpus, licence, told):
+    metadata, _, page = parts(card(corpus))
+
+    assert licence == metadata["license"]
+    assert told in " ".join(page.split())
+
+
+def test_codes_that_yaml_takes_for_something_else_stay_codes():
+    norwegian = {"languages": {"source": "no", "target": "en"}, "corpus": FILES}
+    download = config.build(DownloadParams, norwegian, at="download")
+    measured = {"evaluate": SCORES, "shard": SHARDS}
+    text = model_card(download, RECORD, measured, commit="c", date="d", packages="p")
+
+    assert ["no", "en"] == parts(text)[0]["language"]
+
+
+def test_a_card_depends_on_nothing_else():
+    assert card() == card()
+
+
+@pytest.fixture
+def project(project, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    made = {"download": {"params": {"params.yaml": {"download": DOWNLOAD}}}}
+    files.write_json(Path("dvc.lock"), {"schema": "2.0", "stages": made})
+    files.write_json(Path("metrics/evaluate.json"), SCORES)
+    files.write_json(Path("metrics/train.json"), RECORD)
+    files.write_json(Path("reports/examples.json"), EXAMPLES)
+    files.write_text(Path("models/export/weights"), "x" * 3_000_000)
+    return project
+
+
+def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
+    summary.main()
+    shown = " ".join(capsys.readouterr().out.split())
+
+    for words in (
+        "de → en demo",
+        "BLEU 31.3 29.9 – 32.5 BLEU|nrefs:1|tok:13a",
+        "chrF 55.5 54.0 – 57.0 chrF2|nrefs:1|nc:6",
+        "1,000 test sentences, perplexity 4.48, length ratio 0.987",
+        "unknown source words 1.25%",
+        "2 copied, 11 too long",
+        "models/export (3 MB, sealed)",
+        "make mlflow",
+        "make repro DATA=files",
+        "Die [b]Eule[/b] liest's.",
+        "[red]Owl[/]",
+    ):
+        assert words in shown
+    assert "0 empty" not in shown
+    assert "--interactive" in shown
+
+
+@pytest.mark.parametrize(
+    ("epochs", "told"), [(0, "less than an epoch"), (1, "1 epoch"), (2, "2 epochs")]
+)
+def test_a_summary_says_how_often_the_text_was_read(project, capsys, epochs, told):
+    files.write_json(Path("metrics/train.json"), RECORD | {"epochs": epochs})
+    summary.main()
+
+    assert f" updates, {told}, " in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_summary_without_a_run_says_what_to_type(project):
+    (project / "metrics/evaluate.json").unlink()
+
+    with pytest.raises(NmtError, match=r"metrics/evaluate\.json is not there yet; run: make repro"):
+        summary.main()
+
+
+def test_a_summary_without_examples_is_shown(project, capsys):
+    files.write_json(Path("reports/examples.json"), [])
+    summary.main()
+
+    assert "31.3" in capsys.readouterr().out

@@ -1,0 +1,207 @@
+"""What makes a training another one: settings, data, code, and nothing else."""
+
+import ast
+import dis
+import signal
+from contextlib import nullcontext
+from types import CodeType, SimpleNamespace
+
+import pytest
+
+from nmt_core.fetch.settings import Languages
+from nmt_core.training.distributed import ALONE
+from nmt_core.training.interrupt import Interrupted
+from stages import train
+from stages.configure import compose
+from stages.params import build_all
+from stages.runtime.fingerprint import fingerprint, parse_code
+from tests.support.projects import PROJECT
+
+DEPENDENCIES = ("code/inner/model.py", "data/shards/0.npy", "stage.py")
+CODE = '''"""What it is."""
+
+RATE = 0.5
+"""What it is for."""
+
+
+def halve(values):
+    """Halve them."""
+    for value in values:
+        assert value
+        yield value * RATE
+'''
+ALL_CODE = sorted(
+    path for room in ("nmt_core", "stages") for path in (PROJECT / room).rglob("*.py")
+)
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch):
+    """The fingerprint of a stage that depends on two folders and a file."""
+    monkeypatch.chdir(tmp_path)
+    for name in (*DEPENDENCIES, "other.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"name = {name!r}\n")
+    pipeline = tmp_path / "dvc.yaml"
+    pipeline.write_text(
+        "stages:\n"
+        "  train: {deps: [stage.py, code, data/shards]}\n"
+        "  other: {deps: [other.py, code]}\n"
+    )
+    return lambda stage="train", seed=1, target="en", steps=10: fingerprint(
+        [{"seed": seed}, {"target": target}], stage, budget={"steps": steps}, pipeline=pipeline
+    )
+
+
+@pytest.mark.parametrize("name", DEPENDENCIES)
+def test_whatever_a_stage_depends_on_makes_another_training(key, tmp_path, name):
+    before = key()
+    path = tmp_path / name
+    path.write_text(f"name = {name!r} + ' '\n")
+    changed = key()
+    path.rename(path.with_name("renamed"))
+
+    assert len({before, changed, key()} if name != "stage.py" else {before, changed, ""}) == 3
+
+
+def test_settings_and_stages_make_another_training(key):
+    assert len({key(), key(seed=2), key(target="fr"), key("other"), key(steps=20)}) == 5
+
+
+def test_trainings_that_differ_in_their_budget_only_have_their_course_in_common(key):
+    courses = {key().partition("-")[0], key(steps=20).partition("-")[0]}
+
+    assert len(courses) == 1
+    assert courses != {key(seed=2).partition("-")[0]}
+
+
+def test_a_new_file_of_code_makes_another_training(key, tmp_path):
+    before = key()
+    (tmp_path / "code/inner/new.py").touch()
+
+    assert before != key()
+
+
+def test_nothing_else_does(key, tmp_path):
+    before = key()
+    (tmp_path / "other.py").write_text("changed")
+    (tmp_path / "code/__pycache__").mkdir()
+    (tmp_path / "code/__pycache__/trainer.cpython-311.pyc").touch()
+    (tmp_path / "stage.py").touch()
+
+    assert before == key()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    for", "    # one by one\n    for"),
+        ('"""Halve them."""', '"""Halve."""\n    "all of them"'),
+        ('    """Halve them."""\n', ""),
+        ('"""What it is."""\n', ""),
+        ('"""What it is for."""\n', ""),
+        ("value * RATE", "(value*RATE)"),
+        ("\n\n\n", "\n"),
+    ],
+)
+def test_words_and_spaces_make_no_other_training(key, tmp_path, old, new):
+    path = tmp_path / "stage.py"
+    path.write_text(CODE)
+    before = key()
+    assert old in CODE
+    path.write_text(CODE.replace(old, new))
+
+    assert before == key()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.5", "0.25"),
+        ("0.5", "'0.5'"),
+        ("value * RATE", "RATE * value"),
+        ("        assert value\n", ""),
+        ("        yield", "    yield"),
+        ('    """Halve them."""\n', "    print('Halve them.')\n"),
+    ],
+)
+def test_whatever_code_does_makes_another_training(key, tmp_path, old, new):
+    path = tmp_path / "stage.py"
+    path.write_text(CODE)
+    before = key()
+    assert old in CODE
+    path.write_text(CODE.replace(old, new))
+
+    assert before != key()
+
+
+def test_what_is_no_python_counts_byte_by_byte(key, tmp_path):
+    found = set()
+    for text in ("def", "def ", "\0"):
+        (tmp_path / "stage.py").write_text(text)
+        found.add(key())
+
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize("path", ALL_CODE, ids=lambda path: path.relative_to(PROJECT).as_posix())
+def test_python_compiles_what_is_counted_to_the_same(path):
+    """To what it runs without docstrings: nothing but words is left out."""
+    source = path.read_bytes()
+    assert operations(parse_code(source)) == operations(ast.parse(source))
+
+
+def operations(tree):
+    """What Python does without docstrings, in order, but for how far it jumps."""
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+
+    def of(value):
+        if not isinstance(value, CodeType):
+            return value
+        return [
+            (each.opname, None if each.opcode in jumps else of(each.argval))
+            for each in dis.get_instructions(value)
+            if each.opname not in ("NOP", "EXTENDED_ARG")
+        ]
+
+    return of(compile(ast.fix_missing_locations(tree), "file", "exec", optimize=2))
+
+
+@pytest.fixture(scope="module")
+def params():
+    return build_all(compose.composed(["data=demo"]), source="conf")["train"]
+
+
+def test_settings_decide_the_course_and_the_budget_the_end(params):
+    languages = Languages(source="de", target="en")
+    changes = [{}, {"seed": 9}, {"budget": params.budget.model_copy(update={"steps": 7})}]
+    found = [train.key_of(params.model_copy(update=change), languages) for change in changes]
+    (course, end), (another_course, same_end), (same_course, another_end) = (
+        key.split("-") for key in found
+    )
+
+    assert (course, end) == (same_course, same_end)
+    assert course != another_course
+    assert end != another_end
+
+
+def test_another_target_language_is_another_training(params, monkeypatch):
+    """Its BLEU is counted in other words, so that another validation may be the best."""
+    keys, told = [], []
+
+    def run(*_, language, checkpoints, **__):
+        keys.append(checkpoints.name)
+        told.append(language)
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(train, "tracked", lambda *_: nullcontext())
+    monkeypatch.setattr(train, "run", run)
+    for target in ("en", "ja"):
+        download = SimpleNamespace(languages=Languages(source="de", target=target))
+        monkeypatch.setattr(train, "load", lambda *_, section=download: section)
+        with pytest.raises(SystemExit):
+            train.train(params, ALONE)
+
+    assert told == ["en", "ja"]
+    assert len(set(keys)) == 2

@@ -1,0 +1,354 @@
+import copy
+from itertools import pairwise
+
+import pytest
+import yaml
+
+from nmt_core.config import _configs, _tags
+from nmt_core.errors import ConfigError
+from nmt_core.evaluation import words
+from stages.params import SECTIONS, TrainParams, build_all, check_all, load, read
+from tests.support.projects import PROJECT
+
+WRITTEN = yaml.safe_load((PROJECT / "params.yaml").read_text(encoding="utf-8"))
+TRAINED = {"kind": "train", "dimensions": 256}
+GIVEN = {"kind": "vectors"}
+FILES = {"kind": "files", "train": {"source": "train.en", "target": "train.ja"}}
+
+
+def changed(**values):
+    """The project's parameters with some of another value, by dotted name; ``...`` takes one out"""
+    document = copy.deepcopy(WRITTEN)
+    for name, value in values.items():
+        *place, last = name.split("__")
+        inner = document
+        for key in place:
+            inner = inner[key]
+        if value is ...:
+            del inner[last]
+        else:
+            inner[last] = value
+    return document
+
+
+def problems(**values):
+    with pytest.raises(ConfigError) as told:
+        build_all(changed(**values), source="params.yaml")
+    return str(told.value).splitlines()
+
+
+def test_the_projects_own_parameters_are_right():
+    assert list(SECTIONS) == list(check_all(path=PROJECT / "params.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("train__sede", 2, "train.sede is not a parameter; did you mean 'seed'?"),
+        ("train__seed", "1", "train.seed must be integer, got '1' (str)"),
+        ("train__seed", 1.5, "train.seed must be integer, got 1.5 (float)"),
+        ("train__seed", True, "train.seed must be integer, got True (bool)"),
+        ("train__seed", -1, "train.seed must be greater than or equal to 0, got -1 (int)"),
+        ("train__batching", ..., "train.batching is missing; it has no default"),
+        ("train__batching__kind", ..., "train.batching.kind is missing"),
+        (
+            "train__batching__kind",
+            "token",
+            "train.batching.kind must be one of 'tokens', 'buckets', got 'token'",
+        ),
+        (
+            "train__model__heads",
+            3,
+            "train.model: width 256 does not split over 3 heads (remainder 1); choose heads that "
+            "divide width, or set head_width",
+        ),
+        (
+            "evaluate__beam__n_best",
+            9,
+            "evaluate.beam: n_best (9) may not exceed beam_size (5)",
+        ),
+        (
+            "download__languages__target",
+            "fr",
+            "download: the demo corpus has German (de) and English (en), got de and fr",
+        ),
+        ("shard", ..., "section 'shard' is missing"),
+        ("shard", None, "section 'shard' must be a mapping, got None"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
+    assert problems(**{name: value}) == [f"params.yaml: {message}"]
+
+
+def test_all_wrong_parameters_are_told_at_once():
+    told = problems(trian={}, train__sede=1, train__budget__steps=0, export__golden_sentences="x")
+
+    assert told == [
+        "params.yaml: trian is not a section; did you mean 'train'?",
+        "params.yaml: train.budget.steps must be greater than or equal to 1, got 0 (int)",
+        "params.yaml: train.sede is not a parameter; did you mean 'seed'?",
+        "params.yaml: export.golden_sentences must be integer, got 'x' (str)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "answer"),
+    [
+        ("evaluate__beam__width", 5, "evaluate.beam.width is not a parameter; it is now beam_size"),
+        ("shard__max_tokens", 9, "shard.max_tokens is not a parameter; it is now max_length"),
+        (
+            "train__model__dropout_over_time",
+            True,
+            "train.model.dropout_over_time is not a parameter; "
+            "it is now variational_dropout, which is its opposite",
+        ),
+        (
+            "train__schedule__peak",
+            1,
+            "train.schedule.peak is not a parameter; it is now learning_rate",
+        ),
+        (
+            "train__schedule__kind",
+            "warm_down",
+            "train.schedule.kind must be one of 'inverse_sqrt', 'warmup_decay', 'cosine_restarts', "
+            "got 'warm_down'; that is now 'warmup_decay'",
+        ),
+    ],
+)
+def test_an_old_name_is_answered_by_the_new_one(name, value, answer):
+    assert f"params.yaml: {answer}" in problems(**{name: value})
+
+
+def renamed(kind):
+    """Yield a type of settings, its names, and what it says they were called once."""
+    yield kind, set(kind.model_fields) | _tags(kind), kind.renamed
+    for field in kind.model_fields.values():
+        for inner in _configs(field.annotation):
+            yield from renamed(inner)
+
+
+def test_a_new_name_exists_and_an_old_one_does_not():
+    for section in SECTIONS.values():
+        for _, names, old in renamed(section):
+            assert names.isdisjoint(old)
+            assert {new.split(",")[0] for new in old.values()} <= names
+
+
+def settings_of(kind):
+    for name, field in kind.model_fields.items():
+        yield name
+        for inner in _configs(field.annotation):
+            yield from settings_of(inner)
+
+
+def test_no_setting_has_a_name_that_dvc_overlooks():
+    """Its run cache takes ``size`` and ``nfiles`` for facts about files (its issue 10296): were a
+    setting so called, another value of it would bring back the results of the first."""
+    names = {name for kind in SECTIONS.values() for name in settings_of(kind)}
+
+    assert len(names) > 100
+    assert not names & {"size", "nfiles"}
+
+
+JOINT = "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
+NO_VECTORS = (
+    "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks for "
+    "vectors; choose 'download' or 'file'"
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "messages"),
+    [
+        ({"tokenize__kind": "spacy"}, [JOINT]),
+        ({"tokenize__subwords__joint": False}, [JOINT]),
+        ({"tokenize__subwords__joint": False, "train__model__tie": "output"}, []),
+        (
+            {"embeddings__vectors": TRAINED},
+            ["train.model.tie must be 'none' with embeddings.vectors.kind 'train'"],
+        ),
+        (
+            {"embeddings__vectors": TRAINED, "train__model__tie": "output"},
+            ["train.model.tie must be 'none' with embeddings.vectors.kind 'train'"],
+        ),
+        ({"embeddings__vectors": TRAINED, "train__model__tie": "none"}, []),
+        (
+            {"embeddings__vectors": TRAINED | {"dimensions": 8}, "train__model__tie": "none"},
+            [
+                "embeddings.vectors.dimensions is 8 but train.model.width is 256; make them equal",
+            ],
+        ),
+        ({"embeddings__vectors": GIVEN, "train__model__tie": "none"}, [NO_VECTORS]),
+        ({"vocabulary__words": "vectors"}, [NO_VECTORS]),
+        (
+            {
+                "embeddings__vectors": GIVEN,
+                "vocabulary__words": "vectors",
+                "train__model__tie": "none",
+                "download__vectors": {"kind": "download"},
+            },
+            [],
+        ),
+    ],
+)
+def test_sections_that_contradict_each_other_are_told(values, messages):
+    if messages:
+        assert [f"params.yaml: {message}" for message in messages] == problems(**values)
+    else:
+        build_all(changed(**values), source="params.yaml")
+
+
+def test_what_cannot_be_scored_here_is_told_before_any_work(monkeypatch):
+    monkeypatch.setattr(words, "find_spec", lambda _: None)
+
+    japanese = {"source": "en", "target": "ja"}
+
+    assert problems(download__corpus=FILES, download__languages=japanese) == [
+        "params.yaml: download.languages.target: Japanese is scored in MeCab's words, which is not "
+        "installed; type: pip install 'sacrebleu[ja]'"
+    ]
+
+
+def test_a_missing_file_is_told(tmp_path):
+    path = tmp_path / "params.yaml"
+
+    with pytest.raises(ConfigError, match="does not exist; run from the top of the project"):
+        check_all(path=path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("train: [1", "is not YAML: while parsing a flow sequence"),
+        ("- train\n", "must hold one mapping per stage, got list"),
+        ("", "must hold one mapping per stage, got NoneType"),
+    ],
+)
+def test_a_file_of_something_else_is_told(tmp_path, text, message):
+    path = tmp_path / "params.yaml"
+    path.write_text(text)
+
+    with pytest.raises(ConfigError) as told:
+        load(TrainParams, "train", path=path)
+    assert f"{path} {message}" in str(told.value)
+    assert len(str(told.value).splitlines()) == 1
+
+
+def read_text(tmp_path, text, encoding="utf-8"):
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding=encoding)
+    with pytest.raises(ConfigError) as told:
+        read(path)
+    return str(told.value).removeprefix(f"{path} ")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "byte"), [("utf-16", "0xff at position 1"), ("latin-1", "0xe4 at position 4")]
+)
+def test_another_encoding_is_told(tmp_path, encoding, byte):
+    told = read_text(tmp_path, "# x\u00e4", encoding)
+
+    assert told == f"is not UTF-8 (byte {byte}); save it as UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: " + "[" * 3000 + "]" * 3000, "nests too deep; write it anew"),
+        (
+            "train: {}\nshard: {}\ntrain: {}",
+            "line 1 and after gives 'train' twice; keep one of the",
+        ),
+        (
+            "train:\n  seed: 1\n  model: {}\n  seed: 2",
+            "line 2 and after gives 'seed' twice; keep one",
+        ),
+        ('train:\n  x: ["a\\0b"]', "line 2 holds a NUL character; take it out"),
+        ("a: &a [*a]", "comes to more than 100000 values; write it anew"),
+        ("a: 2024-13-45", "is not YAML: month must be in 1..12"),
+        (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),
+    ],
+)
+def test_what_nobody_means_is_told(tmp_path, text, message):
+    assert read_text(tmp_path, text).startswith(message)
+
+
+@pytest.mark.parametrize("shape", ["[{}]", "{{{}}}"])
+def test_a_bomb_of_aliases_is_refused_at_once(tmp_path, shape):
+    """Ten names, each ten times the one before: ten thousand million values."""
+    names = "abcdefghij"
+    lines = ["download:", "  a: &a [x]"]
+    for one, other in pairwise(names):
+        tens = (f"k{n}: *{one}" if "{{" in shape else f"*{one}" for n in range(10))
+        lines.append(f"  {other}: &{other} {shape.format(', '.join(tens))}")
+
+    assert read_text(tmp_path, "\n".join(lines)).startswith("comes to more than 100000 values")
+
+
+def test_a_folder_is_no_parameter_file(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read(tmp_path)
+
+
+def test_aliases_and_merges_are_read(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: *a\n")
+
+    assert read(path) == {"a": {"x": 1, "y": 2}, "b": {"x": 1, "y": 3}, "c": {"x": 1, "y": 2}}
+
+
+ANY_SIZE = {
+    "seed", "steps", "epochs", "tokens", "validate_every", "log_every", "patience", "warmup_steps",
+    "first_steps", "min_count", "min_words", "max_words", "max_characters", "no_repeat_ngram_size",
+    "n_best", "ratio_floor_characters", "min_bytes_per_second", "max_bytes", "boundaries",
+}  # fmt: skip
+"""Numbers of settings that cost nothing by being large, or are bounded by another."""
+
+
+def test_numbers_that_cost_memory_are_bounded():
+    """So that a digit too many is told by the check, and not by a full machine."""
+    unbounded = {
+        field
+        for kind in SECTIONS.values()
+        for field, schema in numbers(kind.model_json_schema())
+        if "maximum" not in schema
+    }
+
+    assert unbounded <= ANY_SIZE
+
+
+def numbers(schema):
+    """The whole numbers among the settings that a schema describes, by name."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        for name, field in part.get("properties", {}).items():
+            for option in (field, *field.get("anyOf", [])):
+                if option.get("type") == "integer":
+                    yield name, option
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["train__model__width", "train__model__encoder_layers", "tokenize__subwords__vocab_size",
+     "train__compute__processes", "workers__processes", "train__batching__max_tokens",
+     "evaluate__batch_tokens", "evaluate__beam__beam_size",
+     "download__corpus__grammar__train_pairs"],
+)  # fmt: skip
+def test_an_absurd_size_is_refused(name):
+    [told] = problems(**{name: 10**9})
+
+    assert told.startswith(f"params.yaml: {name.replace('__', '.')} must be less than or equal to")
+
+
+def test_a_long_value_is_told_in_brief_and_without_its_secrets():
+    [told] = problems(train__seed="x" * 10_000)
+    [secret] = problems(download__corpus="http://anna:canary@h/a?token=canary")
+
+    assert len(told) < 300
+    assert "canary" not in secret
+
+
+def test_a_section_alone_may_be_read_whatever_the_others_hold(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(changed(export__golden_sentences="x")))
+
+    assert load(TrainParams, "train", path=path).seed == 1

@@ -1,0 +1,144 @@
+"""dvc.yaml names the code that each stage runs, so that a change runs again what it can change."""
+
+import ast
+
+import pytest
+import yaml
+
+from stages.params import SECTIONS
+from tests.support.projects import PROJECT
+
+STAGES = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
+
+PLUMBING = {
+    "nmt_core/__init__.py",
+    "nmt_core/config.py",
+    "nmt_core/errors.py",
+    "nmt_core/files.py",
+    "nmt_core/parallel/jobs.py",
+    "nmt_core/parallel/pool.py",
+    "nmt_core/parallel/spans.py",
+    "nmt_core/parallel/parent.py",
+    "nmt_core/progress.py",
+    "nmt_core/tracking.py",
+}
+"""Code that reads, writes and reports, but decides no byte of a result."""
+
+BESIDE = {
+    "stages/__init__.py",
+    "stages/params.py",
+    "stages/paths.py",
+    "stages/registry",
+    "stages/runtime/entry.py",
+    "stages/runtime/fingerprint.py",
+    "stages/runtime/git.py",
+    "stages/runtime/launch.py",
+    "stages/tracking",
+}
+"""Code of ``stages`` that settles how a stage runs, not what it makes."""
+
+PACKAGES = {"comparison", "configure", "registry", "reporting", "runtime", "tracking"}
+"""What stands in ``stages`` beside the pipeline, each of one subject."""
+
+
+def file_of(module):
+    path = PROJECT / module.replace(".", "/")
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def imported(path):
+    """The files that a file names in its imports: of a package, its own only for what is in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [(alias.name,) for alias in node.names]
+        else:
+            continue
+        for ways in names:
+            if ways[0].split(".")[0] in ("nmt_core", "stages"):
+                yield from [found for way in ways if (found := file_of(way))][:1]
+
+
+def is_face(path):
+    """Return whether a file is a package's ``__init__`` and holds nothing but its docstring."""
+    return path.name == "__init__.py" and len(ast.parse(path.read_text()).body) <= 1
+
+
+def reached(path, seen):
+    """All code of ours that a file imports, directly or not, but through no plumbing of stages."""
+    name = path.relative_to(PROJECT).as_posix()
+    if (
+        path in seen
+        or is_face(path)
+        or name in PLUMBING | BESIDE
+        or path.parent.relative_to(PROJECT).as_posix() in BESIDE
+    ):
+        return seen
+    seen.add(path)
+    for found in imported(path):
+        reached(found, seen)
+    return seen
+
+
+def test_the_folder_is_the_pipeline():
+    """Whoever opens it sees the eight stages, their settings, their paths, and packages."""
+    found = {path.stem for path in (PROJECT / "stages").glob("*.py")}
+    packages = {path.parent.name for path in (PROJECT / "stages").glob("*/__init__.py")}
+
+    assert found == {*STAGES, "__init__", "params", "paths"}
+    assert packages == PACKAGES
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_depends_on_all_code_it_runs(stage):
+    listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]
+    missing = {
+        path.relative_to(PROJECT).as_posix()
+        for path in reached(PROJECT / "stages" / f"{stage}.py", set())
+        if not any(path == dep or dep in path.parents for dep in listed)
+    }
+
+    assert set() == missing
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_depends_on_no_code_that_it_never_runs(stage):
+    """Or a change of it would run the stage again, and begin a training anew, for nothing."""
+    used = reached(PROJECT / "stages" / f"{stage}.py", set())
+    listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]
+    code = {path for dep in listed for path in (dep, *dep.rglob("*.py")) if path.suffix == ".py"}
+    never = {path.relative_to(PROJECT).as_posix() for path in code - used if not is_face(path)}
+
+    assert set() == never
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_depends_on_its_own_section(stage):
+    assert stage in STAGES[stage]["params"]
+
+
+def test_every_stage_has_a_section_and_every_section_a_stage():
+    """But for the last, which decides who does the work and not what comes of it."""
+    *of_stages, workers = SECTIONS
+    depended_on = {param.split(".")[0] for stage in STAGES.values() for param in stage["params"]}
+
+    assert of_stages == list(STAGES)
+    assert workers not in depended_on
+
+
+def test_stages_stand_in_an_order_in_which_they_can_run():
+    made = set()
+    for stage in STAGES.values():
+        own = [dep for dep in stage["deps"] if dep.split("/")[0] in ("data", "models", "metrics")]
+        assert made.issuperset(own)
+        made.update(stage["outs"], stage["metrics"])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_takes_the_place_of_its_shell(stage):
+    """Or it would not notice when dvc is killed: some shells stay between the two."""
+    assert STAGES[stage]["cmd"] == f"exec python -m stages.{stage}"

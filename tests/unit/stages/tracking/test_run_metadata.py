@@ -1,0 +1,154 @@
+"""What people read about a training: all of it true, and nothing of it secret."""
+
+import pytest
+import yaml
+
+from nmt_core import files
+from stages import paths
+from stages.configure import compose
+from stages.params import TrainParams, load
+from stages.tracking import provenance, run_metadata
+from tests.support.projects import PROJECT
+
+CANARY = "hunter2"
+LINES = {
+    "train": (["eins", "zwei"], ["one", "two"]),
+    "validation": (["drei"], ["three"]),
+    "test": (["vier"], ["four"]),
+}
+
+
+@pytest.fixture(autouse=True)
+def project(project):
+    set_up("data=demo", "model=transformer")
+    write_corpus(LINES)
+    return project
+
+
+def write_corpus(lines):
+    for split, sides in lines.items():
+        for side, text in zip(paths.SIDES, sides, strict=True):
+            files.write_lines(paths.CORPUS / f"{split}.{side}", text)
+    described = {
+        "languages": {"source": "de", "target": "en"},
+        "pairs": {split: len(source) for split, (source, _) in lines.items()},
+        "sha256": {
+            path.name: files.sha256(path)
+            for path in paths.CORPUS.iterdir()
+            if path.suffix != ".json"
+        },
+    }
+    files.write_json(paths.CORPUS / "corpus.json", described)
+
+
+def set_up(*settings):
+    document = compose.composed(list(settings), conf=PROJECT / "conf")
+    paths.PARAMS.write_text(yaml.safe_dump(document))
+
+
+def test_settings_have_the_names_by_which_they_are_set():
+    document = yaml.safe_load(paths.PARAMS.read_text())
+    found = run_metadata.settings(*run_metadata.SECTIONS, "evaluate")
+
+    assert len(found) > 50
+    for name, value in found.items():
+        inner = document
+        for part in name.split("."):
+            inner = inner[part]
+        assert (inner, type(inner)) == (value, type(value))
+
+
+@pytest.mark.parametrize("corpus", ["demo", "europarl"])
+def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
+    """Or the run could not be had again."""
+    set_up(f"data={corpus}")
+
+    assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(run_metadata.params_text())
+
+
+@pytest.mark.parametrize(
+    ("corpus", "name", "source"),
+    [
+        (
+            ["data=demo"],
+            "demo de-en",
+            ("code", {"tags": {"mlflow.source.name": "nmt_core/grammar"}}),
+        ),
+        (
+            ["data=europarl"],
+            "europarl de-en",
+            ("http", {"url": "https://www.statmt.org/europarl/v7/de-en.tgz"}),
+        ),
+    ],
+)
+def test_a_dataset_says_where_it_came_from(corpus, name, source):
+    set_up(*corpus)
+    found = run_metadata.dataset("train")
+
+    assert (name, source) == (found.name, (found.source_type, found.source))
+    assert (("de", "en"), 2, "training") == (found.columns, found.pairs, found.context)
+
+
+def test_files_of_ones_own_are_named(project):
+    document = yaml.safe_load(paths.PARAMS.read_text())
+    text = {"source": "a.de", "target": "a.en"}
+    document["download"]["corpus"] = {"kind": "files", "train": text}
+    paths.PARAMS.write_text(yaml.safe_dump(document))
+
+    for split in paths.SPLITS:
+        found = run_metadata.dataset(split)
+        assert ("local", {"uri": "a.de"}) == (found.source_type, found.source)
+
+
+def test_the_digest_tells_text_from_other_text():
+    digests = {split: run_metadata.dataset(split).digest for split in paths.SPLITS}
+    write_corpus({**LINES, "train": (["zwei", "eins"], ["two", "one"])})
+    again = {split: run_metadata.dataset(split).digest for split in paths.SPLITS}
+
+    assert 3 == len(set(digests.values()))
+    assert {"train"} == {split for split in paths.SPLITS if digests[split] != again[split]}
+
+
+def test_no_secret_of_an_address_is_told():
+    """Also where it has no name by which it is known."""
+    set_up("data=europarl", f"download.corpus.url='https://example.org/a.tgz?v={CANARY}'")
+    told = [
+        run_metadata.settings(*run_metadata.SECTIONS),
+        run_metadata.dataset("train"),
+        run_metadata.params_text(),
+    ]
+
+    assert CANARY in paths.PARAMS.read_text()
+    assert CANARY not in str(told)
+    assert "example.org" in str(told)
+
+
+def test_a_training_is_called_by_what_it_is(monkeypatch):
+    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "c0ffee0123"})
+    found = run_metadata.tags(load(TrainParams, "train"))
+
+    assert "de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0" == found["mlflow.runName"]
+    assert "git checkout c0ffee0123" in found["mlflow.note.content"]
+
+
+def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
+    def name():
+        return run_metadata.tags(load(TrainParams, "train"))["mlflow.runName"]
+
+    names = [name()]
+    for setting in ("train.budget.steps=1000", "train.budget.seconds=60.0", "train.seed=2"):
+        set_up("data=demo", "model=transformer", setting)
+        names.append(name())
+    write_corpus(LINES | {"train": (["eins"], ["one"])})
+    names.append(name())
+    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "0ddba11"})
+
+    assert len({*names, name()}) == len(names) + 1
+
+
+def test_an_experiment_is_had_again_from_dvc(monkeypatch):
+    monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1-0123456789")
+    found = run_metadata.tags(load(TrainParams, "train"))
+
+    assert "dvc exp apply rnn-seed1-0123456789" in found["mlflow.note.content"]
+    assert "git checkout" not in found["mlflow.note.content"]

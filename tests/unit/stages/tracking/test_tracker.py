@@ -1,0 +1,238 @@
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from stages.tracking import provenance, tracker
+from stages.tracking.journal import Journal
+from stages.tracking.provenance import COMMIT, DIRTY
+from stages.tracking.run_metadata import Dataset
+from stages.tracking.tracker import open_tracker
+
+pytestmark = pytest.mark.usefixtures("project")
+
+
+def written(fingerprint: str) -> list[dict]:
+    entries, _ = Journal(fingerprint).read()
+    for entry in entries:
+        assert entry.pop("milliseconds") > 0
+    return entries
+
+
+def git(*arguments: str) -> str:
+    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_the_journal_holds_what_was_said(project):
+    with open_tracker("f", experiment="e", enabled=False) as tracker:
+        tracker.params({"model.width": 512, "model.kind": "transformer", "model.tied": True})
+        tracker.dataset(Dataset("demo de-en", "0a", "training", "code", {}, ("de", "en"), 60))
+        tracker.metrics({"train/loss": 1}, step=3)
+        tracker.text("params.yaml", "train: {}")
+        tracker.table("examples.json", [{"source": "Ja", "hypothesis": "Yes"}])
+        tracker.artifact(project / "never written")
+        tracker.model(project / "export", name="nmt-de-en", tags={"bleu": "30.10"})
+
+    assert written("f") == [
+        {"kind": "run", "experiment": "e", "tags": {}},
+        {
+            "kind": "params",
+            "values": {"model.width": 512, "model.kind": "transformer", "model.tied": True},
+        },
+        {
+            "kind": "dataset",
+            "name": "demo de-en",
+            "digest": "0a",
+            "context": "training",
+            "source_type": "code",
+            "source": {},
+            "columns": ["de", "en"],
+            "pairs": 60,
+        },
+        {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
+        {"kind": "text", "name": "params.yaml", "text": "train: {}"},
+        {
+            "kind": "table",
+            "name": "examples.json",
+            "columns": ["source", "hypothesis"],
+            "data": [["Ja", "Yes"]],
+        },
+        {
+            "kind": "model",
+            "path": str(project / "export"),
+            "name": "nmt-de-en",
+            "tags": {"bleu": "30.10"},
+        },
+        {"kind": "end", "status": "FINISHED"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ValueError, "FAILED"), (KeyboardInterrupt, "KILLED"), (SystemExit, "KILLED")],
+)
+def test_the_way_a_run_ended_is_told(error, status):
+    with pytest.raises(error), open_tracker("f", experiment="e", enabled=False):
+        raise error
+
+    assert status == written("f")[-1]["status"]
+
+
+def test_entries_are_read_from_where_reading_stopped():
+    journal = Journal("f")
+    journal.append("metrics", step=1)
+    _, offset = journal.read()
+    journal.append("metrics", step=2)
+
+    assert [entry["step"] for entry in journal.read(offset)[0]] == [2]
+
+
+def test_an_entry_being_written_is_read_later():
+    journal = Journal("f")
+    journal.append("metrics", step=1)
+    with journal.path.open("a") as file:
+        file.write('{"kind": "metr')
+        file.flush()
+        entries, offset = journal.read()
+        file.write('ics", "step": 2}\n')
+
+    assert [entry["step"] for entry in entries] == [1]
+    assert [entry["step"] for entry in journal.read(offset)[0]] == [2]
+
+
+def test_a_torn_entry_costs_only_itself():
+    journal = Journal("f")
+    journal.append("metrics", step=1)
+    with journal.path.open("a") as file:
+        file.write('{"kind": "metr')
+    journal.append("metrics", step=2)
+
+    assert [entry["step"] for entry in journal.read()[0]] == [1, 2]
+
+
+def test_numbers_that_are_none_survive_the_journal():
+    Journal("f").append("metrics", values={"a": float("nan"), "b": float("inf")})
+
+    assert str(written("f")[0]["values"]) == "{'a': nan, 'b': inf}"
+
+
+def test_a_journal_that_cannot_be_written_stops_nobody(project, caplog):
+    (project / "runs").write_text("not a folder")
+    with open_tracker("f", experiment="e", enabled=False) as tracker:
+        tracker.metrics({"train/loss": 1.0}, step=1)
+
+    assert len(caplog.records) == 1
+    assert "is not written, the run goes on" in caplog.text
+
+
+def test_a_run_names_its_commit_and_its_files(project):
+    git("init", "-q")
+    (project / "dvc.lock").write_text("a lock\n")
+    (project / "params.yaml").write_text("train: {}\n")
+    (project / "code.py").write_text("1\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "Begin")
+    commit = git("rev-parse", "HEAD")
+
+    made_from = provenance.tags()
+    assert {"dvc_lock_sha256", "params_sha256", COMMIT, DIRTY} == made_from.keys()
+    assert (commit, "false") == (made_from[COMMIT], made_from[DIRTY])
+
+    (project / "dvc.lock").write_text("another lock\n")
+    (project / "params.yaml").write_text("train: {seed: 2}\n")
+    (project / "untracked.txt").write_text("\n")
+    assert "false" == provenance.tags()[DIRTY]
+
+    (project / "code.py").write_text("2\n")
+    assert "true" == provenance.tags()[DIRTY]
+
+
+def test_without_a_repository_a_run_names_no_commit(project):
+    assert {} == provenance.tags()
+
+
+def test_what_an_experiment_is_called_comes_before_other_names(monkeypatch):
+    monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1")
+    with open_tracker("f", experiment="e", enabled=False, tags={"mlflow.runName": "rnn de-en"}):
+        pass
+
+    assert "rnn-seed1" == written("f")[0]["tags"]["mlflow.runName"]
+
+
+def test_a_file_is_kept_as_it_was(project):
+    """Another training may write another one to the same place before MLflow is back."""
+    (project / "plots").mkdir()
+    picture = project / "plots" / "curve.png"
+    journal = Journal("f")
+    with open_tracker("f", experiment="e", enabled=False) as tracker:
+        for content in ("first", "second", "first"):
+            picture.write_text(content)
+            tracker.artifact(picture, under="all")
+            tracker.artifact(picture.parent)
+    picture.unlink()
+
+    entries = [entry for entry in written("f") if entry["kind"] == "artifact"]
+    kept = [journal.folder / entry["path"] for entry in entries]
+    assert ["all/curve.png", "plots"] * 3 == [entry["name"] for entry in entries]
+    assert ["first", "second", "first"] == [path.read_text() for path in kept[::2]]
+    assert ["first", "second", "first"] == [(path / "curve.png").read_text() for path in kept[1::2]]
+    assert 4 == len(set(kept))
+
+
+def test_files_of_the_same_content_keep_their_names(project):
+    journal, names = Journal("f"), ["a.txt", "b.txt"]
+    for name in names:
+        (project / name).write_text("the same")
+    kept = [journal.folder / journal.keep(project / name) for name in names]
+
+    assert names == [path.name for path in kept]
+    assert ["the same"] * 2 == [path.read_text() for path in kept]
+
+
+def test_a_journal_is_held_by_one_alone():
+    """And others wait, be they threads or processes: the lock is of the open file."""
+    journal, inside = Journal("f"), []
+    journal.append("run")
+
+    def enter(number):
+        with journal.held():
+            inside.append(number)
+            time.sleep(0.01)
+            assert inside == [number]
+            inside.remove(number)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(enter, range(8)))
+
+
+def test_the_tracker_imports_no_mlflow():
+    """Every stage that tracks would wait for it."""
+    code = "import sys, stages.tracking.tracker; print('mlflow' in sys.modules)"
+    environment = os.environ | {"PYTHONPATH": str(Path(tracker.__file__).parents[2])}
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert answer.stdout == "False\n"
+
+
+def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
+    """Neither by us nor by what MLflow says went wrong."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    Journal("f").append("run", experiment="e", tags={})
+
+    with pytest.raises(tracker.TrackingError) as told:
+        tracker.send(Journal("f"))
+    with open_tracker("g", experiment="e"):
+        pass
+
+    assert str(told.value).startswith("MLflow at http://127.0.0.1:9: MlflowException: ")
+    assert "MLflow at http://127.0.0.1:9 is lost (MlflowException: " in caplog.text
+    assert "canary" not in f"{told.value} {caplog.text}"

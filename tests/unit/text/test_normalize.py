@@ -1,0 +1,152 @@
+"""The one form of a line that models see, in training as in translation."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core import files
+from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.models.architectures import build_model
+from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text.corpus import Reading, Text, cut_rows, read_pairs
+from nmt_core.text.normalize import normalize
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+from stages import paths, tokenize
+from stages.params import TokenizeParams
+from tests.support.tiny import MODEL
+
+DECOMPOSED = "Fu\u0308r Kin\u200bder und\u00a0Bu\ufeffcher\u2028der Scho\u200b\u0308nheit"
+COMPOSED = "Für Kinder und Bucher der Schönheit"
+KINDS = {
+    "sentencepiece": {"subwords": {"vocab_size": 300, "joint": False}},
+    "spacy": {"kind": "spacy"},
+}
+
+
+@pytest.mark.parametrize("line", ["½ + ² = ﬁ", "Ａ㎏…", "É é ß ς", "5 € – „ja“", "日本語"])
+def test_what_looks_different_stays_different(line):
+    """NFKC would make 1⁄2, 2 and fi of them, and a translation could never write them again."""
+    assert normalize(line) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (DECOMPOSED, COMPOSED),
+        ("a\x00b\x1bc\x7fd\u200be\ufefff", "abcdef"),
+        (
+            " a\tb\r\nc\x0bd\x0ce\x1cf\x1dg\x1eh\x1fi\x85j\u2028k\u2029l\u3000m ",
+            "a b c d e f g h i j k l m",
+        ),
+        ("x▁y", "x_y"),
+    ],
+)
+def test_a_line_has_one_form(line, expected):
+    assert normalize(line) == expected
+
+
+@given(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0")).filter(normalize)
+)
+def test_a_line_of_a_corpus_is_seen_as_if_it_were_to_be_translated(tmp_path_factory, line):
+    """Whatever breaks inside it the reader repairs."""
+    folder = tmp_path_factory.mktemp("corpus")
+    text = Text(((folder / "a", folder / "b"),))
+    for path in text.parts[0]:
+        path.write_text(f"x\n{line}\n", encoding="utf-8", newline="")
+    [rows] = cut_rows(text, 9, scratch=folder)
+    [_, pair] = read_pairs(rows, drop=(), reading=Reading())
+
+    assert normalize(pair.source) == normalize(line)
+
+
+class Noting:
+    """Notes what a tokenizer makes of a line."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.noted = []
+
+    def encode(self, line):
+        self.noted.append(self.tokenizer.encode(line))
+        return self.noted[-1]
+
+    def __getattr__(self, name):
+        return getattr(self.tokenizer, name)
+
+
+def tokenized(folder, kind, line):
+    """Tokenize a corpus of one line, again and again; return its tokens and their tokenizer."""
+    for side in paths.SIDES:
+        for split in paths.SPLITS:
+            files.write_lines(folder / "corpus" / f"{split}.{side}", [line] * 20)
+    tokenize.run(
+        TokenizeParams(**{"kind": kind, **KINDS[kind]}),
+        languages=("de", "en"),
+        corpus=folder / "corpus",
+        tokenizer=folder / "tokenizer",
+        tokenized=folder / "tokenized",
+        workers=WorkersConfig(),
+    )
+    [tokens] = {*files.read_lines(folder / "tokenized" / "train.source")}
+    return tokens.split(" "), load_tokenizer(folder / "tokenizer" / "source")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
+    tokens, tokenizer = tokenized(tmp_path, kind, DECOMPOSED)
+    noting = Noting(tokenizer)
+    words = Vocabulary([*SPECIALS, *dict.fromkeys(tokens)])
+    model = build_model(MODEL, source_size=len(words), target_size=len(words))
+    Translator(
+        model=model,
+        source=Side(noting, words),
+        target=Side(tokenizer, words),
+        config=TranslatorConfig(),
+    ).translate([DECOMPOSED])
+
+    assert noting.noted[0] == tokens
+    assert "".join(tokens).replace("▁", "").lower() == COMPOSED.replace(" ", "").lower()
+
+
+def test_subwords_are_learnt_from_the_form_that_models_see(tmp_path):
+    learnt = [
+        tokenized(tmp_path / line[:3], "sentencepiece", line)[1] for line in (COMPOSED, DECOMPOSED)
+    ]
+
+    assert learnt[0].vocabulary.tokens == learnt[1].vocabulary.tokens
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_subwords_are_learnt_from_a_single_line(tmp_path, joint):
+    for side in paths.SIDES:
+        files.write_lines(tmp_path / f"train.{side}", ["Ein Satz mit 20 Zeichen.", "zwei", "drei"])
+    params = TokenizeParams(subwords={"vocab_size": 300, "joint": joint, "max_lines": 1})
+    built = tokenize.build_tokenizers(params, languages=("de", "en"), corpus=tmp_path)
+
+    assert all(isinstance(tokenizer, Subwords) for tokenizer in built.values())
+
+
+def test_each_side_is_cut_by_the_rules_of_its_language(tmp_path):
+    """English parts "can't" into "ca" and "n't", German knows no such word."""
+    line = "We can't meet 20 times."
+    params = {"kind": "spacy", "numbers": "drop"}
+    for side in paths.SIDES:
+        for split in paths.SPLITS:
+            files.write_lines(tmp_path / "corpus" / f"{split}.{side}", [line])
+    metrics = tokenize.run(
+        TokenizeParams(**params),
+        languages=("de", "en"),
+        corpus=tmp_path / "corpus",
+        tokenizer=tmp_path / "tokenizer",
+        tokenized=tmp_path / "tokenized",
+        workers=WorkersConfig(),
+    )
+    source, target = (
+        [*files.read_lines(tmp_path / "tokenized" / f"test.{s}")] for s in paths.SIDES
+    )
+
+    assert (source, target) == (["we meet times ."], ["we ca meet times ."])
+    assert (metrics["test_source_tokens"], metrics["test_target_tokens"]) == (4, 5)

@@ -1,0 +1,76 @@
+"""Our cross entropy is torch's, forwards and backwards."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from nmt_core.data.batch import collate
+from nmt_core.training.loss import batch_loss, smoothed_cross_entropy, token_weights
+from tests.support.presets import PRESETS, tiny_model
+
+smoothings = st.sampled_from([0.0, 0.1, 0.5])
+
+
+@given(st.integers(1, 7), st.integers(2, 9), smoothings, st.integers(0, 2**32 - 1))
+def test_loss_and_gradient_are_torchs(tokens, vocabulary, smoothing, seed):
+    draw = torch.Generator().manual_seed(seed)
+    logits = 5 * torch.randn(tokens, vocabulary, generator=draw, dtype=torch.float64)
+    target = torch.randint(vocabulary, (tokens,), generator=draw)
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+
+    losses, plain = smoothed_cross_entropy(ours, target, smoothing)
+    expected = F.cross_entropy(theirs, target, label_smoothing=smoothing, reduction="none")
+    (losses * torch.arange(1, tokens + 1)).sum().backward()
+    (expected * torch.arange(1, tokens + 1)).sum().backward()
+
+    assert_close(losses, expected)
+    assert_close(plain, F.cross_entropy(logits, target, reduction="none"))
+    assert_close(ours.grad, theirs.grad)
+
+
+def test_large_logits_do_not_overflow():
+    losses, _ = smoothed_cross_entropy(torch.tensor([[1e4, -1e4]]), torch.tensor([1]), 0.0)
+
+    assert losses.item() == pytest.approx(2e4)
+
+
+def test_weights_are_shares():
+    """Per token all weigh the same; per sentence, each sentence does."""
+    batch = collate([([4], [5, 6]), ([4], [])])
+
+    assert [0.25] * 4 == token_weights(batch, "token").tolist()
+    assert [1 / 6, 1 / 6, 1 / 6, 1 / 2] == pytest.approx(token_weights(batch, "sentence").tolist())
+
+
+def test_the_articles_loss_is_the_mean_over_sentences_of_means_over_tokens(model):
+    pairs = [([4, 5], [6]), ([7], [4, 5, 6])]
+    batch = collate(pairs)
+    logits = model(batch.source, batch.source_padding, batch.target_input)
+    first = F.cross_entropy(logits[0, :2], batch.target_output[0, :2])
+    second = F.cross_entropy(logits[1], batch.target_output[1])
+
+    found, total = batch_loss(model, batch, label_smoothing=0.0, per="sentence")
+
+    assert_close(found, (first + second) / 2)
+    assert_close(total, 2 * first + 4 * second)
+
+
+@pytest.mark.parametrize("per", ["token", "sentence"])
+@pytest.mark.parametrize(
+    "name", [name for name in PRESETS if PRESETS[name]["architecture"] != "rnn"]
+)
+def test_nothing_waits_for_a_device(name, per):
+    """Tensors without values can only be computed with: whoever asked for one would fail.
+
+    Recurrent encoders ask for lengths.
+    """
+    device = torch.device("meta")
+    model = tiny_model(name).train().to(device)
+    batch = collate([([4, 5], [6]), ([7], [4, 5, 6])]).to(device)
+    loss, plain = batch_loss(model, batch, label_smoothing=0.1, per=per)
+    loss.backward()
+
+    assert loss.device == plain.device == device
