@@ -12,14 +12,13 @@ from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 
 from nmt_core import files
+from nmt_core.evaluation.metrics.registered import label, names_in
 from stages import paths
 
 SCORES = paths.METRICS / "evaluate.json"
 CURVE = paths.REPORTS / "learning_curve.csv"
 PICTURE = paths.REPORTS / "learning_curve.png"
 EXAMPLES = paths.REPORTS / "examples.json"
-
-LABELS = {"bleu": "BLEU", "chrf": "chrF2"}
 
 
 def call_run(name: str) -> None:
@@ -51,11 +50,11 @@ def scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a row for each score, with its interval, and for what are no translations."""
     rows = [
         {
-            "score": label,
+            "score": label(name),
             "value": round(found[name], 1),
             "95 %": f"{found[f'{name}_low']:.1f} to {found[f'{name}_high']:.1f}",
         }
-        for name, label in LABELS.items()
+        for name in names_in(found)
     ]
     failed = found["failures"]
     kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
@@ -68,7 +67,7 @@ def scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def measured(found: Mapping[str, Any]) -> str:
     """Return on what and how scores were measured, in Markdown, where no cell cuts it."""
-    how = [f"- {label}: `{found[f'{name}_signature']}`" for name, label in LABELS.items()]
+    how = [f"- {label(name)}: `{found[f'{name}_signature']}`" for name in names_in(found)]
     return "\n".join([f"Scores on the {found['sentences']:,} sentences of the test set", "", *how])
 
 
@@ -82,13 +81,14 @@ def curve() -> str:
     """Return the learning curve as a picture, if it was drawn, and as a table."""
     with CURVE.open(encoding="utf-8", newline="") as file:
         points = list(csv.DictReader(file))
-    names = ("step", "train_loss", "validation_loss", "validation_perplexity", "validation_bleu")
+    numbers = ("step", "train_loss", "validation_loss", "validation_perplexity")
+    names = [*numbers, list(points[0])[-1]]  # scores are the last
     rows = ([shown(point[name]) for name in names] for point in points)
-    numbers = table([name.replace("_", " ") for name in names], rows)
+    columns = table([name.replace("_", " ") for name in names], rows)
     if not PICTURE.exists():
-        return numbers
+        return columns
     picture = base64.b64encode(PICTURE.read_bytes()).decode()
-    return f"![learning curve](data:image/png;base64,{picture})\n\n{numbers}"
+    return f"![learning curve](data:image/png;base64,{picture})\n\n{columns}"
 
 
 def shown(number: str) -> str:

@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any
 
 import typer
@@ -277,12 +276,10 @@ def concluded(experiments: Sequence[Experiment], *, command: str) -> results.Com
 
 def track(result: results.Comparison, tracker: Tracker) -> None:
     """Tell the tracker what came of it, and again what trainings side by side could not tell."""
-    for name, runs in result.systems.items():
-        means = {
-            f"test_{measure}/{name}": fmean(getattr(found, measure) for found in runs)
-            for measure in ("bleu", "chrf")
-        }
-        tracker.metrics(means, step=0)
+    means = results.table(result.runs).groupby("system", sort=False).mean(numeric_only=True)
+    for metric in result.metrics:
+        scores = means[f"scores.{metric}.value"]
+        tracker.metrics({f"test_{metric}/{name}": v for name, v in scores.items()}, step=0)
     tracker.artifact(report.FOLDER)
     for found in result.runs:
         journal = Journal(found.fingerprint)

@@ -34,7 +34,6 @@ COLUMNS = {
     "train_loss": "train loss {:.3f}",
     "validation_loss": "validation loss {:.3f}",
     "validation_perplexity": "perplexity {:.2f}",
-    "validation_bleu": "BLEU {:.1f}",
 }
 """How the numbers of a validation are written."""
 
@@ -71,10 +70,20 @@ class TrainingDisplay:
         done: returns the share of the training that is done, from 0 to 1, where so many ``steps``,
             ``tokens`` and ``seconds`` are; it tells the time left.
         console: where to write; by default, standard error.
+        scores: what people call the scores among the numbers of a validation, by their names.
     """
 
-    def __init__(self, done: Callable[..., float], console: Console | None = None) -> None:
+    def __init__(
+        self,
+        done: Callable[..., float],
+        console: Console | None = None,
+        *,
+        scores: Mapping[str, str] | None = None,
+    ) -> None:
         self._done = done
+        self._columns = COLUMNS | {
+            name: f"{label} {{:.1f}}" for name, label in (scores or {}).items()
+        }
         self.console = console or Console(
             file=cast("IO[str]", _Audience(sys.stderr)), highlight=False
         )
@@ -135,7 +144,8 @@ class TrainingDisplay:
 
     def validation(self, point: Mapping[str, float], *, best: bool) -> None:
         """Show the losses and scores of a validation."""
-        columns = [COLUMNS[name].format(value) for name, value in point.items() if name in COLUMNS]
+        written = self._columns
+        columns = [written[name].format(value) for name, value in point.items() if name in written]
         mark = ["[green]best so far[/green]"] if best else []
         self.console.print("  ".join([*columns, *mark]), soft_wrap=True)
 

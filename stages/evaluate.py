@@ -8,20 +8,20 @@ Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nmt_core import files
-from nmt_core.data.batch import measured_batches
+from nmt_core.decoding.likelihood import pair_scores
 from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.fonts import choose_fonts
+from nmt_core.evaluation.metrics.base import check_detokenized
+from nmt_core.evaluation.metrics.registered import label, load_metric
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
-from nmt_core.evaluation.scores import bleu, check, chrf, cutter
-from nmt_core.training.loss import mean_cross_entropy
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.runtime.entry import run_stage
@@ -62,16 +62,18 @@ def run(
     files.write_json(reports / "examples.json", examples)
     draw_pictures(params, translator, sources, found, reports / "attention")
     history = files.read_json(inputs.trained / "training.json")["history"]
+    metric = next(iter(history[0]["validation_scores"]))
     draw_learning_curve(
         reports / "learning_curve.png",
-        *(
-            [point[name] for point in history]
-            for name in ("step", "train_loss", "validation_loss", "validation_bleu")
-        ),
+        [point["step"] for point in history],
+        [point["train_loss"] for point in history],
+        [point["validation_loss"] for point in history],
+        [point["validation_scores"][metric] for point in history],
+        metric=label(metric),
     )
     return {
-        **scores(hypotheses, references, language=language, resamples=params.resamples),
-        **measures(translator, sources, references, hypotheses, cut=cutter(language)),
+        **scores(params, hypotheses, references, sources, language=language),
+        **measures(translator, sources, references, hypotheses, cut=quality.cutter(language)),
         "unsure_below": unsure_below(found),
     }
 
@@ -83,15 +85,19 @@ def unsure_below(found: list[Translation]) -> float | None:
 
 
 def scores(
-    hypotheses: list[str], references: list[str], *, language: str, resamples: int
+    params: EvaluateParams,
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str],
+    *,
+    language: str,
 ) -> dict[str, Any]:
-    """Return BLEU and chrF with their 95 % intervals and signatures."""
-    check(hypotheses, references)
+    """Return what the metrics say, with 95 % intervals and signatures."""
+    check_detokenized(hypotheses, references)
     found: dict[str, Any] = {}
-    for name, score in (
-        ("bleu", bleu(hypotheses, references, language=language, resamples=resamples)),
-        ("chrf", chrf(hypotheses, references, resamples=resamples)),
-    ):
+    for name in params.metrics:
+        metric = load_metric(name, language)
+        score = metric.score(hypotheses, references, sources, resamples=params.resamples)
         found[name] = score.value
         found[f"{name}_low"] = score.low
         found[f"{name}_high"] = score.high
@@ -109,19 +115,20 @@ def measures(
     cut: quality.Cut,
 ) -> dict[str, Any]:
     """Return what else there is to know: perplexity, unknown words, lengths, failures."""
-    source, target = translator.source, translator.target
-    ids = [list(map(source.ids, sources)), list(map(target.ids, references))]
-    batches, too_long = measured_batches(zip(*ids, strict=True), vocabulary=len(target.vocabulary))
-    device = next(translator.model.parameters()).device
-    loss = mean_cross_entropy(translator.model, (batch.to(device) for batch in batches))
+    read = [translator.source.ids(line) for line in sources]
+    written = [translator.target.ids(line) for line in references]
+    longest = translator.config.max_source_tokens
+    pairs = zip(read, written, strict=True)
+    found = pair_scores(translator, list(zip(sources, references, strict=True)))
+    loss = -sum(pair.log_likelihood for pair in found) / max(1, sum(pair.tokens for pair in found))
     return {
         "sentences": len(sources),
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
-        "pairs_cut": too_long,
+        "pairs_cut": sum(max(len(source), len(target)) > longest for source, target in pairs),
         "length_ratio": quality.length_ratio(hypotheses, references, cut=cut),
-        "source_unknown_rate": quality.unknown_rate(ids[0]),
-        "reference_unknown_rate": quality.unknown_rate(ids[1]),
+        "source_unknown_rate": quality.unknown_rate(read),
+        "reference_unknown_rate": quality.unknown_rate(written),
         "failures": quality.failures(sources, hypotheses, references, cut=cut).model_dump(),
     }
 
@@ -174,20 +181,20 @@ def main() -> None:
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         tracker.dataset(run_metadata.dataset("test"))
         tracker.params(run_metadata.settings("evaluate"))
-        metrics = run(
+        measured = run(
             load(EvaluateParams, "evaluate"),
             Inputs(),
             language=load(DownloadParams, "download").languages.target,
             reports=paths.REPORTS,
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )
-        numbers = {f"test_{n}": v for n, v in metrics.items() if isinstance(v, int | float)}
+        numbers = {f"test_{n}": v for n, v in measured.items() if isinstance(v, int | float)}
         tracker.metrics(numbers | {"model_parameters": record["parameters"]}, step=0)
-        tracker.params({f"test_{n}": v for n, v in metrics.items() if n.endswith("_signature")})
+        tracker.params({f"test_{n}": v for n, v in measured.items() if n.endswith("_signature")})
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")
-    files.write_json(paths.METRICS / "evaluate.json", metrics)
+    files.write_json(paths.METRICS / "evaluate.json", measured)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.errors import ConfigError
+from nmt_core.evaluation.metrics.registered import DEFAULT, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import without_secrets
 from nmt_core.fetch.settings import (
@@ -163,6 +164,10 @@ class TrainParams(Config):
         for name in self.follows_budget:
             if not self.budget.ends_schedules:
                 raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
+        select_by = self.training.select_by
+        if select_by not in ("loss", *METRICS):
+            known = config.hint(select_by, ["loss", *METRICS])
+            raise ValueError(f"training.select_by {select_by!r} is not a metric; {known}")
         if self.compute.processes > 1 and self.model.normalizes_batches:
             raise ValueError(
                 "this model normalises by the statistics of whole batches, of which "
@@ -185,6 +190,9 @@ class EvaluateParams(Config):
 
     batch_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch while translating."""
+
+    metrics: list[MetricName] = Field(DEFAULT, min_length=1)
+    """What translations are scored by, the most important first."""
 
     resamples: int = Field(1000, ge=0, le=1_000_000)
     """Bootstrap resamples behind each confidence interval; 0 for none."""

@@ -28,7 +28,9 @@ from nmt_core.config import Config
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
-from nmt_core.evaluation.validation import ValidationBleu
+from nmt_core.evaluation.metrics.base import Metric
+from nmt_core.evaluation.metrics.registered import DEFAULT, load_metric
+from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
@@ -77,7 +79,7 @@ def run(
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
     """Train to the end; return the best model, in the first process, and how it came about.
 
-    ``language`` is the code of the target language, in whose words BLEU is counted.
+    ``language`` is the code of the target language, in whose words translations are scored.
     """
     wanted = params.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
@@ -96,8 +98,10 @@ def run(
     validation = ShardDataset(inputs.shards / "validation")
     batches = TrainingBatches(training, params.batching, params.seed)
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
+    name, metric = validation_metric(params.training.select_by, language)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
-    with TrainingDisplay(planned(params.budget, batches).done, console) as display:
+    scores = {f"validation_{name}": metric.label}
+    with TrainingDisplay(planned(params.budget, batches).done, console, scores=scores) as display:
         for note in notes:
             display.note(note)
         if too_long:
@@ -112,11 +116,12 @@ def run(
             budget=params.budget,
             batches=batches,
             validation=held_out,
-            translate_and_score=ValidationBleu(
-                sources=[tokens[:LONGEST].tolist() for tokens, _ in validation],
-                references=references(inputs.corpus, len(validation)),
+            translate_and_score=ValidationScore(
+                metric=metric,
+                sources=lines(inputs.corpus, "source", len(validation)),
+                source_numbers=[tokens[:LONGEST].tolist() for tokens, _ in validation],
+                references=lines(inputs.corpus, "target", len(validation)),
                 target=target,
-                language=language,
                 compute=compute,
             ).first(params.training.validation_sentences),
             checkpoints=CheckpointStore(checkpoints),
@@ -125,6 +130,8 @@ def run(
             compute=compute,
             config=params.training,
             seed=params.seed,
+            metric=name,
+            higher_is_better=metric.higher_is_better,
             world=world,
         )
         return model, trainer.fit()
@@ -149,11 +156,17 @@ def pretrained(embeddings: Path) -> Pretrained | None:
     return Pretrained(source, target, frozen=entry["frozen"])
 
 
-def references(corpus: Path, pairs: int) -> list[str]:
-    """Return the raw validation references, one per pair of the validation shards."""
-    lines = list(files.read_lines(corpus / "validation.target"))
-    assert len(lines) == pairs, "the shard stage leaves no validation pair out"
-    return lines
+def validation_metric(select_by: str, language: str) -> tuple[str, Metric]:
+    """Return the metric that selects the best model, and its name; where loss does, the first."""
+    name = DEFAULT[0] if select_by == "loss" else select_by
+    return name, load_metric(name, language)
+
+
+def lines(corpus: Path, side: str, pairs: int) -> list[str]:
+    """Return a side of the raw validation text, one line per pair of the validation shards."""
+    found = list(files.read_lines(corpus / f"validation.{side}"))
+    assert len(found) == pairs, "the shard stage leaves no validation pair out"
+    return found
 
 
 def write_model(
@@ -179,9 +192,10 @@ def write_model(
 def learning_curve(history: list[Point]) -> str:
     """Return the history as CSV, a line per validation."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(Point.model_fields), lineterminator="\n")
+    rows = [point.row() for point in history]
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(point.model_dump() for point in history)
+    writer.writerows(rows)
     return text.getvalue()
 
 
@@ -193,9 +207,7 @@ def summary(progress: Progress) -> dict[str, float]:
         "epochs": progress.position.epoch,
         "target_tokens": progress.target_tokens,
         "best_step": best.step,
-        "validation_loss": best.validation_loss,
-        "validation_perplexity": best.validation_perplexity,
-        "validation_bleu": best.validation_bleu,
+        **{name: value for name, value in best.row().items() if name.startswith("validation_")},
     }
 
 

@@ -56,20 +56,25 @@ def draw_learning_curve(
     steps: Sequence[int],
     training_loss: Sequence[float],
     validation_loss: Sequence[float],
-    bleu: Sequence[float],
+    scores: Sequence[float],
+    *,
+    metric: str,
 ) -> None:
-    """Write a PNG with both losses of a training beside its validation BLEU, by update."""
+    """Write a PNG with both losses of a training beside its validation scores, by update.
+
+    ``metric`` is what people call the scores, such as BLEU.
+    """
     figure = Figure(figsize=(11, 3.6), layout="constrained")
-    losses, scores = figure.subplots(1, 2)
+    losses, learning = figure.subplots(1, 2)
     colors = _colors(2)
     losses.plot(steps, training_loss, ".-", color=colors[1], label="training, with dropout")
     losses.plot(steps, validation_loss, ".-", color=colors[0], label="validation")
     losses.set_ylabel("cross entropy in nats per token")
     losses.legend(frameon=False)
-    scores.plot(steps, bleu, ".-", color=colors[0])
-    scores.set_ylabel("validation BLEU, greedy search")
-    scores.set_ylim(bottom=0)
-    for axes in (losses, scores):
+    learning.plot(steps, scores, ".-", color=colors[0])
+    learning.set_ylabel(f"validation {metric}, greedy search")
+    learning.set_ylim(bottom=0)
+    for axes in (losses, learning):
         axes.set_xlabel("updates")
         _tidy(axes)
     _save(figure, path)
@@ -96,7 +101,12 @@ class Curve:
 
 
 def draw_comparison(
-    path: Path, intervals: Sequence[Interval], curves: Sequence[Curve], *, unit: str
+    path: Path,
+    intervals: Sequence[Interval],
+    curves: Sequence[Curve],
+    *,
+    unit: str,
+    metrics: tuple[str, str],
 ) -> None:
     """Write a PNG with the test score of every system, best on top, beside its learning curves.
 
@@ -105,6 +115,7 @@ def draw_comparison(
         intervals: a system each; its colour is the same on both sides.
         curves: a training each, of the systems above.
         unit: what the curves' x counts.
+        metrics: what people call the scores on the test set, and those of the curves.
     """
     colors = dict(zip((found.label for found in intervals), _colors(len(intervals)), strict=True))
     height = max(3.6, 0.45 * len(intervals) + 1.4)
@@ -125,11 +136,11 @@ def draw_comparison(
         )
     scores.set_yticks(range(len(intervals)), [found.label for found in intervals])
     scores.set_ylim(len(intervals) - 0.4, -0.7)
-    scores.set_xlabel("test BLEU with 95 % interval")
+    scores.set_xlabel(f"test {metrics[0]} with 95 % interval")
     for curve in curves:
         learning.plot(curve.x, curve.y, ".-", color=colors[curve.label], linewidth=1.3)
     learning.set_xlabel(unit)
-    learning.set_ylabel("validation BLEU, greedy search")
+    learning.set_ylabel(f"validation {metrics[1]}, greedy search")
     learning.set_ylim(bottom=0)
     learning.set_xlim(left=0)
     learning.set_title("learning curves, in the same colours", fontsize="medium")

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from sacrebleu.metrics.bleu import BLEU
+
 from nmt_core.config import Config
+from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
 from nmt_core.text.vocabulary import UNK
 
 LOOP_TOKENS = 4
@@ -27,6 +30,19 @@ class Failures(Config):
 
 Cut = Callable[[str], Sequence[str]]
 """Cuts a line into words."""
+
+
+def cutter(language: str) -> Cut:
+    """Return what cuts a line into words: at spaces, or as BLEU does where there are none.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+    """
+    check_installed(language)
+    if tokenizer_of(language) == STANDARD:
+        return str.split
+    cut = BLEU(tokenize=tokenizer_of(language)).tokenizer
+    return lambda line: cut(line).split()
 
 
 def failures(

@@ -1,9 +1,10 @@
 """Whether a challenger may take the champion's place: promoted on evidence, or not at all.
 
-Both have translated the same untouched test set. The challenger is promoted if its BLEU is better
-by a useful amount, and by more than chance gives according to two tests at once (paired bootstrap
-and approximate randomisation, one-sided), while its chrF is no lower. It is rejected if either is
-shown to be worse. Anything else is held: the champion stays, and nobody was proved wrong.
+Both have translated the same untouched test set. The challenger is promoted if it is better in the
+first metric by a useful amount, and by more than chance gives according to two tests at once
+(paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
+is rejected if it is shown to be worse in any. Anything else is held: the champion stays, and nobody
+was proved wrong.
 """
 
 import hashlib
@@ -12,22 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
-from nmt_core.evaluation.scores import bleu, chrf
-from nmt_core.evaluation.scores import check as check_hypotheses
-from nmt_core.statistics.resampling import (
-    FORMULAS,
-    Counts,
+from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_detokenized
+from nmt_core.evaluation.metrics.registered import (
+    DEFAULT,
     MetricName,
-    bootstrapped,
-    counts_of,
-    difference,
-    exchanged,
-    p_value,
+    label,
+    load_metric,
+    metric_class,
 )
+from nmt_core.statistics.resampling import paired_test
 
 
 class GateError(NmtError):
@@ -37,12 +36,16 @@ class GateError(NmtError):
 class GateConfig(Config):
     """How much evidence a promotion takes."""
 
+    metrics: list[MetricName] = Field(DEFAULT, min_length=1)
+    """By which the two are judged: better in the first, no worse in any other."""
+
     significance: float = Field(0.04, gt=0, lt=0.5)
     """Probability up to which a difference is taken for more than chance; of equal systems, about
     this share is promoted. It keeps some distance to the usual 0.05, which is the promise."""
 
     minimum_effect: float = Field(0.3, ge=0)
-    """BLEU points below which a better model is not worth a change, however sure one is."""
+    """Points of the first metric below which a better model is not worth a change, however sure one
+    is."""
 
     resamples: int = Field(1000, ge=100)
     """Of the bootstrap."""
@@ -67,7 +70,8 @@ class Candidate:
 class Effect(Config):
     """How the challenger differs from the champion in one metric."""
 
-    metric: MetricName
+    metric: str
+    """By its name."""
     champion: float
     challenger: float
     difference: float
@@ -81,6 +85,11 @@ class Effect(Config):
     randomization: float
     """Of a gain, by approximate randomisation."""
 
+    @property
+    def gain(self) -> float:
+        """By how much the challenger is better: below 0 where it is worse."""
+        return self.difference if metric_class(self.metric).higher_is_better else -self.difference
+
 
 class Verdict(Config):
     """What becomes of the challenger, and why."""
@@ -89,12 +98,12 @@ class Verdict(Config):
     reason: str
     """One sentence."""
     effects: tuple[Effect, ...]
-    """In BLEU, then in chrF2."""
+    """In each metric of the gate."""
     sentences: int
     test_set: str
     """SHA-256 of sources and references."""
-    signatures: tuple[str, str]
-    """sacreBLEU's, of BLEU and of chrF2."""
+    signatures: list[str]
+    """How each metric is computed."""
     gate: GateConfig
 
 
@@ -111,23 +120,25 @@ def judge(
 
     Raises:
         ConfigError: if what cuts the language into words is not installed.
-        GateError: if the two did not translate the same test set.
+        GateError: if the two did not translate the same test set, or a metric cannot be tested.
         CorpusError: if translations do not pair up with references.
     """
     check(champion, challenger)
     references = challenger.references
     for system in (champion, challenger):
-        check_hypotheses(system.hypotheses, references)
+        check_detokenized(system.hypotheses, references)
+    metrics = {name: testable_metric(name, language) for name in config.metrics}
     effects = tuple(
         effect(
             name,
+            metric,
             *(
-                counts_of(name, system.hypotheses, references, language=language)
+                metric.counts(system.hypotheses, references, challenger.sources)
                 for system in (champion, challenger)
             ),
             config=config,
         )
-        for name in FORMULAS
+        for name, metric in metrics.items()
     )
     outcome, reason = decide(effects, config)
     return Verdict(
@@ -136,7 +147,7 @@ def judge(
         effects=effects,
         sentences=len(references),
         test_set=digest(challenger.sources, references),
-        signatures=signatures(language),
+        signatures=[metric.signature for metric in metrics.values()],
         gate=config,
     )
 
@@ -162,26 +173,47 @@ def check(champion: Candidate, challenger: Candidate) -> None:
         raise GateError("the test set is empty; a model cannot be judged without one")
 
 
+def testable_metric(name: str, language: str) -> SummedMetric:
+    """Return a metric of which differences can be tested.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+        GateError: if it is another.
+    """
+    metric = load_metric(name, language)
+    if not isinstance(metric, SummedMetric):
+        raise GateError(
+            f"{metric.label} is no function of sums over sentences, so that differences cannot be "
+            f"tested; leave {name} out of the gate's metrics"
+        )
+    return metric
+
+
 def effect(
-    metric: MetricName, champion: Counts, challenger: Counts, *, config: GateConfig
+    name: str, metric: SummedMetric, champion: Counts, challenger: Counts, *, config: GateConfig
 ) -> Effect:
     """Measure and test the difference in one metric, from what each sentence counts."""
-    formula, ours, theirs = FORMULAS[metric], challenger, champion
-    found = difference(formula, ours, theirs)
-    drawn = bootstrapped(formula, ours, theirs, resamples=config.resamples, seed=config.seed)
-    chance = exchanged(formula, ours, theirs, trials=config.trials, seed=config.seed)
-    gain, loss = p_value(chance >= found), p_value(chance <= found)
-    no_gain, no_loss = p_value(drawn <= 0), p_value(drawn >= 0)
-    scores = (formula(counts.sum(axis=0)[None])[0] for counts in (theirs, ours))
+    test = paired_test(
+        metric.score_of_sums,
+        challenger,
+        champion,
+        resamples=config.resamples,
+        trials=config.trials,
+        seed=config.seed,
+    )
+    gain, loss = test.above(), test.below()
+    if not metric.higher_is_better:
+        gain, loss = loss, gain
+    old, new = metric.score_of_sums(np.stack([champion.sum(axis=0), challenger.sum(axis=0)]))
     return Effect(
-        metric=metric,
-        champion=float(next(scores)),
-        challenger=float(next(scores)),
-        difference=found,
-        better=max(gain, no_gain),
-        worse=max(loss, no_loss),
-        bootstrap=no_gain,
-        randomization=gain,
+        metric=name,
+        champion=float(old),
+        challenger=float(new),
+        difference=test.seen,
+        better=max(gain),
+        worse=max(loss),
+        bootstrap=gain.bootstrap,
+        randomization=gain.randomization,
     )
 
 
@@ -193,42 +225,34 @@ def decide(
     for found in effects:
         if found.worse <= level:
             return "reject", (
-                f"{found.metric} is {-found.difference:.2f} lower, which chance alone would give "
-                f"with probability {found.worse:.4f}"
+                f"{moved(found)}, which chance alone would give with probability {found.worse:.4f}"
             )
     first = effects[0]
     if first.better > level:
         return "hold", (
-            f"{first.metric} differs by {first.difference:+.2f}, which chance alone would give "
-            f"with probability {first.better:.4f}, more than {level}"
+            f"{label(first.metric)} differs by {first.difference:+.2f}, which chance alone would "
+            f"give with probability {first.better:.4f}, more than {level}"
         )
-    if first.difference < config.minimum_effect:
+    if first.gain < config.minimum_effect:
         return "hold", (
-            f"{first.metric} is surely higher, but by {first.difference:.2f} only; a change is "
+            f"{label(first.metric)} is surely better, but by {first.gain:.2f} only; a change is "
             f"worth it from {config.minimum_effect} on"
         )
     for other in effects[1:]:
-        if other.difference < 0:
-            return "hold", (
-                f"{first.metric} is {first.difference:.2f} higher, but {other.metric} "
-                f"{-other.difference:.2f} lower; the two should agree"
-            )
+        if other.gain < 0:
+            return "hold", f"{moved(first)}, but {moved(other)}; the two should agree"
     return "promote", (
-        f"{first.metric} is {first.difference:.2f} higher, which chance alone would give with "
-        f"probability {first.better:.4f}, and no other score is lower"
+        f"{moved(first)}, which chance alone would give with probability {first.better:.4f}, and "
+        f"no other score is worse"
     )
+
+
+def moved(effect: Effect) -> str:
+    """Return in words which way a score has moved, and how far."""
+    way = "higher" if effect.difference > 0 else "lower"
+    return f"{label(effect.metric)} is {abs(effect.difference):.2f} {way}"
 
 
 def digest(sources: Sequence[str], references: Sequence[str]) -> str:
     """Return a digest of a test set."""
     return hashlib.sha256(json.dumps([[*sources], [*references]]).encode()).hexdigest()
-
-
-def signatures(language: str) -> tuple[str, str]:
-    """Return sacreBLEU's signatures of BLEU and of chrF2, as all scores of the gate are made.
-
-    Raises:
-        ConfigError: if what cuts the language into words is not installed.
-    """
-    line = ["any"]
-    return bleu(line, line, language=language).signature, chrf(line, line).signature

@@ -14,16 +14,9 @@ from itertools import combinations
 import numpy as np
 
 from nmt_core.config import Config
-from nmt_core.statistics.resampling import (
-    FORMULAS,
-    Counts,
-    MetricName,
-    bootstrapped,
-    counts_of,
-    difference,
-    exchanged,
-    p_value,
-)
+from nmt_core.evaluation.metrics.base import Counts, SummedMetric
+from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.statistics.resampling import paired_test
 
 SEED = 1
 """Draws the resamples."""
@@ -32,7 +25,8 @@ SEED = 1
 class Difference(Config):
     """How two systems differ in one metric, and how probable as much would be by chance."""
 
-    metric: MetricName
+    metric: str
+    """By its name."""
     first: str
     second: str
     value: float
@@ -51,17 +45,23 @@ class Difference(Config):
 def differences(
     systems: Mapping[str, Sequence[Sequence[str]]],
     references: Sequence[str],
+    sources: Sequence[str],
     *,
+    metrics: Sequence[str],
     language: str,
     resamples: int = 1000,
     trials: int = 10_000,
 ) -> list[Difference]:
-    """Return how every two systems differ, in BLEU and then in chrF.
+    """Return how every two systems differ, metric by metric.
+
+    A metric that is no function of sums over sentences is left out: it cannot be tested.
 
     Args:
         systems: per name, the raw hypotheses of each seed.
         references: raw text, one per hypothesis.
-        language: of the text; a code such as en.
+        sources: what was translated.
+        metrics: by name.
+        language: of the hypotheses; a code such as en.
         resamples: of the bootstrap.
         trials: of the randomisation; no p-value is below one in so many.
 
@@ -69,57 +69,43 @@ def differences(
         ConfigError: if what cuts the language into words is not installed.
     """
     found: list[Difference] = []
-    for name in FORMULAS:
-        counts = {
-            system: np.sum(
-                [counts_of(name, lines, references, language=language) for lines in seeds], axis=0
-            )
+    for name in metrics:
+        metric = load_metric(name, language)
+        if not isinstance(metric, SummedMetric):
+            continue
+        counts: dict[str, Counts] = {
+            system: np.sum([metric.counts(lines, references, sources) for lines in seeds], axis=0)
             for system, seeds in systems.items()
         }
-        found += _corrected(
-            [
-                _difference(name, pair, counts, resamples=resamples, trials=trials)
-                for pair in combinations(counts, 2)
-            ]
-        )
+        pairs = list(combinations(counts, 2))
+        tests = [
+            paired_test(
+                metric.score_of_sums,
+                *(counts[system] for system in pair),
+                resamples=resamples,
+                trials=trials,
+                seed=SEED,
+            )
+            for pair in pairs
+        ]
+        p_values = [test.apart() for test in tests]
+        corrected = [holm([p[kind] for p in p_values]) for kind in range(2)]
+        found += [
+            Difference(
+                metric=name,
+                first=first,
+                second=second,
+                value=test.seen,
+                bootstrap=p.bootstrap,
+                randomization=p.randomization,
+                bootstrap_holm=bootstrap,
+                randomization_holm=randomization,
+            )
+            for (first, second), test, p, bootstrap, randomization in zip(
+                pairs, tests, p_values, *corrected, strict=True
+            )
+        ]
     return found
-
-
-def _difference(
-    metric: MetricName,
-    pair: tuple[str, str],
-    counts: Mapping[str, Counts],
-    *,
-    resamples: int,
-    trials: int,
-) -> Difference:
-    """Measure and test the difference of two systems, from what each sentence counts."""
-    formula = FORMULAS[metric]
-    first, second = (counts[system] for system in pair)
-    found = difference(formula, first, second)
-    drawn = bootstrapped(formula, first, second, resamples=resamples, seed=SEED)
-    chance = exchanged(formula, first, second, trials=trials, seed=SEED)
-    bootstrap = p_value(np.abs(drawn - found) >= abs(found))
-    randomization = p_value(np.abs(chance) >= abs(found))
-    return Difference(
-        metric=metric,
-        first=pair[0],
-        second=pair[1],
-        value=found,
-        bootstrap=bootstrap,
-        randomization=randomization,
-        bootstrap_holm=bootstrap,
-        randomization_holm=randomization,
-    )
-
-
-def _corrected(differences_of_a_metric: list[Difference]) -> list[Difference]:
-    bootstrap = holm([pair.bootstrap for pair in differences_of_a_metric])
-    randomization = holm([pair.randomization for pair in differences_of_a_metric])
-    return [
-        pair.model_copy(update={"bootstrap_holm": b, "randomization_holm": r})
-        for pair, b, r in zip(differences_of_a_metric, bootstrap, randomization, strict=True)
-    ]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

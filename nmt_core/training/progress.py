@@ -23,8 +23,13 @@ class Point(Config):
     validation_loss: float
     """Plain cross entropy per token, in nats."""
     validation_perplexity: float
-    validation_bleu: float
-    """Of greedy translations."""
+    validation_scores: dict[str, float]
+    """Of greedy translations, by the name of the metric."""
+
+    def row(self) -> dict[str, float]:
+        """Return all numbers side by side, such as ``validation_bleu``; scores are the last."""
+        row = self.model_dump(exclude={"validation_scores"})
+        return row | {f"validation_{n}": score for n, score in self.validation_scores.items()}
 
 
 class Progress(Config, frozen=False):

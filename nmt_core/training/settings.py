@@ -98,10 +98,11 @@ class TrainingConfig(Config):
     """Updates between two points of the training curve."""
     patience: int | None = Field(None, ge=1)
     """Validations without improvement after which to stop; null never stops early."""
-    select_by: Literal["bleu", "loss"] = "bleu"
-    """What makes a model the best one: BLEU of greedy translations, or validation loss."""
+    select_by: str = "bleu"
+    """What makes a model the best one: a metric of greedy translations, by its name, or the
+    validation loss: loss."""
     validation_sentences: int = Field(500, ge=1, le=1_000_000)
-    """Validation pairs that are translated for BLEU; the loss is measured on all."""
+    """Validation pairs that are translated and scored; the loss is measured on all."""
     max_gradient_norm: float = Field(1.0, gt=0)
     """L2 norm to which gradients are clipped."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)

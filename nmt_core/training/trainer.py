@@ -45,8 +45,6 @@ from nmt_core.training.step import apply_gradients, require_finite
 
 Schedule = InverseSquareRoot | WarmupDecay | CosineRestarts
 
-MEASURES = ("loss", "perplexity", "bleu")
-
 PAIRS_NAMED = 5
 """Of a batch, where something is wrong with it."""
 
@@ -65,13 +63,15 @@ class Trainer:
         budget: ends the training.
         batches: training pairs without end.
         validation: validation pairs, as batches in a fixed order.
-        translate_and_score: returns the BLEU of greedy validation translations (0-100).
+        translate_and_score: returns the score of greedy validation translations.
         checkpoints: where to continue from, and the best model.
         tracker: remembers numbers.
         display: shows them.
         compute: device and precision.
         config: loss and intervals.
         seed: decides initial weights, dropout and the order of the data.
+        metric: name of the metric that scores translations.
+        higher_is_better: which way that metric goes.
         world: the processes that train together.
 
     Raises:
@@ -91,6 +91,8 @@ class Trainer:
     compute: Compute
     config: TrainingConfig
     seed: int
+    metric: str = "score"
+    higher_is_better: bool = True
     world: World = ALONE
     progress: Progress = field(default_factory=Progress)
 
@@ -257,7 +259,7 @@ class Trainer:
         with self._average.swapped_in(), explain_out_of_memory(place, lower):
             self.model.eval()
             loss = self._validation_loss()
-            bleu = self.translate_and_score(self.model)
+            score = self.translate_and_score(self.model)
             weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
         self.model.train()
         point = Point(
@@ -268,16 +270,21 @@ class Trainer:
             train_loss=progress.loss_sum / max(1, progress.loss_tokens),
             validation_loss=loss,
             validation_perplexity=math.exp(min(loss, 100.0)),
-            validation_bleu=bleu,
+            validation_scores={self.metric: score},
         )
         progress.loss_sum, progress.loss_tokens = 0.0, 0
         progress.history.append(point)
         selection = self._select()
         progress.finished = progress.has_spent(self.budget) or selection.is_out_of_patience
-        self.display.validation(point.model_dump(), best=selection.is_best)
+        self.display.validation(point.row(), best=selection.is_best)
         self.tracker.metrics(
-            {f"validation/{name}": getattr(point, f"validation_{name}") for name in MEASURES}
-            | {"train/target_tokens": progress.target_tokens, "train/seconds": self._clock.seconds},
+            {
+                "validation/loss": point.validation_loss,
+                "validation/perplexity": point.validation_perplexity,
+                **{f"validation/{name}": v for name, v in point.validation_scores.items()},
+                "train/target_tokens": progress.target_tokens,
+                "train/seconds": self._clock.seconds,
+            },
             step=progress.step,
         )
         if selection.is_best:
@@ -289,9 +296,12 @@ class Trainer:
         return select([self._merit(each) for each in self.progress.history], self.config.patience)
 
     def _merit(self, point: Point) -> Merit:
-        """Return what the best validation has most of; of equal BLEU, the lower loss is better."""
+        """Return what the best validation has most of; at equal scores the lower loss wins."""
         by_loss = (-point.validation_loss,)
-        return (point.validation_bleu, *by_loss) if self.config.select_by == "bleu" else by_loss
+        if self.config.select_by == "loss":
+            return by_loss
+        score = point.validation_scores[self.metric]
+        return (score if self.higher_is_better else -score, *by_loss)
 
     def _validation_loss(self) -> float:
         """Return the plain cross entropy per target token over the validation pairs, in nats."""

@@ -1,21 +1,22 @@
-"""A comparison as people read it: one table, one picture, and a matrix of what is significant.
+"""A comparison as people read it: one table, one picture, and matrices of what is significant.
 
 Writes: reports/comparison/comparison.{json,md,png}; docs/results.md, if asked
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
 
+import pandas as pd
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from nmt_core import files
+from nmt_core.evaluation.metrics.registered import label
 from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.comparison.results import Comparison, Outcome, Run
+from stages.comparison.results import Comparison, Outcome, table
 
 FOLDER = paths.REPORTS / "comparison"
 RESULTS = Path("docs/results.md")
@@ -27,42 +28,46 @@ SMALLEST_SHOWN = 0.001
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """What systems are called where there is little room."""
 
-SCORES = ("system", "BLEU", "chrF", "perplexity")
 COSTS = ("parameters", "updates", "target tokens", "training", "tokens/s", "sentences/s")
 UNITS = {"steps": "updates", "tokens": "target tokens"}
 """What the report calls the limits of a budget, where it is not their own name."""
 
 
-def rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+def heading(comparison: Comparison) -> list[str]:
+    """Return what is above the columns that say how good systems are."""
+    return ["system", *map(label, comparison.metrics), "perplexity"]
+
+
+def rows(comparison: Comparison) -> Iterator[list[str]]:
     """Yield a row per system, means over its seeds, and below it one per seed if there are more.
 
     The interval of a mean is the mean of the intervals, which is no narrower than its own.
     """
-    for letter, (name, runs) in zip(LETTERS, comparison.systems.items(), strict=False):
-        yield cells(f"{letter}  {name}", runs)
-        if len(runs) > 1:
-            yield from (cells(f"   seed {run.seed}", [run]) for run in runs)
+    runs = table(comparison.runs)
+    for letter, (name, seeds) in zip(LETTERS, runs.groupby("system", sort=False), strict=False):
+        yield cells(f"{letter}  {name}", comparison, seeds)
+        if len(seeds) > 1:
+            for number, run in seeds.groupby("seed", sort=False):
+                yield cells(f"   seed {number}", comparison, run)
 
 
-def cells(label: str, runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return a row of the table."""
-
-    def average(name: str) -> float | None:
-        values = [getattr(run, name) for run in runs]
-        return None if None in values else fmean(values)
-
-    return (
-        label,
-        interval(*(average(name) or 0.0 for name in ("bleu", "bleu_low", "bleu_high"))),
-        interval(*(average(name) or 0.0 for name in ("chrf", "chrf_low", "chrf_high"))),
-        number(average("perplexity"), "{:.2f}"),
-        millions(average("parameters")),
-        number(average("steps"), "{:,.0f}"),
-        millions(average("target_tokens")),
-        duration(average("train_seconds")),
-        number(average("tokens_per_second"), "{:,.0f}"),
-        number(average("sentences_per_second"), "{:,.1f}"),
-    )
+def cells(name: str, comparison: Comparison, runs: pd.DataFrame) -> list[str]:
+    """Return a row of the table; what is not known of all runs is not known of their mean."""
+    mean = runs.mean(numeric_only=True, skipna=False)
+    return [
+        name,
+        *(
+            interval(*(mean[f"scores.{metric}.{end}"] for end in ("value", "low", "high")))
+            for metric in comparison.metrics
+        ),
+        number(mean["perplexity"], "{:.2f}"),
+        millions(mean["parameters"]),
+        number(mean["steps"], "{:,.0f}"),
+        millions(mean["target_tokens"]),
+        duration(mean["train_seconds"]),
+        number(mean["tokens_per_second"], "{:,.0f}"),
+        number(mean["sentences_per_second"], "{:,.1f}"),
+    ]
 
 
 def interval(value: float, low: float, high: float) -> str:
@@ -70,40 +75,45 @@ def interval(value: float, low: float, high: float) -> str:
     return f"{value:.1f} ({low:.1f}–{high:.1f})"
 
 
-def number(value: float | None, form: str) -> str:
+def number(value: float, form: str) -> str:
     """Return a number, or a dash for one that nobody knows."""
-    return "–" if value is None else form.format(value)
+    return "–" if pd.isna(value) else form.format(value)
 
 
-def millions(count: float | None) -> str:
+def millions(count: float) -> str:
     """Return a count in millions."""
-    return "–" if count is None else f"{count / 1e6:.2f} M"
+    return f"{count / 1e6:.2f} M"
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float) -> str:
     """Return minutes and seconds."""
-    if seconds is None:
+    if pd.isna(seconds):
         return "–"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02d}"
 
 
-def matrix(comparison: Comparison) -> list[list[str]]:
-    """Return who is better than whom: BLEU above the diagonal, chrF below it."""
+def matrices(comparison: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield who is better than whom, two metrics at a time, each with its title."""
+    tested = list(dict.fromkeys(pair.metric for pair in comparison.differences))
+    for first in range(0, len(tested), 2):
+        metrics = tested[first : first + 2]
+        places = zip(metrics, ("above", "below"), strict=False)
+        where = " and ".join(f"{label(metric)} {place} the diagonal" for metric, place in places)
+        yield f"Row minus column, {where}; {TESTED}", matrix(comparison, *metrics)
+
+
+def matrix(comparison: Comparison, above: str, below: str | None = None) -> list[list[str]]:
+    """Return the differences between systems in one metric above the diagonal, another below it."""
     names = list(comparison.systems)
-    found = {(pair.metric, pair.first, pair.second): pair for pair in comparison.differences}
-    table = []
-    for row, first in enumerate(names):
-        line = []
-        for column, second in enumerate(names):
-            if row == column:
-                line.append("")
-                continue
-            pair = found["BLEU", first, second] if row < column else found["chrF2", second, first]
-            sign = 1 if row < column else -1
-            line.append(verdict(sign * pair.value, pair.randomization_holm))
-        table.append(line)
-    return table
+    cells = [["" for _ in names] for _ in names]
+    for pair in comparison.differences:
+        row, column = names.index(pair.first), names.index(pair.second)
+        if pair.metric == above:
+            cells[row][column] = verdict(pair.value, pair.randomization_holm)
+        elif pair.metric == below:
+            cells[column][row] = verdict(-pair.value, pair.randomization_holm)
+    return cells
 
 
 def verdict(difference: float, p_value: float) -> str:
@@ -140,27 +150,28 @@ def notes(comparison: Comparison) -> list[str]:
             "Training is the time spent in updates. Perplexity is per token, and comparable only "
             "between systems with the same tokens."
         ),
-        f"Signatures: {comparison.bleu_signature}, {comparison.chrf_signature}.",
+        f"Signatures: {', '.join(comparison.signatures.values())}.",
     ]
 
 
-MATRIX_TITLE = (
-    "Row minus column, BLEU above the diagonal and chrF below it; two-sided p-values by paired "
-    "approximate randomisation, corrected by Holm for the number of pairs"
+TESTED = (
+    "two-sided p-values by paired approximate randomisation, corrected by Holm for the number of "
+    "pairs"
 )
 
 
 def markdown(comparison: Comparison) -> str:
     """Return the report as a page."""
     lines = ["```", comparison.command, "```", "", f"At commit {comparison.commit}.", ""]
-    lines += pipe_table((*SCORES, *COSTS), rows(comparison))
+    lines += pipe_table([*heading(comparison), *COSTS], rows(comparison))
     lines += ["", *(line for note in notes(comparison) for line in (note, ""))]
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
-        labels = [cell for cell, *_ in rows(comparison) if not cell.startswith(" ")]
-        table = ([label, *line] for label, line in zip(labels, matrix(comparison), strict=True))
-        lines += [f"{MATRIX_TITLE}:", "", *pipe_table(["", *letters], table), ""]
-    return "\n".join([*lines, "![BLEU and learning curves](comparison.png)", ""])
+        names = [cell for cell, *_ in rows(comparison) if not cell.startswith(" ")]
+        for title, found in matrices(comparison):
+            body = ([name, *line] for name, line in zip(names, found, strict=True))
+            lines += [f"{title}:", "", *pipe_table(["", *letters], body), ""]
+    return "\n".join([*lines, "![scores and learning curves](comparison.png)", ""])
 
 
 def pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
@@ -171,22 +182,22 @@ def pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
 
 def shown(comparison: Comparison) -> Group:
     """Return the report as a terminal of 80 columns shows it."""
-    body = list(rows(comparison))
+    body, head = list(rows(comparison)), heading(comparison)
     systems = [line for line in body if not line[0].startswith(" ")]
     parts: list[Table | Text] = [
-        plain_table(SCORES, (line[: len(SCORES)] for line in body)),
+        plain_table(head, (line[: len(head)] for line in body)),
         Text(),
-        plain_table(("", *COSTS), ((line[0][0], *line[len(SCORES) :]) for line in systems)),
+        plain_table(["", *COSTS], ([line[0][0], *line[len(head) :]] for line in systems)),
         Text(),
         *(Text(note, style="dim") for note in notes(comparison)),
     ]
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
-        lines = [[cell.replace(", ", "\n") for cell in line] for line in matrix(comparison)]
-        table = plain_table(
-            ["", *letters], ([name, *line] for name, line in zip(letters, lines, strict=True))
-        )
-        parts += [Text(), table, Text(), Text(f"{MATRIX_TITLE}.", style="dim")]
+        for title, found in matrices(comparison):
+            lines = [[cell.replace(", ", "\n") for cell in line] for line in found]
+            named = ([name, *line] for name, line in zip(letters, lines, strict=True))
+            matrix_table = plain_table(["", *letters], named)
+            parts += [Text(), matrix_table, Text(), Text(f"{title}.", style="dim")]
     return Group(*parts)
 
 
@@ -212,16 +223,15 @@ def draw(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> Non
     by_time = all(
         point["step"] in found.seconds for found in outcomes for point in found.history
     ) and all(budget.seconds is not None for budget in comparison.budgets.values())
-    systems = comparison.systems
+    metric, validated_by = comparison.metrics[0], validation_metric(outcomes[0])
+    places = {end: f"scores.{metric}.{end}" for end in ("value", "low", "high")}
     intervals = [
         Interval(
-            label=name,
-            value=fmean(run.bleu for run in runs),
-            low=fmean(run.bleu_low for run in runs),
-            high=fmean(run.bleu_high for run in runs),
-            points=[run.bleu for run in runs],
+            label=str(name),
+            **{end: runs[place].mean() for end, place in places.items()},
+            points=runs[places["value"]].to_list(),
         )
-        for name, runs in systems.items()
+        for name, runs in table(comparison.runs).groupby("system", sort=False)
     ]
     curves = [
         Curve(
@@ -230,12 +240,20 @@ def draw(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> Non
                 found.seconds[point["step"]] / 60 if by_time else point["target_tokens"] / 1e6
                 for point in found.history
             ],
-            y=[point["validation_bleu"] for point in found.history],
+            y=[point["validation_scores"][validated_by] for point in found.history],
         )
         for found in outcomes
+        if validation_metric(found) == validated_by
     ]
     unit = "minutes spent in updates" if by_time else "million target tokens trained on"
-    draw_comparison(path, intervals, curves, unit=unit)
+    draw_comparison(
+        path, intervals, curves, unit=unit, metrics=(label(metric), label(validated_by))
+    )
+
+
+def validation_metric(outcome: Outcome) -> str:
+    """Return by which metric translations were scored while a model was trained."""
+    return next(iter(outcome.history[0]["validation_scores"]))
 
 
 def record(comparison: Comparison, *, results: Path = RESULTS, folder: Path = FOLDER) -> None:

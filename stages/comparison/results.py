@@ -3,18 +3,21 @@
 Reads:  experiments that DVC keeps, and what their journals in runs/ say about time
 """
 
+import csv
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from statistics import fmean
 from typing import Any
 
+import pandas as pd
 import yaml
 from dvc.api import DVCFileSystem
 
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
+from nmt_core.evaluation.metrics.registered import metric_class, names_in
 from nmt_core.statistics.significance import Difference, differences
 from nmt_core.training.budget import Budget
 from stages import paths
@@ -25,6 +28,14 @@ class ComparisonError(NmtError):
     """Systems cannot be compared."""
 
 
+class Interval(Config):
+    """A score with the ends of its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Run(Config):
     """What one training gave."""
 
@@ -32,12 +43,8 @@ class Run(Config):
     seed: int
     experiment: str
     fingerprint: str
-    bleu: float
-    bleu_low: float
-    bleu_high: float
-    chrf: float
-    chrf_low: float
-    chrf_high: float
+    scores: dict[str, Interval]
+    """Of the test set, by the name of the metric; the most important one is first."""
     perplexity: float
     """Of the test references, per token of the system's own."""
     parameters: int
@@ -66,8 +73,8 @@ class Outcome:
     sources: list[str]
     references: list[str]
     hypotheses: list[str]
-    signatures: tuple[str, str]
-    """Of BLEU and chrF."""
+    signatures: dict[str, str]
+    """How each metric was computed."""
     language: str
     """Code of the target language."""
     history: list[dict[str, Any]]
@@ -81,13 +88,18 @@ class Comparison(Config):
     command: str
     commit: str
     sentences: int
-    bleu_signature: str
-    chrf_signature: str
+    signatures: dict[str, str]
+    """How each metric was computed; systems are in the order of the first."""
     budgets: dict[str, Budget]
     """What each system was allowed to spend on training."""
     runs: tuple[Run, ...]
     """Seeds of a system stand together, the best system first."""
     differences: tuple[Difference, ...]
+
+    @property
+    def metrics(self) -> list[str]:
+        """By which systems were scored, the most important first."""
+        return list(self.signatures)
 
     @property
     def systems(self) -> dict[str, list[Run]]:
@@ -114,8 +126,7 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "
             f"dvc exp remove {experiment}, and compare again"
         ) from None
-    _, *rows = (line.split("\t") for line in table.rstrip("\n").split("\n"))
-    _, sources, references, hypotheses = map(list, zip(*rows, strict=True))
+    text = read_translations(table)
     journal = Journal(record["fingerprint"])
     params = record["params"]
     run = Run(
@@ -123,7 +134,8 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
         seed=seed,
         experiment=experiment,
         fingerprint=record["fingerprint"],
-        **{name: scores[name] for name in Run.model_fields if name in scores},
+        scores=intervals(scores),
+        perplexity=scores["perplexity"],
         **{name: record[name] for name in ("parameters", "steps", "epochs", "target_tokens")},
         threads=params["compute"]["threads"],
         train_seconds=journal.last("train/seconds"),
@@ -132,13 +144,34 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
     return Outcome(
         run,
         Budget.model_validate(params["budget"]),
-        sources,
-        references,
-        hypotheses,
-        (scores["bleu_signature"], scores["chrf_signature"]),
+        list(text["source"]),
+        list(text["reference"]),
+        list(text["hypothesis"]),
+        {name: scores[f"{name}_signature"] for name in names_in(scores)},
         settings["download"]["languages"]["target"],
         record["history"],
         validated_at(journal),
+    )
+
+
+def intervals(scores: Mapping[str, Any]) -> dict[str, Interval]:
+    """Return every score that ``evaluate`` has written with its interval."""
+    return {
+        name: Interval(value=scores[name], low=scores[f"{name}_low"], high=scores[f"{name}_high"])
+        for name in names_in(scores)
+    }
+
+
+def read_translations(text: str) -> pd.DataFrame:
+    """Return what ``evaluate`` has written in ``translations.tsv``, a row per sentence, as text."""
+    return pd.read_csv(
+        io.StringIO(text),
+        sep="\t",
+        dtype=str,
+        keep_default_na=False,
+        quoting=csv.QUOTE_NONE,
+        skip_blank_lines=False,
+        lineterminator="\n",
     )
 
 
@@ -148,7 +181,7 @@ def validated_at(journal: Journal) -> dict[int, float]:
     return {
         entry["step"]: entry["values"]["train/seconds"]
         for entry in entries
-        if entry["kind"] == "metrics" and {"validation/bleu", "train/seconds"} <= {*entry["values"]}
+        if entry["kind"] == "metrics" and {"validation/loss", "train/seconds"} <= {*entry["values"]}
     }
 
 
@@ -163,17 +196,24 @@ def compare(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Compar
     by_system: dict[str, list[Outcome]] = {}
     for found in outcomes:
         by_system.setdefault(found.run.system, []).append(found)
-    best_first = sorted(by_system, key=lambda name: -mean(by_system[name], "bleu"))
+    best_first = best(outcomes)
     hypotheses = {name: [run.hypotheses for run in by_system[name]] for name in best_first}
     return Comparison(
         command=command,
         commit=commit,
         sentences=len(first.references),
-        bleu_signature=first.signatures[0],
-        chrf_signature=first.signatures[1],
+        signatures=first.signatures,
         budgets={name: by_system[name][0].budget for name in best_first},
         runs=tuple(found.run for name in best_first for found in by_system[name]),
-        differences=tuple(differences(hypotheses, first.references, language=first.language)),
+        differences=tuple(
+            differences(
+                hypotheses,
+                first.references,
+                first.sources,
+                metrics=list(first.signatures),
+                language=first.language,
+            )
+        ),
     )
 
 
@@ -191,14 +231,25 @@ def check(outcomes: Sequence[Outcome]) -> None:
                 f"{names} were tested on different sentences ({len(first.references)} and "
                 f"{len(other.references)}); compare systems that share the data settings"
             )
-        for one, two in zip(first.signatures, other.signatures, strict=True):
-            if one != two:
-                raise ComparisonError(
-                    f"{names} were scored differently, {one} and {two}; compare systems that "
-                    f"share the evaluate settings"
-                )
+        if list(first.signatures.items()) != list(other.signatures.items()):
+            one, two = (", ".join(found.signatures.values()) for found in (first, other))
+            raise ComparisonError(
+                f"{names} were scored differently, {one} and {two}; compare systems that share the "
+                f"evaluate settings"
+            )
 
 
-def mean(outcomes: Sequence[Outcome], name: str) -> float:
-    """Return the mean of a number over seeds."""
-    return fmean(getattr(found.run, name) for found in outcomes)
+def table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return a row per run; the columns of scores are called as in ``scores.bleu.low``."""
+    rows = [run.model_dump() | {"tokens_per_second": run.tokens_per_second} for run in runs]
+    unknown = dict.fromkeys(["train_seconds", "tokens_per_second", "sentences_per_second"], float)
+    return pd.json_normalize(rows).astype(unknown)
+
+
+def best(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the systems, the best first: by the mean over seeds in the first metric."""
+    metric = next(iter(outcomes[0].signatures))
+    scores = table([found.run for found in outcomes])
+    means = scores.groupby("system", sort=False)[f"scores.{metric}.value"].mean()
+    lowest_first = not metric_class(metric).higher_is_better
+    return list(means.sort_values(ascending=lowest_first, kind="stable").index)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nmt_core.evaluation.metrics.registered import METRICS, label
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import CHAMPION, PROMOTE_ONE, Promotion, Registry, RegistryError
@@ -25,9 +26,15 @@ def table(registry: Registry) -> Table:
     champion = registry.champion()
     serving = champion and champion.number
     overview = Table(title=registry.name, header_style="bold")
-    for heading in ("version", "", "BLEU", "since", "by", "reason"):
-        overview.add_column(heading, justify="right" if heading in ("version", "BLEU") else "left")
-    for version in registry.versions().values():
+    versions = registry.versions().values()
+    names = [name for name in METRICS if any(name in version.tags for version in versions)]
+    overview.add_column("version", justify="right")
+    overview.add_column()
+    for name in names:
+        overview.add_column(label(name), justify="right")
+    for heading in ("since", "by", "reason"):
+        overview.add_column(heading)
+    for version in versions:
         state = Text("withdrawn" if "rolled_back_at" in version.tags else "")
         if version.number == serving:
             state = Text(CHAMPION, style="bold green")
@@ -35,7 +42,7 @@ def table(registry: Registry) -> Table:
         overview.add_row(
             str(version.number),
             state,
-            version.tags.get("bleu", "–"),
+            *(version.tags.get(name, "–") for name in names),
             at[:16].replace("T", " "),
             Text(by),
             Text(reason),

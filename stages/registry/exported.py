@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from nmt_core import bundle, files
 from nmt_core.errors import BundleError
+from nmt_core.evaluation.metrics.registered import load_metric, names_in
 from nmt_core.fetch.settings import DemoCorpus, FilesCorpus, Languages
 from nmt_core.statistics import gate
 from stages import paths
@@ -95,18 +96,21 @@ def read_exported(
     try:
         record = files.read_json(trained / "training.json")
         held_out = read_held_out(corpus)
+        language = download.languages.target
+        scores = files.read_json(metrics / "evaluate.json")
+        names = names_in(scores)
         return Exported(
             folder=folder,
             name=model_name(download.languages),
-            language=download.languages.target,
+            language=language,
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],
                 BUNDLE_DIGEST: bundle.digest(folder),
                 "test_set": held_out.digest,
                 "held_out": rule(download),
-                "bleu": f"{files.read_json(metrics / 'evaluate.json')['bleu']:.2f}",
-                "signature": gate.signatures(download.languages.target)[0],
+                "signature": load_metric(names[0], language).signature,
+                **{name: f"{scores[name]:.2f}" for name in names},
             },
         )
     except FileNotFoundError as error:

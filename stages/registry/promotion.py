@@ -16,6 +16,7 @@ from nmt_core import files
 from nmt_core.bundle import load_translator
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
+from nmt_core.evaluation.metrics.registered import label
 from nmt_core.statistics.gate import (
     Candidate,
     Effect,
@@ -188,7 +189,7 @@ def evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]
     if paths.LOCK.exists():
         yield "dvc_lock_sha256", files.sha256(paths.LOCK)
     for effect in effects(contest):
-        name = f"p_value_{effect.metric.lower()}"
+        name = f"p_value_{effect.metric}"
         yield f"{name}_bootstrap", f"{effect.bootstrap:.6g}"
         yield f"{name}_randomization", f"{effect.randomization:.6g}"
 
@@ -209,7 +210,7 @@ def record(contest: Contest, challenger: Exported) -> None:
         tags={"gate_outcome": contest.outcome, "gate_reason": contest.reason},
     ) as tracker:
         for effect in effects(contest):
-            name = f"gate_{effect.metric.lower()}"
+            name = f"gate_{effect.metric}"
             numbers = {
                 f"{name}_difference": effect.difference,
                 f"{name}_better_p": effect.better,
@@ -224,18 +225,21 @@ def report(contest: Contest) -> str:
     """Return what came of a contest, in Markdown."""
     lines = [f"**{contest.outcome}**: {contest.reason}."]
     if contest.verdict is not None:
-        level = contest.verdict.gate.significance
+        gate = contest.verdict.gate
         lines += [
             "",
             f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
             "|---|---|---|---|---|---|",
             *(
-                f"| {one.metric} | {one.champion:.2f} | {one.challenger:.2f} "
+                f"| {label(one.metric)} | {one.champion:.2f} | {one.challenger:.2f} "
                 f"| {one.difference:+.2f} | p = {one.bootstrap:.4f} | p = {one.randomization:.4f} |"
                 for one in contest.verdict.effects
             ),
             "",
-            f"On {contest.verdict.sentences:,} sentences; of BLEU, p must not exceed {level}.",
+            (
+                f"On {contest.verdict.sentences:,} sentences; of {label(gate.metrics[0])}, p must "
+                f"not exceed {gate.significance}."
+            ),
         ]
     return "\n".join([*lines, ""])
 

@@ -3,10 +3,12 @@
 It begins with the metadata that Hugging Face reads (https://huggingface.co/docs/hub/model-cards).
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import yaml
 
+from nmt_core.evaluation.metrics.registered import label, names_in
 from stages.params import DownloadParams
 
 TEMPLATE = """# {source} to {target}
@@ -22,10 +24,7 @@ nmt translate --model FOLDER < in.txt > out.txt
 | corpus | {corpus} |
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
 | training | {steps:,} updates, {epochs} epochs, {tokens:,} target tokens; best at {best:,} |
-| BLEU | {bleu:.1f} (95 % confidence: {bleu_low:.1f} to {bleu_high:.1f}) |
-| | `{bleu_signature}` |
-| chrF | {chrf:.1f} (95 % confidence: {chrf_low:.1f} to {chrf_high:.1f}) |
-| | `{chrf_signature}` |
+{scores}
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
 | made with | {packages}; all packages and licences: `sbom.cdx.json` |
@@ -83,7 +82,7 @@ def model_card(
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items()
     )
     values = {
-        **{name: value for name, value in scores.items() if name != "failures"},
+        "perplexity": scores["perplexity"],
         "failures": f"{failures}, of {scores['sentences']:,} sentences",
         "source": download.languages.source,
         "target": download.languages.target,
@@ -106,7 +105,16 @@ def model_card(
     cells = {
         name: _cell(value) if isinstance(value, str) else value for name, value in values.items()
     }
-    return f"---\n{_front_matter(download, record, scores, data)}---\n\n{TEMPLATE.format(**cells)}"
+    text = TEMPLATE.format(**cells, scores="\n".join(score_rows(scores)))
+    return f"---\n{_front_matter(download, record, scores, data)}---\n\n{text}"
+
+
+def score_rows(scores: dict[str, Any]) -> Iterator[str]:
+    """Yield two rows of the card's table for each metric."""
+    for name in names_in(scores):
+        value, low, high = (scores[key] for key in (name, f"{name}_low", f"{name}_high"))
+        yield f"| {label(name)} | {value:.1f} (95 % confidence: {low:.1f} to {high:.1f}) |"
+        yield f"| | `{_cell(scores[f'{name}_signature'])}` |"
 
 
 def describe(download: DownloadParams) -> Data:
@@ -134,26 +142,27 @@ def _front_matter(
     download: DownloadParams, record: dict[str, Any], scores: dict[str, Any], data: Data
 ) -> str:
     pair = f"{download.languages.source}-{download.languages.target}"
-    metrics = [
+    names = names_in(scores)
+    values_of = [
         {
-            "type": kind,
-            "name": name,
-            "value": round(scores[kind], 2),
-            "args": scores[f"{kind}_signature"],
+            "type": name,
+            "name": label(name),
+            "value": round(scores[name], 2),
+            "args": scores[f"{name}_signature"],
         }
-        for kind, name in (("bleu", "BLEU"), ("chrf", "chrF"))
+        for name in names
     ]
     result = {
         "task": {"type": "translation", "name": f"Translation {pair}"},
         "dataset": {"type": data.name.split()[0], "name": f"{data.name} {pair}", "split": "test"},
-        "metrics": metrics,
+        "metrics": values_of,
     }
     values = {
         "language": [download.languages.source, download.languages.target],
         **data.licence,
         "pipeline_tag": "translation",
         "tags": ["translation", record["params"]["model"]["architecture"]],
-        "metrics": ["bleu", "chrf"],
+        "metrics": names,
         "model-index": [{"name": f"nmt-{pair}", "results": [result]}],
     }
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=1000)

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from nmt_core import files
 from nmt_core.errors import NmtError
+from nmt_core.evaluation.metrics.registered import label, names_in
 from nmt_core.fetch.address import shown
 from stages import paths
 from stages.runtime.entry import run_stage
@@ -23,15 +24,15 @@ from stages.tracking.tracker import tracking_uri
 
 
 def score_table(scores: dict[str, Any]) -> Table:
-    """Return BLEU and chrF with their intervals and signatures."""
+    """Return all scores with their intervals and signatures."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("metric")
     table.add_column("score", justify="right")
     table.add_column("95 % confidence", justify="center")
     table.add_column("signature", style="dim", overflow="fold")
-    for name, label in (("bleu", "BLEU"), ("chrf", "chrF")):
+    for name in names_in(scores):
         table.add_row(
-            label,
+            label(name),
             f"[bold green]{scores[name]:.1f}[/]",
             f"{scores[f'{name}_low']:.1f} – {scores[f'{name}_high']:.1f}",
             scores[f"{name}_signature"],

@@ -9,25 +9,28 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
 )
 
+from nmt_core.evaluation.metrics.registered import DEFAULT, metric_class
 from stages import paths
+
+LEADING = DEFAULT[0]
+"""The metric that models are judged by."""
 
 LIST = "scores"
 """The name of the view in which MLflow lists runs with their scores."""
 
 COLUMNS = {
     "attributes.`Run Name`": 480,
-    "metrics.`test_bleu`": 100,
-    "metrics.`test_chrf`": 100,
+    **{f"metrics.`test_{name}`": 100 for name in DEFAULT},
     "metrics.`test_perplexity`": 130,
-    "metrics.`validation/bleu`": 130,
+    f"metrics.`validation/{LEADING}`": 130,
     "attributes.`Models`": 200,
 }
 """What the list shows first, in order, as MLflow's pages name it, and how wide in pixels."""
 
 TAGS = {
     "mlflow.experimentKind": "custom_model_development",
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: "test_bleu",
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: "True",
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: f"test_{LEADING}",
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: str(metric_class(LEADING).higher_is_better),
     f"mlflow.sharedViewState.{LIST}": json.dumps(
         {"selectedColumns": [*COLUMNS], "columnOrder": [*COLUMNS], "columnWidths": COLUMNS}
     ),

@@ -102,7 +102,7 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
         assert run["system"] in first.stdout
         assert run["system"] in page
     assert "equal budgets of 60 updates" in page
-    assert [pair["metric"] for pair in report["differences"]] == ["BLEU", "chrF2"]
+    assert [pair["metric"] for pair in report["differences"]] == ["bleu", "chrf"]
 
 
 def test_what_both_share_is_made_once(compared):

@@ -182,7 +182,7 @@ def test_scores_are_shown_beside_the_run(finished):
     rows = json.loads(json.loads(table))
     assert [(row["score"], row["value"]) for row in rows] == [
         ("BLEU", 12.5),
-        ("chrF2", 30.2),
+        ("chrF", 30.2),
         ("perplexity", 1.12),
         ("no translations: 1 empty, 0 too long", 1),
     ]

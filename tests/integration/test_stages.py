@@ -13,7 +13,7 @@ from nmt_core import config, files
 from nmt_core.bundle import load_translator as load_exported
 from nmt_core.bundle import verify
 from nmt_core.errors import ConfigError, CorpusError, TokenizerError
-from nmt_core.evaluation.scores import bleu
+from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.grammar.generate import generate
 from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.parallel.jobs import WorkersConfig
@@ -267,7 +267,7 @@ def test_training_is_recorded(project):
     )
     for point in record["history"]:
         assert 0 < point["validation_loss"] < 20
-        assert 0 <= point["validation_bleu"] <= 100
+        assert 0 <= point["validation_scores"]["bleu"] <= 100
 
 
 def test_the_learning_curve_is_a_line_per_validation(project):
@@ -312,7 +312,7 @@ def test_scores_can_be_computed_again(project):
     assert [row[1] for row in rows] == lines(project.corpus / "test.source")
     assert [row[2] for row in rows] == lines(project.corpus / "test.target")
     hypotheses, references = ([row[column] for row in rows] for column in (3, 2))
-    again = bleu(hypotheses, references, language="en", resamples=20)
+    again = load_metric("bleu", "en").score(hypotheses, references, [], resamples=20)
     assert metrics["bleu"] == again.value
     assert metrics["bleu_signature"] == again.signature
     assert metrics["sentences"] == len(rows) == TEST_LINES

@@ -225,6 +225,22 @@ def test_of_equal_scores_the_lower_loss_is_best(dataset, tmp_path):
     assert progress.best_step == best.step > 5
 
 
+@pytest.mark.parametrize(("higher_is_better", "best"), [(True, 10), (False, 5)])
+def test_the_best_score_is_the_highest_or_the_lowest(dataset, tmp_path, higher_is_better, best):
+    """As the metric says; the loss falls all the time."""
+    training = trainer(dataset, tmp_path, log := Log(), budget=Budget(steps=15))
+    training.metric, training.higher_is_better = "ter", higher_is_better
+    scores = iter([30.0, 50.0, 40.0])
+    training.translate_and_score = lambda _: next(scores)
+    progress = training.fit()
+
+    assert progress.best_step == best
+    assert [point.validation_scores["ter"] for point in progress.history] == [30.0, 50.0, 40.0]
+    assert [*progress.history[0].row()][-1] == "validation_ter"
+    told = [values["validation/ter"] for _, values in log.points if "validation/ter" in values]
+    assert told == [30.0, 50.0, 40.0]
+
+
 def test_patience_ends_training(dataset, tmp_path):
     training = trainer(
         dataset, tmp_path, Log(), budget=Budget(steps=500), validate_every=1, patience=3

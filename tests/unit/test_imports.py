@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = ("dvc", "hydra", "mlflow", "prefect", "spacy", "torch")
+SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "spacy", "torch")
 
 
 @pytest.mark.parametrize("module", ["configure.__main__", "params", "reporting.summary"])

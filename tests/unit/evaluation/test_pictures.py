@@ -136,7 +136,7 @@ def test_many_tokens_make_a_large_picture(tmp_path):
 def compare(path, names=("transformer", "rnn"), value=40.0):
     intervals = [Interval(name, value, value - 1, value + 1, [value]) for name in names]
     curves = [Curve(name, [1.0, 2.0], [10.0, value - 5]) for name in names]
-    draw_comparison(path, intervals, curves, unit="minutes")
+    draw_comparison(path, intervals, curves, unit="minutes", metrics=("BLEU", "BLEU"))
     return path.read_bytes()
 
 
@@ -158,7 +158,7 @@ def test_a_training_is_drawn_alike_twice_and_another_otherwise(tmp_path, validat
     pictures = []
     for number, bleu in enumerate(([10.0], [10.0], [20.0])):
         path = tmp_path / f"{number}.png"
-        draw_learning_curve(path, steps, falling, falling, bleu * validations)
+        draw_learning_curve(path, steps, falling, falling, bleu * validations, metric="BLEU")
         pictures.append(path.read_bytes())
 
     assert pictures[0] == pictures[1]

@@ -1,4 +1,4 @@
-"""Validation BLEU: of the right lines, in their order, as the language is scored."""
+"""Validation scores: of the right lines, in their order, as the language is scored."""
 
 from dataclasses import replace
 
@@ -8,7 +8,8 @@ import torch
 from nmt_core.compute import Compute
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation import validation, words
-from nmt_core.evaluation.validation import ValidationBleu
+from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
 
@@ -43,11 +44,12 @@ def seen(monkeypatch):
 
 
 def validated(references=LINES, language="en", **settings):
-    return ValidationBleu(
-        sources=[VOCABULARY.encode(line.split()) for line in LINES],
+    return ValidationScore(
+        metric=load_metric("bleu", language),
+        sources=LINES,
+        source_numbers=[VOCABULARY.encode(line.split()) for line in LINES],
         references=references,
         target=Side(Joined(), VOCABULARY),
-        language=language,
         compute=Compute(torch.device("cpu"), torch.float32),
         **settings,
     )
@@ -77,13 +79,13 @@ def test_text_without_spaces_has_words_of_its_own(seen):
     numbers = hanzi.encode("欧洲议会昨天批准了这项建")
     chinese = replace(
         validated(language="zh"),
-        sources=[numbers[:size] for size in range(12, 4, -1)],
+        source_numbers=[numbers[:size] for size in range(12, 4, -1)],
         references=["欧洲议会昨天批准了这项建"[:size] for size in range(12, 4, -1)],
         target=Side(type("Glued", (), {"decode": lambda _, tokens: "".join(tokens)})(), hanzi),
     )
 
     assert chinese(None) == pytest.approx(100)
-    assert replace(chinese, language="en")(None) == 0
+    assert replace(chinese, metric=load_metric("bleu", "en"))(None) == 0
 
 
 def test_a_missing_package_is_told_before_training(monkeypatch):

@@ -20,7 +20,7 @@ FOUND = {
 def test_scores_have_intervals_and_failures_are_counted():
     assert artifacts.scores(FOUND) == [
         {"score": "BLEU", "value": 12.5, "95 %": "11.0 to 14.0"},
-        {"score": "chrF2", "value": 30.2, "95 %": "29.0 to 31.0"},
+        {"score": "chrF", "value": 30.2, "95 %": "29.0 to 31.0"},
         {"score": "perplexity", "value": 1.13, "95 %": ""},
         {"score": "no translations: 3 empty, 0 copied, 2 too long", "value": 5, "95 %": ""},
     ]
@@ -30,7 +30,7 @@ def test_signatures_are_whole():
     assert artifacts.measured(FOUND) == (
         "Scores on the 2,000 sentences of the test set\n\n"
         "- BLEU: `BLEU|nrefs:1|tok:13a`\n"
-        "- chrF2: `chrF2|nrefs:1`"
+        "- chrF: `chrF2|nrefs:1`"
     )
 
 

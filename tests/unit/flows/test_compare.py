@@ -9,12 +9,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from rich.console import Console
 
 from flows import compare, dvc
+from nmt_core.decoding.translator import Translation
 from nmt_core.errors import ConfigError, CorpusError, NmtError
 from nmt_core.fetch.settings import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from nmt_core.training.budget import Budget
 from stages.comparison import report, results
-from stages.comparison.results import ComparisonError, Outcome, Run
+from stages.comparison.results import ComparisonError, Interval, Outcome, Run
+from stages.evaluate import write_translations
 from stages.tracking.journal import Journal
 
 SETTINGS = ["data=demo", *compare.budget_settings(60.0, None, None)]
@@ -172,18 +174,17 @@ def test_the_last_number_said(tmp_path, monkeypatch):
     assert journal.last("train/seconds") == 1.75
 
 
-def outcome(system, seed, hypotheses, bleu):
+def outcome(system, seed, hypotheses, bleu, *, scores=None, **changes):
     run = Run(
         system=system,
         seed=seed,
         experiment=f"{system}-seed{seed}",
         fingerprint="f",
-        bleu=bleu,
-        bleu_low=bleu - 1,
-        bleu_high=bleu + 1,
-        chrf=bleu + 10,
-        chrf_low=bleu + 9,
-        chrf_high=bleu + 11,
+        scores=scores
+        or {
+            "bleu": Interval(value=bleu, low=bleu - 1, high=bleu + 1),
+            "chrf": Interval(value=bleu + 10, low=bleu + 9, high=bleu + 11),
+        },
         perplexity=4.0,
         parameters=1_500_000,
         steps=800,
@@ -194,20 +195,25 @@ def outcome(system, seed, hypotheses, bleu):
         sentences_per_second=None,
     )
     history = [
-        {"step": step, "target_tokens": step * 300, "validation_bleu": bleu * step / 800}
+        {
+            "step": step,
+            "target_tokens": step * 300,
+            "validation_scores": {"bleu": bleu * step / 800},
+        }
         for step in (400, 800)
     ]
-    return Outcome(
+    found = Outcome(
         run=run,
         budget=Budget(seconds=125.0),
         sources=REFERENCES,
         references=REFERENCES,
         hypotheses=hypotheses,
-        signatures=("BLEU|a", "chrF2|a"),
+        signatures={"bleu": "BLEU|a", "chrf": "chrF2|a"},
         language="en",
         history=history,
         seconds={400: 60.0, 800: 125.0},
     )
+    return replace(found, **changes)
 
 
 WRONG = [line.replace("The", "An") for line in REFERENCES]
@@ -230,7 +236,7 @@ def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
         "worse": [1, 2],
     }
     [bleu, chrf] = compared.differences
-    assert (bleu.metric, bleu.first, bleu.second) == ("BLEU", "better", "worse")
+    assert (bleu.metric, bleu.first, bleu.second) == ("bleu", "better", "worse")
     assert bleu.value > 0
     assert chrf.value > 0
 
@@ -241,8 +247,10 @@ def test_numbers_of_different_test_sets_are_not_compared():
         results.compare([OUTCOMES[0], other], command="", commit="")
     assert "\n" not in str(told.value)
 
-    other = replace(OUTCOMES[1], signatures=("BLEU|b", "chrF2|a"))
-    with pytest.raises(ComparisonError, match=r"scored differently, BLEU\|a and BLEU\|b"):
+    other = replace(OUTCOMES[1], signatures={"bleu": "BLEU|b", "chrf": "chrF2|a"})
+    with pytest.raises(
+        ComparisonError, match=r"scored differently, BLEU\|a, chrF2\|a and BLEU\|b, "
+    ):
         results.compare([OUTCOMES[0], other], command="", commit="")
 
 
@@ -260,19 +268,92 @@ def test_systems_are_tested_in_words_of_their_language():
 def test_the_table_shows_means_and_every_seed(compared):
     first, seed, *_ = report.rows(compared)
 
-    assert first == (
+    assert first == [
         *("A  better", "30.5 (29.5–31.5)", "40.5 (39.5–41.5)", "4.00", "1.50 M"),
         *("800", "0.25 M", "2:05", "2,000", "–"),
-    )
-    assert seed[:2] == ("   seed 1", "31.0 (30.0–32.0)")
+    ]
+    assert seed[:2] == ["   seed 1", "31.0 (30.0–32.0)"]
+
+
+def test_what_is_not_known_of_a_seed_is_not_known_of_the_mean(compared):
+    runs = [run.model_copy(update={"train_seconds": 60.0 * run.seed}) for run in compared.runs]
+    runs[0] = runs[0].model_copy(update={"train_seconds": None})
+    better, _, second, worse, *_ = report.rows(compared.model_copy(update={"runs": tuple(runs)}))
+
+    assert (better[7:9], second[7:9]) == (["–", "–"], ["2:00", "2,083"])
+    assert worse[7:9] == ["1:30", "3,125"]
 
 
 def test_the_matrix_has_bleu_above_and_chrf_below(compared):
-    [[_, above], [below, _]] = report.matrix(compared)
+    [(title, [[_, above], [below, _]])] = report.matrices(compared)
+
+    assert title.startswith("Row minus column, BLEU above the diagonal and chrF below the diagonal")
 
     assert above.startswith("+")
     assert below.startswith("-")
     assert report.verdict(1.25, 0.0004) == "+1.2, p < 0.001"
+
+
+def test_the_matrix_shows_p_values_corrected_for_their_number(compared):
+    """Uncorrected, one pair in twenty of equal systems would pass for different."""
+    p_values = {"bootstrap": 0.1, "bootstrap_holm": 0.2, "randomization": 0.3}
+    pairs = [
+        pair.model_copy(update=p_values | {"randomization_holm": 0.4})
+        for pair in compared.differences
+    ]
+    [(title, cells)] = report.matrices(compared.model_copy(update={"differences": pairs}))
+
+    assert [cell[-9:] for row in cells for cell in row] == ["", "p = 0.400", "p = 0.400", ""]
+    assert "approximate randomisation, corrected by Holm" in title
+
+
+def test_notes_say_what_was_equal_and_how_scores_were_made(compared):
+    first, second, signatures = report.notes(compared)
+
+    assert first == (
+        "12 test sentences; equal budgets of 125 seconds; processor threads each: 1; parentheses "
+        "hold 95 % intervals."
+    )
+    assert "comparable only between systems with the same tokens" in second
+    assert signatures == "Signatures: BLEU|a, chrF2|a."
+    runs = [run.model_copy(update={"threads": 0}) for run in compared.runs[:1]]
+    mixed = compared.model_copy(update={"runs": (*runs, *compared.runs[1:])})
+    assert "processor threads each: all, 1;" in report.notes(mixed)[0]
+
+
+def test_the_picture_shows_means_of_seeds_and_every_curve(compared, tmp_path, monkeypatch):
+    """By time, where every validation's is known."""
+    drawn = {}
+
+    def draw(path, intervals, curves, *, unit, metrics):
+        drawn[path.name] = (intervals, curves, unit, metrics)
+
+    monkeypatch.setattr(report, "draw_comparison", draw)
+    report.draw(compared, OUTCOMES, tmp_path / "by time")
+    unknown = [replace(OUTCOMES[0], seconds={400: 60.0}), *OUTCOMES[1:]]
+    report.draw(compared, unknown, tmp_path / "by tokens")
+    (best, _), curves, unit, metrics = drawn["by time"]
+
+    assert (best.label, best.value, best.low, best.high) == ("better", 30.5, 29.5, 31.5)
+    assert best.points == [31.0, 30.0]
+    assert [curve.label for curve in curves] == [found.run.system for found in OUTCOMES]
+    assert (curves[0].x, curves[0].y) == ([1.0, 125 / 60], [10.0, 20.0])
+    assert (unit, metrics) == ("minutes spent in updates", ("BLEU", "BLEU"))
+    _, curves, unit, _ = drawn["by tokens"]
+    assert curves[0].x == [0.12, 0.24]
+    assert unit == "million target tokens trained on"
+
+
+def test_translations_are_read_as_they_were_written(tmp_path):
+    """Quotes, empty lines and words that mean nothing to a program are text."""
+    lines = ['"', "", "NA", 'so "they" said', "1.50", " # x"]
+    found = [Translation(line, -0.5, (), (), ()) for line in lines]
+    path = tmp_path / "translations.tsv"
+    write_translations(path, lines, lines[::-1], found)
+    table = results.read_translations(path.read_text(encoding="utf-8"))
+
+    assert list(table["source"]) == list(table["hypothesis"]) == lines
+    assert list(table["reference"]) == lines[::-1]
 
 
 def test_equal_budgets_are_called_so_and_others_are_told(compared):

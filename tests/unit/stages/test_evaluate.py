@@ -1,10 +1,14 @@
 """What the evaluation counts and writes; the stage as a whole is in integration."""
 
+import math
+
 import pytest
 
 from nmt_core.decoding.translator import NOTHING, Translation
 from nmt_core.errors import CorpusError
+from nmt_core.evaluation.quality import cutter
 from stages import evaluate
+from stages.params import EvaluateParams
 from tests.support.tiny import tiny_translator
 
 CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
@@ -24,7 +28,9 @@ def test_translations_with_tabs_can_be_read_back(tmp_path):
 
 
 def test_scores_are_of_the_target_language():
-    found = evaluate.scores([CHINESE[0], CHINESE[1][2:]], CHINESE, language="zh", resamples=10)
+    params = EvaluateParams(resamples=10)
+    hypotheses = [CHINESE[0], CHINESE[1][2:]]
+    found = evaluate.scores(params, hypotheses, CHINESE, CHINESE, language="zh")
 
     assert 50 < found["bleu"] < 100
     assert found["bleu_low"] < found["bleu"] < found["bleu_high"]
@@ -32,9 +38,33 @@ def test_scores_are_of_the_target_language():
     assert found["chrf_signature"].startswith("chrF2|")
 
 
+def test_lengths_and_failures_are_counted_in_words_of_the_target_language():
+    """Between spaces, each line would be a single word that nothing repeats."""
+    found = evaluate.measures(
+        tiny_translator(), CHINESE, CHINESE, [line * 3 for line in CHINESE], cut=cutter("zh")
+    )
+
+    assert found["length_ratio"] == 3
+    assert (found["failures"]["too_long"], found["sentences"]) == (2, 2)
+    assert evaluate.measures(tiny_translator(), ["a"], ["b"], ["cccc"], cut=cutter("th"))[
+        "failures"
+    ]["looping"]
+
+
+def test_what_is_longer_than_is_read_is_counted():
+    short, long = "Hund", "Hund " * 600
+    pairs = [(short, short), (long, short), (short, long)]
+    sources, references = map(list, zip(*pairs, strict=True))
+    found = evaluate.measures(tiny_translator(), sources, references, references, cut=str.split)
+
+    assert found["pairs_cut"] == 2
+    assert found["perplexity"] == pytest.approx(math.exp(found["cross_entropy"]))
+
+
 def test_an_end_result_that_is_tokenized_is_refused():
+    lines = ["It is so."] * 200
     with pytest.raises(CorpusError, match="200 hypotheses end in a detached full stop"):
-        evaluate.scores(["It is so ."] * 200, ["It is so."] * 200, language="en", resamples=0)
+        evaluate.scores(EvaluateParams(), ["It is so ."] * 200, lines, lines, language="en")
 
 
 def test_one_in_a_hundred_scores_is_below_what_is_unsure():

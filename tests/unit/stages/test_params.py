@@ -68,6 +68,16 @@ def test_the_projects_own_parameters_are_right():
             "evaluate.beam: n_best (9) may not exceed beam_size (5)",
         ),
         (
+            "evaluate__metrics",
+            ["bleu", "chr"],
+            "evaluate.metrics.1: 'chr' is not a metric; did you mean 'chrf'?",
+        ),
+        (
+            "train__training__select_by",
+            "los",
+            "train: training.select_by 'los' is not a metric; did you mean 'loss'?",
+        ),
+        (
             "download__languages__target",
             "fr",
             "download: the demo corpus has German (de) and English (en), got de and fr",

@@ -13,6 +13,7 @@ from sacrebleu.significance import PairedTest
 
 from nmt_core import config
 from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.random import generator
 from nmt_core.statistics import gate as judging
 from nmt_core.statistics.gate import (
@@ -23,18 +24,11 @@ from nmt_core.statistics.gate import (
     decide,
     effect,
 )
-from nmt_core.statistics.resampling import (
-    CHUNK,
-    FORMULAS,
-    bootstrapped,
-    counts_of,
-    difference,
-    exchanged,
-    p_value,
-)
+from nmt_core.statistics.resampling import CHUNK, p_value, paired_test
 
 judge = partial(judging.judge, language="en")
-METRICS = {"BLEU": BLEU, "chrF2": CHRF}
+METRICS = {name: load_metric(name, "en") for name in ("bleu", "chrf")}
+SCORERS = {"bleu": BLEU, "chrf": CHRF}
 WORDS = np.array([f"{first}{rest}" for first in "bdfgklmn" for rest in ("a", "ero", "ilun", "os")])
 sentence = st.lists(st.sampled_from(["a", "bb", "cab", "."]), max_size=9).map(" ".join)
 
@@ -67,8 +61,8 @@ class Language:
 def counts(language, system):
     """What the sentences of a system count, in each metric."""
     return {
-        name: counts_of(name, system.hypotheses, language.references, language="en")
-        for name in FORMULAS
+        name: metric.counts(system.hypotheses, language.references, language.references)
+        for name, metric in METRICS.items()
     }
 
 
@@ -78,7 +72,7 @@ def bleu_of(language, right):
 
 
 def outcome(champion, challenger, gate):
-    effects = [effect(n, champion[n], challenger[n], config=gate) for n in FORMULAS]
+    effects = [effect(n, m, champion[n], challenger[n], config=gate) for n, m in METRICS.items()]
     return decide(effects, gate)[0]
 
 
@@ -93,10 +87,10 @@ def candidate(hypotheses, references=None, sources=None, name="it"):
 def test_scores_of_sums_are_sacrebleus(metric, pairs):
     """Whatever matches, or does not, or is empty."""
     hypotheses, references = map(list, zip(*pairs, strict=True))
-    sums = counts_of(metric, hypotheses, references, language="en").sum(axis=0)
-    expected = METRICS[metric]().corpus_score(hypotheses, [references]).score
+    sums = METRICS[metric].counts(hypotheses, references, []).sum(axis=0)
+    expected = SCORERS[metric]().corpus_score(hypotheses, [references]).score
 
-    assert expected == pytest.approx(FORMULAS[metric](sums[None])[0], abs=1e-9)
+    assert expected == pytest.approx(METRICS[metric].score_of_sums(sums[None])[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -104,17 +98,13 @@ def test_resamples_are_scored_as_sacrebleu_would(metric):
     """The distributions have the mean and spread that sacreBLEU's own tests see."""
     language = Language(60, name="resamples")
     first, second = (language.system(right).hypotheses for right in (0.7, 0.6))
-    pair = [
-        counts_of(metric, lines, language.references, language="en") for lines in (first, second)
-    ]
-    formula = FORMULAS[metric]
-    drawn = bootstrapped(formula, *pair, resamples=1500, seed=1)
-    chance = exchanged(formula, *pair, trials=1500, seed=1)
-    seen = difference(formula, *pair)
+    pair = [METRICS[metric].counts(lines, language.references, []) for lines in (first, second)]
+    test = paired_test(METRICS[metric].score_of_sums, *pair, resamples=1500, trials=1500, seed=1)
+    drawn, chance, seen = test.drawn, test.exchanged, test.seen
     theirs = {
         kind: PairedTest(
             [("a", first), ("b", second)],
-            {"": METRICS[metric]()},
+            {"": SCORERS[metric]()},
             [language.references],
             kind,
             n_samples=1500,
@@ -127,20 +117,20 @@ def test_resamples_are_scored_as_sacrebleu_would(metric):
     assert one.score - other.score == pytest.approx(seen)
     assert drawn.mean() == pytest.approx(seen, abs=0.3 * drawn.std())
     assert abs(chance.mean()) < 0.1 * chance.std()
-    assert p_value(np.abs(chance) >= abs(seen)) == pytest.approx(other.p_value, abs=0.03)
+    assert test.apart().randomization == pytest.approx(other.p_value, abs=0.03)
     [(one, other)] = [found for name, found in theirs["bs"].items() if name != "System"]
-    assert p_value(np.abs(drawn - seen) >= abs(seen)) == pytest.approx(other.p_value, abs=0.03)
+    assert test.apart().bootstrap == pytest.approx(other.p_value, abs=0.03)
 
 
-@pytest.mark.parametrize("draws", [bootstrapped, exchanged])
-def test_every_resample_is_another(draws):
+def test_every_resample_is_another():
     """Also those that are drawn in the next chunk."""
     language = Language(60, name="chunks")
-    pair = [counts(language, language.system(right))["BLEU"] for right in (0.7, 0.6)]
-    amount = "trials" if draws is exchanged else "resamples"
-    found = draws(FORMULAS["BLEU"], *pair, **{amount: 2 * CHUNK}, seed=1)
+    pair = [counts(language, language.system(right))["bleu"] for right in (0.7, 0.6)]
+    amounts = {"resamples": 2 * CHUNK, "trials": 2 * CHUNK}
+    test = paired_test(METRICS["bleu"].score_of_sums, *pair, **amounts, seed=1)
 
-    assert len(np.unique(found.round(9))) > 1.9 * CHUNK
+    for found in (test.drawn, test.exchanged):
+        assert len(np.unique(found.round(9))) > 1.9 * CHUNK
 
 
 def test_what_was_seen_is_one_of_the_trials():
@@ -219,8 +209,8 @@ def test_a_loss_in_chrf_outweighs_a_gain_in_bleu():
     language = Language(150, name="conflict")
     worse, better = language.system(0.5), language.system(0.7)
     low, high = (counts(language, system) for system in (worse, better))
-    gain = effect("BLEU", low["BLEU"], high["BLEU"], config=GateConfig())
-    loss = effect("chrF2", high["chrF2"], low["chrF2"], config=GateConfig())
+    gain = effect("bleu", METRICS["bleu"], low["bleu"], high["bleu"], config=GateConfig())
+    loss = effect("chrf", METRICS["chrf"], high["chrf"], low["chrf"], config=GateConfig())
 
     assert decide([gain, loss], GateConfig())[0] == "reject"
 
@@ -247,9 +237,9 @@ def test_an_unknown_setting_is_refused():
 
 def exchange(champion, challenger, draw):
     """Let chance decide, sentence by sentence, who wrote what: then neither is better."""
-    flips = draw.integers(0, 2, size=len(champion["BLEU"])).astype(bool)[:, None]
+    flips = draw.integers(0, 2, size=len(champion["bleu"])).astype(bool)[:, None]
     return [
-        {name: np.where(flips, one[name], other[name]) for name in FORMULAS}
+        {name: np.where(flips, one[name], other[name]) for name in METRICS}
         for one, other in ((champion, challenger), (challenger, champion))
     ]
 
@@ -259,17 +249,17 @@ def test_scores_that_disagree_are_held():
         Effect(metric=name, champion=30.0, challenger=30.0 + gain, difference=gain, **p_values)
         for name, gain, p_values in (
             (
-                "BLEU",
+                "bleu",
                 1.0,
                 {"better": 0.001, "worse": 1.0, "bootstrap": 0.001, "randomization": 0.001},
             ),
-            ("chrF2", -0.2, {"better": 0.7, "worse": 0.3, "bootstrap": 0.7, "randomization": 0.7}),
+            ("chrf", -0.2, {"better": 0.7, "worse": 0.3, "bootstrap": 0.7, "randomization": 0.7}),
         )
     ]
 
     assert decide(effects, GateConfig()) == (
         "hold",
-        "BLEU is 1.00 higher, but chrF2 0.20 lower; the two should agree",
+        "BLEU is 1.00 higher, but chrF is 0.20 lower; the two should agree",
     )
 
 
@@ -283,18 +273,18 @@ def found(metric, difference, *, better=1.0, worse=1.0):
 @pytest.mark.parametrize(
     ("gain", "outcome"),
     [
-        (found("BLEU", 0.3, better=0.04), "promote"),
-        (found("BLEU", 0.3, better=0.0401), "hold"),
-        (found("BLEU", 0.2999, better=0.04), "hold"),
-        (found("BLEU", -0.1, worse=0.04), "reject"),
-        (found("BLEU", -0.1, worse=0.0401), "hold"),
+        (found("bleu", 0.3, better=0.04), "promote"),
+        (found("bleu", 0.3, better=0.0401), "hold"),
+        (found("bleu", 0.2999, better=0.04), "hold"),
+        (found("bleu", -0.1, worse=0.04), "reject"),
+        (found("bleu", -0.1, worse=0.0401), "hold"),
     ],
 )
 def test_the_level_and_the_least_effect_are_enough(gain, outcome):
     """As their docstrings say: up to the one, from the other on; chrF may stay the same."""
     config = GateConfig(significance=0.04, minimum_effect=0.3)
 
-    assert decide([gain, found("chrF2", 0.0)], config)[0] == outcome
+    assert decide([gain, found("chrf", 0.0)], config)[0] == outcome
 
 
 @pytest.mark.slow
@@ -321,8 +311,9 @@ def test_a_gain_of_one_point_is_seen():
         [counts(language, language.system(share)) for _ in range(10)] for share in (0.6, right)
     )
     pairs = list(product(champions, challengers))
-    gains = [difference(FORMULAS["BLEU"], new["BLEU"], old["BLEU"]) for old, new in pairs]
+    score = METRICS["bleu"].score_of_sums
+    gains = [np.subtract(*score(np.stack([c["bleu"].sum(axis=0) for c in p]))) for p in pairs]
     outcomes = [outcome(*pair, gate) for pair in pairs]
 
-    assert np.mean(gains) == pytest.approx(1.0, abs=0.15)
+    assert -np.mean(gains) == pytest.approx(1.0, abs=0.15)
     assert outcomes.count("promote") >= 0.8 * len(pairs)

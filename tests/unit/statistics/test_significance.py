@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nmt_core.statistics.significance import differences, holm
 
+METRICS = ["bleu", "chrf"]
 WORDS = [
     "der",
     "Rat",
@@ -41,7 +42,15 @@ GOOD, ALSO_GOOD, BAD = noisy(0.2, 1), noisy(0.2, 2), noisy(0.7, 3)
 
 
 def between(**systems):
-    found = differences(systems, REFERENCES, language="en", resamples=200, trials=400)
+    found = differences(
+        systems,
+        REFERENCES,
+        REFERENCES,
+        metrics=METRICS,
+        language="en",
+        resamples=200,
+        trials=400,
+    )
     return {(pair.metric, pair.first, pair.second): pair for pair in found}
 
 
@@ -55,7 +64,7 @@ def test_the_same_output_twice_is_no_difference(hypotheses):
 def test_a_clear_difference_is_found_and_chance_is_not():
     found = between(good=[GOOD], alike=[ALSO_GOOD], bad=[BAD])
 
-    for metric in ("BLEU", "chrF2"):
+    for metric in METRICS:
         clear, alike = found[metric, "good", "bad"], found[metric, "good", "alike"]
         assert clear.value > 10
         assert max(clear.bootstrap_holm, clear.randomization_holm) < 0.05
@@ -66,7 +75,7 @@ def test_many_pairs_are_corrected_metric_by_metric():
     found = between(good=[GOOD], alike=[ALSO_GOOD], bad=[BAD])
 
     assert len(found) == 6
-    for metric in ("BLEU", "chrF2"):
+    for metric in METRICS:
         pairs = [pair for key, pair in found.items() if key[0] == metric]
         assert holm([p.bootstrap for p in pairs]) == [p.bootstrap_holm for p in pairs]
         assert holm([p.randomization for p in pairs]) == [p.randomization_holm for p in pairs]
@@ -85,7 +94,8 @@ def ahead(*sentences, of):
 
 def between_two(first, second):
     systems = {"first": [first], "second": [second]}
-    return differences(systems, COUNCILS[: len(first)], language="en", trials=2000)
+    lines = COUNCILS[: len(first)]
+    return differences(systems, lines, lines, metrics=METRICS, language="en", trials=2000)
 
 
 @pytest.mark.parametrize("better", [1, 2, 3, 5])

@@ -109,7 +109,9 @@ def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
 
 
 def test_a_validation_is_one_line_however_narrow_the_output():
-    display = TrainingDisplay(Budget(steps=2000).done, console())
+    display = TrainingDisplay(
+        Budget(steps=2000).done, console(), scores={"validation_bleu": "BLEU"}
+    )
     display.validation(POINT, best=True)
     display.validation(POINT, best=False)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core.statistics.gate import Candidate, GateConfig, GateError, Verdict, signatures
+from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from stages.params import EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import GIVEN, Exported, HeldOut
@@ -19,7 +20,7 @@ TAGS = {
     "bundle_sha256": "c",
     "test_set": "today's",
     "held_out": HASH,
-    "signature": signatures("en")[0],
+    "signature": load_metric("bleu", "en").signature,
 }
 CHALLENGER = Exported(Path("models/export"), "nmt-de-en", "en", HeldOut(["a"], ["b"]), TAGS)
 
@@ -99,10 +100,10 @@ VERDICT = Verdict.model_validate_json(
     Verdict.model_construct(
         outcome="promote",
         reason="it is better",
-        effects=[EFFECT | {"metric": name} for name in ("BLEU", "chrF2")],
+        effects=[EFFECT | {"metric": name} for name in ("bleu", "chrf")],
         sentences=1000,
         test_set="today's",
-        signatures=signatures("en"),
+        signatures=[load_metric(name, "en").signature for name in ("bleu", "chrf")],
         gate=GateConfig(),
     ).model_dump_json(warnings=False)
 )
@@ -124,8 +125,8 @@ def test_a_promotion_is_founded_on_what_was_seen(tmp_path, monkeypatch):
         "dvc_lock_sha256": hashlib.sha256(b"stages: {}\n").hexdigest(),
         "p_value_bleu_bootstrap": "0.0123457",
         "p_value_bleu_randomization": "0.02",
-        "p_value_chrf2_bootstrap": "0.0123457",
-        "p_value_chrf2_randomization": "0.02",
+        "p_value_chrf_bootstrap": "0.0123457",
+        "p_value_chrf_randomization": "0.02",
     }
 
 
@@ -134,7 +135,7 @@ def test_a_report_shows_both_metrics():
 
     assert told.startswith("**promote**: it is better.\n\n| | version 3 | challenger |")
     assert "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |" in told
-    assert "| chrF2 |" in told
+    assert "| chrF |" in told
     assert "On 1,000 sentences; of BLEU, p must not exceed 0.04.\n" in told
 
 

@@ -1,0 +1,123 @@
+"""What a metric is: a number for the translations of a test set, and how it was made.
+
+Letters: N sentences, C counts of a sentence, R resampled test sets.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float
+
+from nmt_core.config import Config
+from nmt_core.errors import CorpusError
+
+Counts = Float[np.ndarray, "N C"]
+"""What each sentence adds to the counts of a test set."""
+
+
+class Score(Config):
+    """A score of a whole test set."""
+
+    value: float
+    low: float
+    """Lower end of the 95 % confidence interval, by bootstrap resampling (Koehn 2004)."""
+    high: float
+    """Upper end."""
+    signature: str
+    """What another program needs to be told to compute the same."""
+    details: str
+    """What the value is made of, such as n-gram precisions and lengths."""
+
+
+class Metric(ABC):
+    """How good the translations of a test set are.
+
+    Args:
+        language: code of the target language, such as en or zh-Hant.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+    """
+
+    label: ClassVar[str]
+    """What people call the metric."""
+    higher_is_better: ClassVar[bool] = True
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+
+    @abstractmethod
+    def score(
+        self,
+        hypotheses: Sequence[str],
+        references: Sequence[str],
+        sources: Sequence[str],
+        *,
+        resamples: int = 0,
+    ) -> Score:
+        """Return the score of a test set.
+
+        Args:
+            hypotheses: raw text, one line per reference.
+            references: raw text, untouched.
+            sources: what was translated, for metrics that look at it.
+            resamples: of the bootstrap; 0 gives an interval of no width.
+
+        Raises:
+            CorpusError: if the lines do not pair up.
+        """
+
+    @property
+    def signature(self) -> str:
+        """How scores are made, whatever the number of resamples."""
+        lines = ["Any line of some words."]
+        return self.score(lines, lines, lines).signature
+
+
+class SummedMetric(Metric):
+    """A metric that is a function of sums over sentences, so that differences can be tested."""
+
+    @abstractmethod
+    def counts(
+        self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]
+    ) -> Counts:
+        """Return what each sentence adds to the counts."""
+
+    @abstractmethod
+    def score_of_sums(self, sums: Float[np.ndarray, "R C"]) -> Float[np.ndarray, " R"]:
+        """Return the scores of test sets, each given by the sum of its sentences' counts."""
+
+
+TOKENIZED_ENDS = 100
+"""Hypotheses ending in a detached full stop above which they were surely not detokenized."""
+
+
+def check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Check that there is a hypothesis for each reference.
+
+    Raises:
+        CorpusError: if not.
+    """
+    if len(hypotheses) != len(references):
+        raise CorpusError(
+            f"{len(hypotheses)} hypotheses do not pair up with {len(references)} references; "
+            f"translate the whole test set again"
+        )
+
+
+def check_detokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Refuse what would give an end result that means nothing.
+
+    Raises:
+        CorpusError: if the lines do not pair up, or the hypotheses are still tokenized.
+    """
+    check_pairs(hypotheses, references)
+    detached = sum(line.endswith(" .") for line in hypotheses)
+    natural = sum(line.endswith(" .") for line in references)
+    if detached > TOKENIZED_ENDS and detached > 2 * natural:
+        raise CorpusError(
+            f"{detached} hypotheses end in a detached full stop: they are still tokenized; "
+            f"detokenize them, or the score means nothing"
+        )

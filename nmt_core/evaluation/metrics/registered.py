@@ -1,0 +1,69 @@
+"""Metrics by name: each is a file of this folder and a line here.
+
+This file imports none of them: settings name metrics, and are read before anything slow is loaded;
+and a new metric changes no byte of what is trained and scored without it.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator
+
+from nmt_core.config import hint
+
+if TYPE_CHECKING:
+    from nmt_core.evaluation.metrics.base import Metric
+
+METRICS = {
+    "bleu": "Bleu",
+    "chrf": "Chrf",
+}
+"""The class of each metric by its name, which is that of its file, too."""
+
+DEFAULT = ["bleu", "chrf"]
+"""What is measured where nobody asks for other metrics; the first one leads."""
+
+
+def check_name(name: str) -> str:
+    """Return the name of a metric.
+
+    Raises:
+        ValueError: if there is no such metric.
+    """
+    if name not in METRICS:
+        raise ValueError(f"{name!r} is not a metric; {hint(name, METRICS)}")
+    return name
+
+
+MetricName = Annotated[str, AfterValidator(check_name)]
+
+
+def metric_class(name: str) -> "type[Metric]":
+    """Return the class of a metric, which knows its label and its direction.
+
+    Raises:
+        ValueError: if there is no such metric.
+    """
+    found: type[Metric] = getattr(import_module(f"{__package__}.{check_name(name)}"), METRICS[name])
+    return found
+
+
+def load_metric(name: str, language: str) -> "Metric":
+    """Return a metric of text in a language, given by its code.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+        ValueError: if there is no such metric.
+    """
+    return metric_class(name)(language)
+
+
+def label(name: str) -> str:
+    """Return what people call a metric."""
+    return metric_class(name).label
+
+
+def names_in(scores: Mapping[str, Any]) -> list[str]:
+    """Return the names of the metrics in what ``evaluate`` has written, in its order."""
+    return [name for name in scores if f"{name}_signature" in scores]

@@ -1,0 +1,183 @@
+"""A metric is one file and one line: translation edit rate, which nobody wrote here, is measured,
+shown, compared and judged by.
+"""
+
+import sys
+
+import pytest
+from rich.console import Console
+from sacrebleu.metrics.ter import TER
+
+from flows import artifacts
+from nmt_core import config
+from nmt_core.evaluation import metrics
+from nmt_core.evaluation.metrics import registered
+from nmt_core.statistics.gate import Candidate, GateConfig, GateError, judge
+from nmt_core.statistics.significance import differences
+from stages import evaluate
+from stages.comparison import report, results
+from stages.params import EvaluateParams
+from stages.reporting import card, summary
+from stages.train import validation_metric
+from tests.unit.flows.test_compare import outcome
+
+FILES = {
+    "ter": """
+import numpy as np
+from sacrebleu.metrics.ter import TER
+
+from nmt_core.evaluation.metrics.sacrebleu import SacreBleuMetric
+
+
+class Ter(SacreBleuMetric):
+    label = "TER"
+    higher_is_better = False
+
+    def scorer(self):
+        return TER()
+
+    def score_of_sums(self, sums):
+        return 100 * sums[:, 0] / np.maximum(sums[:, 1], 1)
+""",
+    "translated": """
+from nmt_core.evaluation.metrics.base import Metric, Score
+
+
+class Translated(Metric):
+    label = "translated"
+
+    def score(self, hypotheses, references, sources, *, resamples=0):
+        other = [source != line for source, line in zip(sources, hypotheses, strict=True)]
+        value = 100 * sum(other) / len(other)
+        return Score(value=value, low=value, high=value, signature="translated|1", details="")
+""",
+}
+SOURCES = [f"Der Rat Nummer {number} tagt im alten Haus." for number in range(60)]
+REFERENCES = [f"The council number {number} has met in the old house." for number in range(60)]
+GOOD = [line.replace("old", "big") if n % 3 else line for n, line in enumerate(REFERENCES)]
+BAD = [" ".join(line.split()[: 4 + n % 5]) for n, line in enumerate(REFERENCES)]
+
+
+@pytest.fixture(autouse=True)
+def metric_files(tmp_path, monkeypatch):
+    """The files and the lines."""
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.setitem(registered.METRICS, name, name.capitalize())
+    monkeypatch.setattr(metrics, "__path__", [*metrics.__path__, str(tmp_path)])
+    yield
+    for name in FILES:
+        sys.modules.pop(f"{metrics.__name__}.{name}", None)
+
+
+def ter_of(hypotheses):
+    return TER().corpus_score(hypotheses, [REFERENCES]).score
+
+
+def scores(hypotheses, names=("bleu", "ter", "translated")):
+    params = config.build(EvaluateParams, {"metrics": names, "resamples": 50}, at="evaluate")
+    return evaluate.scores(params, hypotheses, REFERENCES, SOURCES, language="en")
+
+
+def test_it_is_measured_as_sacrebleu_does():
+    found = scores(BAD)
+
+    assert found["ter"] == ter_of(BAD)
+    assert found["ter_low"] < found["ter"] < found["ter_high"]
+    assert found["ter_signature"].startswith("TER|nrefs:1|bs:50|seed:12345|case:lc|")
+    assert found["translated"] == 100
+    assert scores(SOURCES)["translated"] == 0
+    assert "chrf" not in found
+
+
+def test_it_is_shown(tmp_path):
+    found = scores(BAD)
+    number = f"{found['ter']:.1f}"
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(summary.score_table(found))
+
+    assert f"TER {number}" in " ".join(capture.get().split())
+    assert any(row.startswith(f"| TER | {number} (95 %") for row in card.score_rows(found))
+    rows = artifacts.scores(found | {"failures": {}, "perplexity": 2.0})
+    assert ("TER", round(found["ter"], 1)) in [(row["score"], row["value"]) for row in rows]
+    assert f"- TER: `{found['ter_signature']}`" in artifacts.measured(found | {"sentences": 60})
+
+
+def test_a_model_may_be_selected_by_it():
+    name, metric = validation_metric("ter", "en")
+
+    assert (name, metric.label, metric.higher_is_better) == ("ter", "TER", False)
+    assert validation_metric("loss", "en")[0] == "bleu"
+    assert "|tok:zh|" in validation_metric("loss", "zh")[1].signature
+
+
+def compared(*names):
+    outcomes = [
+        outcome(
+            system,
+            1,
+            written,
+            30.0,
+            sources=SOURCES,
+            references=REFERENCES,
+            signatures={name: registered.load_metric(name, "en").signature for name in names},
+            scores=results.intervals(scores(written, names)),
+        )
+        for system, written in (("bad", BAD), ("good", GOOD))
+    ]
+    return outcomes, results.compare(outcomes, command="", commit="")
+
+
+def test_systems_are_compared_by_it(tmp_path):
+    """The lowest is the best; what is no function of sums is shown, and not tested."""
+    outcomes, found = compared("ter", "translated", "bleu", "chrf")
+    by_metric = {pair.metric: pair for pair in found.differences}
+    report.write(found, outcomes, tmp_path)
+    page = (tmp_path / "comparison.md").read_text()
+
+    assert list(found.systems) == ["good", "bad"]
+    assert list(by_metric) == ["ter", "bleu", "chrf"]
+    assert by_metric["ter"].value == pytest.approx(ter_of(GOOD) - ter_of(BAD))
+    assert by_metric["ter"].value < 0 < by_metric["bleu"].value
+    assert by_metric["ter"].randomization_holm < 0.05
+    assert "| system | TER | translated | BLEU | chrF | perplexity |" in page
+    assert f"| A  good | {ter_of(GOOD):.1f} (" in page
+    assert "TER above the diagonal and BLEU below the diagonal; " in page
+    assert "chrF above the diagonal; " in page
+    assert (tmp_path / "comparison.png").exists()
+
+
+def contest(champion, challenger, *names):
+    old, new = (Candidate("it", SOURCES, REFERENCES, lines) for lines in (champion, challenger))
+    return judge(old, new, GateConfig(metrics=list(names)), language="en")
+
+
+def test_a_challenger_is_judged_by_it():
+    gain = contest(BAD, GOOD, "ter", "bleu")
+    [ter, bleu] = gain.effects
+
+    assert gain.outcome == "promote"
+    assert gain.reason.startswith(f"TER is {ter_of(BAD) - ter_of(GOOD):.2f} lower, which chance")
+    assert ter.difference == pytest.approx(ter_of(GOOD) - ter_of(BAD))
+    assert ter.gain == -ter.difference > 0
+    assert (ter.champion, ter.challenger) == pytest.approx((ter_of(BAD), ter_of(GOOD)))
+    assert (ter.metric, bleu.metric) == ("ter", "bleu")
+    assert bleu.gain == bleu.difference > 0
+    assert [how.partition("|")[0] for how in gain.signatures] == ["TER", "BLEU"]
+    loss = contest(GOOD, BAD, "ter")
+    assert loss.outcome == "reject"
+    assert "TER is" in loss.reason
+    assert " higher, which chance" in loss.reason
+
+
+def test_what_cannot_be_tested_judges_nobody():
+    with pytest.raises(GateError, match="leave translated out of the gate's metrics"):
+        contest(BAD, GOOD, "bleu", "translated")
+    assert not differences(
+        {"one": [GOOD], "other": [BAD]},
+        REFERENCES,
+        SOURCES,
+        metrics=["translated"],
+        language="en",
+    )
