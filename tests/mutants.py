@@ -1209,7 +1209,7 @@ MUTANTS = [
         "        check_pairs(hypotheses, references)\n        scorer",
         "        from nmt_core.evaluation.metrics.base import check_detokenized as check\n"
         "        check(hypotheses, references)\n        scorer",
-        "tests/unit/test_scores.py -k on_the_way",
+        "tests/unit/evaluation/test_scores.py -k on_the_way",
     ),
     Mutant(
         "the last decoder layer aligns",
