@@ -279,7 +279,7 @@ def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
             "embeddings.vectors.buckets": 100,
         }
     chosen = " ".join(f"{name}={value}" for name, value in settings.items())
-    copy.run_stages("configure", *STAGES, settings=f"data=demo model={preset} {chosen}")
+    copy.run_stages("configure.__main__", *STAGES, settings=f"data=demo model={preset} {chosen}")
 
     assert json.loads((copy.folder / "metrics/export.json").read_text())["golden_sentences"] == 3
     described = json.loads((copy.folder / "models/export/model.json").read_text())

@@ -61,7 +61,7 @@ def prepared(tmp_path_factory):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
     shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
-    return copy.run_stages("configure", *DATA, settings=SETTINGS)
+    return copy.run_stages("configure.__main__", *DATA, settings=SETTINGS)
 
 
 def disturb(copy, step, disturbance, meanwhile=lambda: None):
