@@ -14,7 +14,7 @@ from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.errors import ConfigError
-from nmt_core.evaluation.metrics.registered import DEFAULT, METRICS, MetricName
+from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import without_secrets
 from nmt_core.fetch.settings import (
@@ -191,7 +191,7 @@ class EvaluateParams(Config):
     batch_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch while translating."""
 
-    metrics: list[MetricName] = Field(DEFAULT, min_length=1)
+    metrics: list[MetricName] = Field(DEFAULT_METRICS, min_length=1)
     """What translations are scored by, the most important first."""
 
     resamples: int = Field(1000, ge=0, le=1_000_000)

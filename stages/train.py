@@ -29,7 +29,7 @@ from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
 from nmt_core.evaluation.metrics.base import Metric
-from nmt_core.evaluation.metrics.registered import DEFAULT, load_metric
+from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, load_metric
 from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
@@ -158,7 +158,7 @@ def pretrained(embeddings: Path) -> Pretrained | None:
 
 def validation_metric(select_by: str, language: str) -> tuple[str, Metric]:
     """Return the metric that selects the best model, and its name; where loss does, the first."""
-    name = DEFAULT[0] if select_by == "loss" else select_by
+    name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
     return name, load_metric(name, language)
 
 

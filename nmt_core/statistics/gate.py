@@ -20,7 +20,7 @@ from nmt_core.config import Config
 from nmt_core.errors import NmtError
 from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_detokenized
 from nmt_core.evaluation.metrics.registered import (
-    DEFAULT,
+    DEFAULT_METRICS,
     MetricName,
     label,
     load_metric,
@@ -36,7 +36,7 @@ class GateError(NmtError):
 class GateConfig(Config):
     """How much evidence a promotion takes."""
 
-    metrics: list[MetricName] = Field(DEFAULT, min_length=1)
+    metrics: list[MetricName] = Field(DEFAULT_METRICS, min_length=1)
     """By which the two are judged: better in the first, no worse in any other."""
 
     significance: float = Field(0.04, gt=0, lt=0.5)

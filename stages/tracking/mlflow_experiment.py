@@ -9,10 +9,10 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
 )
 
-from nmt_core.evaluation.metrics.registered import DEFAULT, metric_class
+from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, metric_class
 from stages import paths
 
-LEADING = DEFAULT[0]
+LEADING = DEFAULT_METRICS[0]
 """The metric that models are judged by."""
 
 LIST = "scores"
@@ -20,7 +20,7 @@ LIST = "scores"
 
 COLUMNS = {
     "attributes.`Run Name`": 480,
-    **{f"metrics.`test_{name}`": 100 for name in DEFAULT},
+    **{f"metrics.`test_{name}`": 100 for name in DEFAULT_METRICS},
     "metrics.`test_perplexity`": 130,
     f"metrics.`validation/{LEADING}`": 130,
     "attributes.`Models`": 200,

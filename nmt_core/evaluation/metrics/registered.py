@@ -21,7 +21,7 @@ METRICS = {
 }
 """The class of each metric by its name, which is that of its file, too."""
 
-DEFAULT = ["bleu", "chrf"]
+DEFAULT_METRICS = ["bleu", "chrf"]
 """What is measured where nobody asks for other metrics; the first one leads."""
 
 

@@ -5,7 +5,7 @@ import ast
 import pytest
 import yaml
 
-from nmt_core.evaluation.metrics.registered import DEFAULT, METRICS
+from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS
 from stages.params import SECTIONS
 from tests.support.projects import PROJECT
 
@@ -115,7 +115,7 @@ def test_a_stage_depends_on_all_code_it_runs(stage):
     assert set() == missing
 
 
-@pytest.mark.parametrize(("stage", "names"), [("train", DEFAULT), ("evaluate", METRICS)])
+@pytest.mark.parametrize(("stage", "names"), [("train", DEFAULT_METRICS), ("evaluate", METRICS)])
 def test_a_stage_depends_on_metrics_that_it_loads_by_name(stage, names):
     """Training on those that it uses by itself: a new one must not begin a training anew."""
     listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]

@@ -169,7 +169,8 @@ def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
         "chrF 55.5 54.0 – 57.0 chrF2|nrefs:1|nc:6",
         "1,000 test sentences, perplexity 4.48, length ratio 0.987",
         "unknown source words 1.25%",
-        "2 copied, 11 too long",
+        "12,000 updates, 7 epochs, 3,456,789 target tokens, best at update 9,000",
+        "translations that are none: 2 copied, 11 too long",
         "models/export (3 MB, sealed)",
         "make mlflow",
         "make repro DATA=files",
@@ -189,6 +190,12 @@ def test_a_summary_says_how_often_the_text_was_read(project, capsys, epochs, tol
     summary.main()
 
     assert f" updates, {told}, " in " ".join(capsys.readouterr().out.split())
+
+
+def test_what_did_not_fail_is_not_mentioned():
+    shown = summary.facts(SCORES | {"failures": dict.fromkeys(SCORES["failures"], 0)}, RECORD)
+
+    assert "none" not in shown.plain
 
 
 def test_a_summary_without_a_run_says_what_to_type(project):
