@@ -354,7 +354,7 @@ MUTANTS = [
         "nmt_core/progress.py",
         ">= RECENT_SECONDS",
         ">= 1000 * RECENT_SECONDS",
-        "tests/unit/training/test_display.py",
+        "tests/unit/test_progress.py",
     ),
     Mutant(
         "averages left in the model after a validation",
