@@ -13,6 +13,7 @@ from nmt_core import files
 from nmt_core.data.batch import Position
 from nmt_core.errors import ConfigError
 from nmt_core.training.distributed import World
+from nmt_core.training.progress import Point
 from tests.support import ranks
 from tests.support.presets import PRESETS
 from tests.support.projects import PROJECT
@@ -107,6 +108,14 @@ def last(top, scenario):
     ]
 
 
+def records(folder):
+    """What a training wrote, with the digests of its tensors and all but the time it took."""
+    found = {path.name: files.read_json(path)["record"] for path in folder.glob("*.json")}
+    for record in found.values():
+        record["progress"].pop("seconds", None)
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ranks.SAME)
 def test_two_processes_train_as_one(top, both, scenario):
@@ -120,7 +129,7 @@ def test_two_processes_train_as_one(top, both, scenario):
     assert len(alone.tracker.losses) == ranks.STEPS
     assert_close(found, tensors, rtol=1e-6, atol=1e-9)
     for point, expected in zip(found_progress["history"], progress["history"], strict=True):
-        assert point == pytest.approx(expected, rel=1e-9)
+        assert Point(**point).row() == pytest.approx(Point(**expected).row(), rel=1e-9)
     assert found_progress["position"] == progress["position"]
 
 
@@ -145,12 +154,8 @@ def test_resuming_is_continuing(top, both):
 
     assert 0 < len(resumed) < ranks.STEPS
     assert both["whole"][0]["losses"][-len(resumed) :] == resumed
-    for kind in ("json", "safetensors"):
-        written = [
-            [files.sha256(path) for path in sorted((top / name / "checkpoints0").glob(f"*.{kind}"))]
-            for name in ("whole", "cut_and_whole")
-        ]
-        assert written[0] == written[1]
+    whole, cut = (records(top / name / "checkpoints0") for name in ("whole", "cut_and_whole"))
+    assert whole == cut
 
 
 @pytest.mark.slow
