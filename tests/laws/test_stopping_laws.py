@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from nmt_core.training import interrupt as module
+from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.interrupt import Interrupted
 from tests.laws import test_resume_laws as laws
 from tests.laws.test_resume_laws import dataset
@@ -130,7 +131,7 @@ def test_a_training_whose_terminal_is_closed_saves(dataset, tmp_path):
         said += os.read(ours, 4096)
     os.close(ours)
     code = process.wait(60)
-    store = module.CheckpointStore(tmp_path)
+    store = CheckpointStore(tmp_path)
 
     assert code == 128 + signal.SIGHUP
     assert store.newest().progress["step"] > 1
