@@ -105,9 +105,9 @@ SIZES = {"SECONDS=600": "SECONDS=1", "--length 500": "--length 50"}
 
 def shrink(conf):
     """Make all that can be composed small."""
-    for path in (conf / "model").glob("*.yaml"):
+    for path in (conf / "model").rglob("*.yaml"):
         head, settings = path.read_text().partition("\n")[0], yaml.safe_load(path.read_text())
-        model = settings["train"]["model"]
+        model = settings["train"].get("model", {})
         model |= {key: SHRUNK[key] for key in SHRUNK if model.get(key) is not None}
         path.write_text(f"{head}\n{yaml.safe_dump(settings)}")
     (conf / "small.yaml").write_text(f"# @package _global_\n{yaml.safe_dump(merged(conf))}")

@@ -19,9 +19,18 @@ SHRUNK = {
     "max_positions": 32,
 }
 
+
+def read_model(name):
+    """Return the model settings of a preset of conf/model, and of those that it starts from."""
+    group = yaml.safe_load((PROJECT / f"conf/model/{name}.yaml").read_text())
+    shape = {}
+    for part in group.get("defaults", ["_self_"]):
+        shape |= group["train"].get("model", {}) if part == "_self_" else read_model(part)
+    return shape
+
+
 PRESETS = {
-    path.stem: yaml.safe_load(path.read_text())["train"]["model"]
-    for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
+    path.stem: read_model(path.stem) for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
 }
 """The model settings of the groups."""
 

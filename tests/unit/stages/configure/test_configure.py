@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError, CorpusError
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download, paths
-from stages.configure import compose
+from stages.configure import compose, presets
 from stages.configure.__main__ import main
 from stages.params import SECTIONS, build_all, check_all
 from tests.support.projects import PROJECT
@@ -77,7 +78,38 @@ def test_a_later_group_wins():
     assert sections("data=demo")["tokenize"].subwords.vocab_size == 2000
 
 
-MODELS = "|".join(sorted(path.stem for path in (paths.CONF / "model").iterdir()))
+def test_presets_start_from_the_defaults_of_their_architecture():
+    """After a change of a model's settings: python -m stages.configure.presets."""
+    for path, text in presets.bases(PROJECT / "conf"):
+        assert text == path.read_text()
+
+
+def read_preset(name):
+    """What a preset starts from, and what it holds."""
+    own, start = OmegaConf.load(PROJECT / f"conf/model/{name}.yaml"), OmegaConf.create()
+    for base in own.pop("defaults", []):
+        if base != "_self_":
+            start = OmegaConf.merge(start, *read_preset(base))
+    return start, own
+
+
+def leaves(value, place=()):
+    if not isinstance(value, dict):
+        yield place, value
+        return
+    for name, inner in value.items():
+        yield from leaves(inner, (*place, name))
+
+
+@pytest.mark.parametrize("name", GROUPS["model"])
+def test_a_preset_holds_what_differs_and_nothing_else(name):
+    start, own = (dict(leaves(OmegaConf.to_container(part))) for part in read_preset(name))
+
+    assert own
+    assert [] == [place for place in own if place in start and start[place] == own[place]]
+
+
+MODELS = "|".join(GROUPS["model"])
 GROUP_NAMES = f"data=demo|europarl|files, model={MODELS}, train=full|quick|standard"
 
 
