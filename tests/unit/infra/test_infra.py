@@ -422,14 +422,6 @@ def test_no_manifest_holds_a_secret():
 POOLS = {
     path.stem: json.loads(path.read_text()) for path in sorted((INFRA / "pools").glob("*.json"))
 }
-REQUIRED = {
-    "image": "registry.example/nmt-worker:1",
-    "execution_role_arn": "arn:aws:iam::1:role/a",
-    "region": "europe-west1",
-    "resource_group_name": "nmt",
-    "service_account_name": "nmt@example.org",
-    "subscription_id": "1",
-}
 
 
 @pytest.fixture(scope="module")
@@ -457,9 +449,8 @@ def test_prefect_takes_the_pool(kind):
         for name, value in variables["properties"].items()
         if value.get("default") is not None
     }
-    given = {name: REQUIRED[name] for name in variables.get("required", [])}
 
-    validate(defaults | given, variables, raise_on_error=True, allow_none_with_default=True)
+    validate(defaults, variables, raise_on_error=True, allow_none_with_default=True)
 
 
 @pytest.mark.parametrize("kind", POOLS)
@@ -471,9 +462,7 @@ def test_what_a_pool_declares_it_uses(kind):
 
 @pytest.mark.parametrize("kind", POOLS)
 def test_a_pool_sets_what_its_worker_knows(kind, official):
-    newer = {"container_create_kwargs", "keep_container_group", "env_from_secrets"}
-    newer |= {"execution_role_arn", "prefect_api_auth_string_secret_arn"}
-    newer |= {"prefect_api_auth_string_secret"}
+    newer = {"container_create_kwargs"}
 
     known = set(official[kind]["job_configuration"]) | newer
     assert set(POOLS[kind]["job_configuration"]) <= known
