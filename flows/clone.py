@@ -1,14 +1,11 @@
 """The clone that a flow works in: one flow at a time, at a commit, with a params.yaml."""
 
-import fcntl
 import hashlib
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from nmt_core import files
 from nmt_core.errors import NmtError
@@ -22,8 +19,6 @@ LOCK = Path(".dvc/tmp/flow.lock")
 
 WRITTEN = Path(".dvc/tmp/flow.params")
 """The digests of all that flows have written as params.yaml here: nobody's work."""
-
-POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -43,26 +38,18 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
     Args:
         say: is told if another flow must be waited for, and if the branch cannot be gone back to.
     """
-    LOCK.parent.mkdir(parents=True, exist_ok=True)
-    with LOCK.open("w") as file:
-        if not _taken(file):
+    with ExitStack() as held:
+        try:
+            held.enter_context(files.locked(LOCK, wait=False))
+        except BlockingIOError:
             say(f"another flow works in {Path.cwd()}; this one begins when it has ended")
-            while not _taken(file):
-                time.sleep(POLL_SECONDS)
+            held.enter_context(files.locked(LOCK))
         began_on = branch()
         try:
             yield
         finally:
             if began_on and branch() != began_on:
                 _go_back(began_on, say)
-
-
-def _taken(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def order(

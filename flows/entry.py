@@ -1,6 +1,5 @@
 """How every flow starts and ends as a program."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from nmt_core.errors import NmtError
 from nmt_core.fetch.address import shown, without_secrets
+from nmt_core.parallel.parent import end_with_parent
 from stages import paths
 from stages.runtime.servers import find_servers
 
@@ -93,7 +93,4 @@ def leave_nothing_behind() -> None:
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell had it ignored
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            sys.exit(128 + signal.SIGTERM)
+    end_with_parent(parent)

@@ -17,7 +17,6 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LEAVE_SECONDS = 110.0
 """How long what a command leaves behind may take to end; service managers allow 90 to 120."""
 
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
 LEASHED = """\
@@ -64,12 +63,6 @@ def signal_all(session: int, number: signal.Signals) -> None:
     """Send a signal to all of a session, if any of it is left."""
     with suppress(ProcessLookupError):
         os.killpg(session, number)
-
-
-def end_with_parent() -> None:
-    """Ask the kernel for a SIGTERM when the program that started us ends, however it does."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def run_to_the_end(

@@ -37,6 +37,7 @@ from flows.deploy import ensure_pool
 from flows.entry import as_program, needed_server
 from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.address import shown
+from nmt_core.parallel.parent import end_with_parent
 from stages.tracking.tracker import tracking_uri
 
 KIND = "process"
@@ -73,7 +74,7 @@ def main(
 ) -> None:
     """Run the flows of a pool on this machine, in this clone, until told to stop."""
     if leashed:
-        processes.end_with_parent()
+        end_with_parent()
     with as_program():
         worker = full_name(name or f"{pool}-{os.getpid()}")
         url = needed_server()

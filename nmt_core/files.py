@@ -141,6 +141,19 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock of a file, which is made if need be, until the block ends, or we die.
+
+    Raises:
+        BlockingIOError: if somebody else holds it, and we do not wait.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:  # to write, as disks of a network want it
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+
+
 def _make_file(**where: Any) -> str:
     handle, name = tempfile.mkstemp(**where)
     os.close(handle)

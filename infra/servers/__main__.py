@@ -6,7 +6,6 @@ SQLite and a folder do for one person; PostgreSQL and a store of S3 for workers 
 What is kept lies in one folder: databases, files, logs, and passwords that only its owner can read.
 """
 
-import fcntl
 import os
 import re
 import shlex
@@ -14,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
@@ -31,6 +30,8 @@ from infra.servers.server import LOOPBACK, Server
 from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import watch
 from nmt_core.errors import ConfigError, NmtError
+from nmt_core.files import locked
+from nmt_core.parallel.parent import end_with_parent
 from stages import paths
 
 FOLDER = Path("servers")
@@ -69,7 +70,7 @@ def main(
 ) -> None:
     """Run Prefect and MLflow on this machine until told to stop."""
     if leashed:
-        processes.end_with_parent()
+        end_with_parent()
     console = Console(highlight=False)
     with as_program(), alone(folder):
         check_host(host)
@@ -218,10 +219,9 @@ def alone(folder: Path) -> Iterator[None]:
     Raises:
         NmtError: if others hold it.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as file:
+    with ExitStack() as held:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(locked(folder / "lock", wait=False))
         except BlockingIOError:
             raise NmtError(f"servers run in {folder} already; stop them, or use --folder") from None
         yield

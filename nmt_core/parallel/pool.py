@@ -63,7 +63,5 @@ def _bare_beginnings() -> Iterator[None]:
 
 
 def _begin(parent: int) -> None:
-    end_with_parent()
-    if os.getppid() != parent:  # which ended before it could be noticed
-        os._exit(1)
+    end_with_parent(parent)
     sys.modules["torch"] = None  # type: ignore[assignment]  # or spaCy imports it, for nothing

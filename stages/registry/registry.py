@@ -17,7 +17,6 @@ the alias last: wherever a promotion is cut off, the old champion serves on, and
 be repeated. Who moves the alias by MLflow's own means goes round all this.
 """
 
-import fcntl
 import json
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -29,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from nmt_core import bundle
+from nmt_core import bundle, files
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
 from nmt_core.fetch.address import shown
@@ -123,12 +122,9 @@ class Promotion(Config):
     """The same for people, in Markdown."""
 
 
-@contextmanager
-def file_lock() -> Iterator[None]:
+def file_lock() -> AbstractContextManager[None]:
     """Hold the lock of this project's folder; it falls to the next when its holder dies."""
-    with paths.REGISTRY_LOCK.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    return files.locked(paths.REGISTRY_LOCK)
 
 
 class Registry:

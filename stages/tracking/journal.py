@@ -1,13 +1,12 @@
 """What was said about a run, line by line, kept whether or not anybody listened."""
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -119,12 +118,9 @@ class Journal:
         said = self.points(metric)
         return said[-1][1] if said else None
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Wait until nobody else sends the journal, and keep others waiting."""
-        with self.path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        return files.locked(self.path)
 
 
 def _parsed(lines: list[bytes]) -> Iterator[Entry]:
