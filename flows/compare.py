@@ -7,14 +7,13 @@ is, and what experiments share is made once. The same command again goes on wher
 experiments that ended are taken as they are, and trainings continue from their checkpoints.
 """
 
-import fcntl
 import os
 import shlex
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -33,20 +32,23 @@ from flows import dvc
 from flows.artifacts import call_run
 from flows.entry import as_program, check_server, leave_nothing_behind
 from flows.pipeline import RETRY_SECONDS, server_was_away
+from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
-from nmt_core.fetch.settings import FilesCorpus
+from nmt_core.fetch.corpus import Corpus
 from nmt_core.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
 from stages.configure import compose
-from stages.params import DownloadParams, build_all
+from stages.params import DownloadParams, build_all, read
 from stages.runtime.fingerprint import hash_files, hash_json
 from stages.runtime.git import checkout, short
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
 
 LAST_STAGE = "evaluate"
-MODELS = ("transformer", "convs2s", "rnn_attention", "rnn_bahdanau", "rnn_plain")
+PRESETS = paths.CONF / "compare.yaml"
+"""Which presets are compared where none is named."""
+
 SECONDS = 300.0
 """The budget of every model where none is given."""
 
@@ -94,29 +96,36 @@ def experiment(model: str, seed: int, settings: list[str], code: str) -> Experim
     sections = build_all(compose.composed(settings), source=f"conf/ with model={model}")
     download = sections["download"]
     assert isinstance(download, DownloadParams)
-    if isinstance(download.corpus, FilesCorpus):
-        settings = [*settings, *file_settings(download.corpus)]
-        sections = build_all(compose.composed(settings), source=f"conf/ with model={model}")
+    settings = [*settings, *file_settings(download.corpus)]
+    corpus = download.corpus.absolute().pinned()
+    sections["download"] = download.model_copy(update={"corpus": corpus})
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
     return Experiment(model, seed, tuple(settings), hash_json([values, code]))
 
 
-def file_settings(corpus: FilesCorpus) -> Iterator[str]:
+def file_settings(corpus: Corpus) -> Iterator[str]:
     """Yield what makes the user's own files found from any folder, and a change of them seen."""
-    for split in paths.SPLITS:
-        text = getattr(corpus, split)
-        if text is None:
-            continue
-        place = f"download.corpus.{split}"
-        yield f"{place}.source={quoted(text.source)}"
-        if text.target is not None:
-            yield f"{place}.target={quoted(text.target)}"
-        yield f"{place}.sha256={text.digest()}"
+    return differences(
+        corpus.model_dump(mode="json"),
+        corpus.absolute().pinned().model_dump(mode="json"),
+        place="download.corpus",
+    )
 
 
-def quoted(path: Path) -> str:
-    """Return an absolute path as Hydra reads it, whatever characters it has."""
-    escaped = str(path.absolute()).replace("\\", "\\\\").replace("'", "\\'")
+def differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, place: str
+) -> Iterator[str]:
+    """Yield the overrides that make words of settings others."""
+    for name, value in after.items():
+        if isinstance(value, dict):
+            yield from differences(before[name], value, place=f"{place}.{name}")
+        elif value != before[name]:
+            yield f"{place}.{name}={quoted(value)}"
+
+
+def quoted(words: object) -> str:
+    """Return words as Hydra reads them, whatever characters they have."""
+    escaped = str(words).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
@@ -229,7 +238,7 @@ def compare(
     """Train several models on equal terms and say which is better, and how sure that is.
 
     Args:
-        models: Presets of conf/model to compare; null takes the five that are made for it.
+        models: Presets of conf/model to compare; null takes those in conf/compare.yaml.
         settings: Settings and groups for all, as in `make compare`: data=europarl, train=standard.
         seconds: Budget of each model in seconds of updates; 300 if no other budget is given.
         steps: Budget of each model in optimizer updates.
@@ -238,8 +247,9 @@ def compare(
         jobs: Experiments at once, sharing the processor's cores.
     """
     given = [*(settings or []), *budget_settings(seconds, steps, tokens)]
-    chosen, threads = planned(models or MODELS, given, seeds=seeds or [1], jobs=jobs)
-    call_run(" ".join(filter(None, ["compare", *(models or MODELS), short()])))
+    models = models or read(PRESETS)["models"]
+    chosen, threads = planned(models, given, seeds=seeds or [1], jobs=jobs)
+    call_run(" ".join(filter(None, ["compare", *models, short()])))
     with alone():
         result = run_all(chosen, jobs=jobs, threads=threads)
     create_markdown_artifact(
@@ -304,10 +314,9 @@ def alone() -> Iterator[None]:
     Raises:
         NmtError: if another comparison is at work here.
     """
-    LOCK.parent.mkdir(parents=True, exist_ok=True)
-    with LOCK.open("w") as file:
+    with ExitStack() as held:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.enter_context(files.locked(LOCK, wait=False))
         except BlockingIOError:
             raise NmtError(
                 "another comparison is at work in this project; wait for it, or end it"
@@ -320,7 +329,7 @@ def main(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL|KEY=VALUE]...",
-            help=f"Presets of conf/model to compare, and settings for all. [{' '.join(MODELS)}]",
+            help=f"Presets of conf/model to compare, and settings for all. [those in {PRESETS}]",
         ),
     ] = None,
     seconds: Annotated[
@@ -338,12 +347,13 @@ def main(
 ) -> None:
     """Train several models on equal terms and say which is better, and how sure that is."""
     given = arguments or []
-    models = [argument for argument in given if "=" not in argument and argument[0] != "~"]
-    settings = [argument for argument in given if argument not in models]
+    named = [argument for argument in given if "=" not in argument and argument[0] != "~"]
+    settings = [argument for argument in given if argument not in named]
     with as_program():
+        models = named or read(PRESETS)["models"]
         chosen = seeds_of(seeds)
         budget = list(budget_settings(seconds, steps, tokens))
-        planned(models or MODELS, [*settings, *budget], seeds=chosen, jobs=jobs)  # before a server
+        planned(models, [*settings, *budget], seeds=chosen, jobs=jobs)  # before a server
         check_server()
         leave_nothing_behind()
         result = compare(models, settings, seconds, steps, tokens, chosen, jobs)

@@ -9,6 +9,7 @@ Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/corpus.
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core import files
-from nmt_core.fetch.corpora import Obtained, obtain
-from nmt_core.fetch.settings import (
-    DownloadedVectors,
-    HttpConfig,
-    Languages,
-    NoVectors,
-    VectorFiles,
-    VectorsConfig,
-)
-from nmt_core.fetch.vectors import copy_model, fetch_vectors, write_vectors
+from nmt_core.fetch import http
+from nmt_core.fetch.corpus import Obtained
+from nmt_core.fetch.source import Fetch
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import Outcome, prepare
 from stages import paths
@@ -42,12 +36,11 @@ def run(
     workers: WorkersConfig,
 ) -> dict[str, dict[str, Any]]:
     """Write corpus and vectors, each folder whole; return what was kept and removed, and why."""
-    with files.whole_folder(corpus) as folder:
-        measured = _write_corpus(params, folder, downloads, workers)
+    fetch = partial(http.fetch, folder=downloads, config=params.http)
+    with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:
+        measured = _write_corpus(params, folder, fetch, scratch, workers)
     with files.whole_folder(vectors) as folder:
-        measured["vectors"] = _write_vectors(
-            params.vectors, params.languages, folder, downloads, params.http
-        )
+        measured["vectors"] = params.vectors.obtain(params.languages, folder, fetch=fetch)
         # also says that there are none; DVC warns of empty folders
         files.write_json(folder / "vectors.json", measured["vectors"])
     return measured
@@ -70,20 +63,17 @@ def main() -> None:
 
 
 def _write_corpus(
-    params: DownloadParams, folder: Path, downloads: Path, workers: WorkersConfig
+    params: DownloadParams, folder: Path, fetch: Fetch, scratch: Path, workers: WorkersConfig
 ) -> dict[str, dict[str, Any]]:
-    with _scratch(downloads / "scratch") as scratch:
-        obtained = obtain(
-            params.corpus, params.languages, downloads=downloads, scratch=scratch, http=params.http
-        )
-        outcome = prepare(
-            obtained.texts,
-            folder,
-            scratch=scratch,
-            filters=params.filter,
-            split=params.split,
-            workers=workers,
-        )
+    obtained = params.corpus.obtain(params.languages, fetch=fetch, scratch=scratch)
+    outcome = prepare(
+        obtained.texts,
+        folder,
+        scratch=scratch,
+        filters=params.filter,
+        split=params.split,
+        workers=workers,
+    )
     measured = _measured(obtained, outcome)
     described = {
         "languages": params.languages.model_dump(),
@@ -91,27 +81,6 @@ def _write_corpus(
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)
-    return measured
-
-
-def _write_vectors(
-    config: VectorsConfig, languages: Languages, folder: Path, downloads: Path, http: HttpConfig
-) -> dict[str, Any]:
-    measured: dict[str, Any] = {}
-    for side in paths.SIDES:
-        match config:
-            case NoVectors():
-                continue
-            case DownloadedVectors():
-                fetched = fetch_vectors(config, getattr(languages, side), downloads, http)
-                origin = {"url": fetched.url, "sha256": fetched.sha256}
-                given = fetched.path
-            case VectorFiles():
-                given = getattr(config, side)
-                origin = {"path": str(given)}
-        measured[side] = origin | write_vectors(given, folder / f"{side}.vec", rows=config.rows)
-    if isinstance(config, VectorFiles) and config.source_model is not None:
-        copy_model(config.source_model, folder / "source.bin")
     return measured
 
 

@@ -59,7 +59,7 @@ def run(
     return {
         f"{side}_{name}": count
         for side, of_words in made.items()
-        for name, count in (*of_words.counts().items(), *of_words.left_out.items())
+        for name, count in of_words.counts().items()
     }
 
 

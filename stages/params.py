@@ -17,14 +17,10 @@ from nmt_core.errors import ConfigError
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import without_secrets
-from nmt_core.fetch.settings import (
-    CorpusConfig,
-    HttpConfig,
-    Languages,
-    NoVectors,
-    VectorsConfig,
-    check_languages,
-)
+from nmt_core.fetch.europarl import EuroparlCorpus
+from nmt_core.fetch.local import FilesCorpus
+from nmt_core.fetch.settings import HttpConfig, Languages
+from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import FilterConfig, SplitConfig
@@ -33,6 +29,10 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
 from nmt_core.training.settings import OptimizerConfig, TrainingConfig, WorldConfig
 from stages import paths
+from stages.demo.corpus import DemoCorpus
+
+CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")]
+"""All sources of parallel text, told apart by ``kind``; see :mod:`nmt_core.fetch.corpus`."""
 
 
 class DownloadParams(Config):
@@ -58,7 +58,7 @@ class DownloadParams(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "DownloadParams":
-        check_languages(self.corpus, self.languages)
+        self.corpus.check(self.languages)
         return self
 
 

@@ -6,15 +6,14 @@ Writes: data/vocabulary/{source,target}.txt, metrics/vocabulary.json
 """
 
 from collections import Counter
-from itertools import islice
 from pathlib import Path
 
 from nmt_core import files
-from nmt_core.errors import ConfigError
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.text.word_vectors import sound_rows
 from stages import paths
 from stages.params import VocabularyParams, load
 from stages.runtime.entry import run_stage
@@ -69,12 +68,8 @@ def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str
 
 def rank_in_vectors(path: Path) -> dict[str, int]:
     """Return the words of a .vec file with numbers that fall in its order, frequent ones first."""
-    if not path.exists():
-        raise ConfigError(
-            f"{path} does not exist but vocabulary.words is 'vectors'; set download.vectors to "
-            f"'download' or 'file', or vocabulary.words to 'corpus'"
-        )
-    words = [line.split(" ", 1)[0] for line in islice(files.read_lines(path), 1, None)]
+    _, rows = sound_rows(path)
+    words = [row.word for row in rows]
     return {word: len(words) - rank for rank, word in enumerate(words)}
 
 

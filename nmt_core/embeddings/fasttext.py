@@ -94,7 +94,7 @@ def compose_missing(vectors: WordVectors, vocabulary: Vocabulary, model: Path) -
         )
     weight, origin = vectors.weight.copy(), vectors.origin.copy()
     _look_up(loaded, vocabulary, weight, origin, known_as=COMPOSED)
-    return WordVectors(weight, origin, vectors.left_out)
+    return WordVectors(weight, origin)
 
 
 def main() -> None:

@@ -10,34 +10,32 @@ is whole, and is then ``NAME.before``, until the next.
 """
 
 import logging
-import netrc
 import os
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from hashlib import blake2b
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 import httpx
 import tenacity
-from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from nmt_core import files
 from nmt_core.errors import DownloadError, NmtError, ServerError
-from nmt_core.fetch.address import (
-    IN_NETRC,
-    SCHEMES,
-    UNREADABLE,
-    is_private,
-    shown,
-    with_secret,
+from nmt_core.fetch.access import check_redirect, parse, users
+from nmt_core.fetch.address import IN_NETRC, shown, with_secret
+from nmt_core.fetch.kept import (
+    Version,
+    beside,
+    count_lines,
+    cut_lines,
+    quarantine,
+    read_record,
+    read_version,
+    recorded,
 )
 from nmt_core.fetch.settings import HttpConfig
+from nmt_core.fetch.source import Fetched, Source
 from nmt_core.progress import bytes_bar
 
 logging.getLogger("httpx").setLevel(
@@ -45,46 +43,11 @@ logging.getLogger("httpx").setLevel(
 )  # it logs addresses with what is secret in them
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """A whole file, and what it is."""
+MAX_REDIRECTS = 5
+"""Addresses a server may send us on to, one after another."""
 
-    path: Path
-    url: str
-    """Where it came from, without credentials."""
-    size_bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file on the web, and what it should be."""
-
-    url: str
-    """http or https; what is secret is put in when it is sent, and never shown."""
-    setting: str
-    """The parameter that holds the address, for messages."""
-    sha256: str = ""
-    """Digest that was promised, in hexadecimal; empty takes any."""
-    renewed: Mapping[str, str] = field(default_factory=dict)
-    """Digests as servers last had them; of no effect with ``sha256``."""
-    lines: int | None = None
-    """Where to stop, in ``\\n``; None takes the whole file."""
-    check: Callable[[Path], object] | None = None
-    """Raises an error of ours if what came in place of a file at hand cannot be one like it."""
-
-    @property
-    def name(self) -> str:
-        """What the file is called on disk: safe, short, readable, and of this address alone."""
-        digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
-        last = unquote(shown(self.url).removesuffix("?...")).rstrip("/").rsplit("/", maxsplit=1)[-1]
-        name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
-        return name if self.lines is None else f"{self.lines}-lines-{name}"
-
-    @property
-    def digest(self) -> str:
-        """What the file must have as its digest; empty for any."""
-        return self.sha256.lower() or self.renewed.get(self.name, "")
+GROWTH_BYTES = 10_000
+"""Bytes by which a file must have grown for a failure to begin a new count."""
 
 
 def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
@@ -95,9 +58,9 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             the file is then kept as ``NAME.rejected``.
     """
     path = folder / source.name
-    known = _recorded(path, source)
+    known = recorded(path, source)
     if known is None and source.digest:
-        known = _recorded(_beside(path, ".before"), source)
+        known = recorded(beside(path, ".before"), source)
     if known is not None:
         return known
     folder.mkdir(parents=True, exist_ok=True)
@@ -130,9 +93,9 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             which is then kept as ``NAME.rejected``; the file at hand stays as it is.
     """
     path = folder / source.name
-    known = _recorded(path, replace(source, sha256="", renewed={}))
+    known = recorded(path, replace(source, sha256="", renewed={}))
     folder.mkdir(parents=True, exist_ok=True)
-    version = _read_version(_beside(path, ".json")) if known else None
+    version = read_version(beside(path, ".json")) if known else None
     transfer = _Transfer(source, path, config, known=version)
     if not transfer.complete() and known is not None:
         transfer.forget()
@@ -148,30 +111,6 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
     return transfer.keep(files.sha256(transfer.part))
 
 
-def quarantine(path: Path) -> Path:
-    """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
-    rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
-    path.replace(rejected)
-    _beside(path, ".json").unlink(missing_ok=True)
-    return rejected
-
-
-@dataclass(frozen=True)
-class _Version:
-    """What a server says of a file, by which it may tell another one from it."""
-
-    etag: str = ""
-    last_modified: str = ""
-    length: int | None = None
-    """Bytes of the whole file."""
-
-    @property
-    def validator(self) -> str:
-        """What names the very bytes, for If-Range; a weak ETag does not."""
-        strong = self.etag and not self.etag.startswith("W/")
-        return self.etag if strong else self.last_modified
-
-
 class _TransientError(Exception):
     """A failure that may not happen again."""
 
@@ -184,24 +123,24 @@ class _Transfer:
     """One file on its way, over as many attempts as it takes."""
 
     def __init__(
-        self, source: Source, path: Path, config: HttpConfig, *, known: _Version | None = None
+        self, source: Source, path: Path, config: HttpConfig, *, known: Version | None = None
     ) -> None:
-        self.part = _beside(path, ".part")
-        self._version = _beside(path, ".part.json")
+        self.part = beside(path, ".part")
+        self._version = beside(path, ".part.json")
         self._path = path
         self._url = source.url
         self._config = config
         self._setting = source.setting
         self._lines = source.lines
         self._check = source.check
-        self._known = known or _Version()
+        self._known = known or Version()
         self._failures = 0
         self._most_bytes = 0
         self._console = Console(stderr=True)
 
     def complete(self) -> bool:
         """Fetch what is missing of ``part``; return False if the server has the known version."""
-        if self._lines is not None and _count_lines(self.part) >= self._lines:
+        if self._lines is not None and count_lines(self.part) >= self._lines:
             return True
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_TransientError),
@@ -229,14 +168,14 @@ class _Transfer:
 
         Whenever this is cut off, the old file or the new one is there with its own record.
         """
-        record, before = _beside(self._path, ".json"), _beside(self._path, ".before")
+        record, before = beside(self._path, ".json"), beside(self._path, ".before")
         if self._path.exists() and record.exists():
-            old = _read_record(record)
+            old = read_record(record)
             if old.get("sha256", digest) != digest:
-                files.write_json(_beside(before, ".json"), old)
+                files.write_json(beside(before, ".json"), old)
                 self._path.replace(before)
         size = self.part.stat().st_size
-        version = asdict(_read_version(self._version))
+        version = asdict(read_version(self._version))
         files.write_json(record, {"size_bytes": size, "sha256": digest, **version})
         self.part.replace(self._path)
         self._version.unlink(missing_ok=True)
@@ -282,25 +221,25 @@ class _Transfer:
         if not (self.part.exists() and self._version.exists()):
             return 0, headers
         offset = self.part.stat().st_size
-        validator = _read_version(self._version).validator
+        validator = read_version(self._version).validator
         if not offset or not validator:
             return 0, headers
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
 
     def _open(self, client: httpx.Client, headers: dict[str, str]) -> httpx.Response:
         """Follow redirects to the answer; raise what its status means."""
-        url, users = _parse(with_secret(self._url), self._setting), _users()
+        url, auth = parse(with_secret(self._url), self._setting), users()
         request = client.build_request("GET", url, headers=headers)
-        for _ in range(self._config.max_redirects + 1):
-            response = client.send(request, stream=True, auth=users)
+        for _ in range(MAX_REDIRECTS + 1):
+            response = client.send(request, stream=True, auth=auth)
             if response.next_request is None:
                 self._check_status(response)
                 return response
             response.close()
-            _check_redirect(request.url, response.next_request.url)
+            check_redirect(request.url, response.next_request.url)
             request = response.next_request
         raise DownloadError(
-            f"{shown(self._url)} redirects more than {self._config.max_redirects} times; "
+            f"{shown(self._url)} redirects more than {MAX_REDIRECTS} times; "
             f"set {self._setting} to the final address"
         )
 
@@ -334,7 +273,7 @@ class _Transfer:
             raise _TransientError(
                 f"the server sent the range {header!r}, not from byte {offset} on"
             )
-        expected = _read_version(self._version).validator
+        expected = read_version(self._version).validator
         if offset and _version(response).validator not in ("", expected):
             self.part.unlink(missing_ok=True)
             raise _TransientError("the file has changed since its first part was fetched")
@@ -349,12 +288,12 @@ class _Transfer:
         task: TaskID,
     ) -> None:
         progress.update(task, completed=offset, total=None if self._lines else total)
-        newlines = _count_lines(self.part) if self._lines and offset else 0
+        newlines = count_lines(self.part) if self._lines and offset else 0
         with self.part.open("ab" if offset else "wb") as file:
             if not offset:  # the file is empty by now, so the version can only be its own
                 files.write_json(self._version, asdict(_version(response)))
             size = file.tell()
-            for chunk in self._chunks(response):
+            for chunk in response.iter_raw():
                 size += len(chunk)
                 if size > self._config.max_bytes:
                     self.forget()
@@ -368,7 +307,7 @@ class _Transfer:
             os.fsync(file.fileno())
         size = self.part.stat().st_size
         if self._lines and newlines >= self._lines:
-            _cut(self.part, self._lines)
+            cut_lines(self.part, self._lines)
         elif total is not None and size != total:
             raise _TransientError(f"the transfer ended after {size} of {total} bytes")
         elif total is None and "Transfer-Encoding" not in response.headers:
@@ -391,36 +330,17 @@ class _Transfer:
             f"({self._config.max_bytes:,} bytes); raise that if the file is right"
         )
 
-    def _chunks(self, response: httpx.Response) -> Iterator[bytes]:
-        """Yield what arrives as it arrives, for as long as it arrives fast enough."""
-        window = self._config.timeout_seconds
-        begin, received = time.monotonic(), 0
-        for chunk in response.iter_raw():
-            yield chunk
-            received += len(chunk)
-            elapsed = time.monotonic() - begin
-            if elapsed >= window:
-                if received < self._config.min_bytes_per_second * elapsed:
-                    raise _TransientError(
-                        f"only {received} bytes came in {elapsed:.0f} s, fewer than "
-                        f"{self._config.min_bytes_per_second} a second"
-                    )
-                begin, received = time.monotonic(), 0
-
     def _stop(self, _: tenacity.RetryCallState) -> bool:
         size = self.part.stat().st_size if self.part.exists() else 0
-        enough = self._config.min_bytes_per_second * self._config.timeout_seconds
         self._failures += 1
-        if size > self._most_bytes + enough:
+        if size > self._most_bytes + GROWTH_BYTES:
             self._most_bytes, self._failures = size, 1
         return self._failures >= self._config.attempts
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
-        config = self._config
-        chance = tenacity.wait_random_exponential(
-            config.backoff_seconds, config.max_backoff_seconds
-        )
-        return min(max(chance(state), _error(state).wait_seconds), config.max_backoff_seconds)
+        longest = self._config.max_backoff_seconds
+        chance = tenacity.wait_random_exponential(max=longest)
+        return min(max(chance(state), _error(state).wait_seconds), longest)
 
     def _tell(self, state: tenacity.RetryCallState) -> None:
         self._console.print(
@@ -437,78 +357,11 @@ def _error(state: tenacity.RetryCallState) -> _TransientError:
     return error
 
 
-def _parse(url: str, setting: str) -> httpx.URL:
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL:
-        raise DownloadError(f"{setting} holds {UNREADABLE}; mend it") from None
-    if parsed.scheme not in SCHEMES or not parsed.host:
-        raise DownloadError(
-            f"{shown(url)} cannot be fetched; {setting} must begin with http:// or https://"
-        )
-    return parsed
-
-
-def _users() -> httpx.Auth | None:
-    """Return who we are for each server: what stands in ~/.netrc, or in the file that NETRC names.
-
-    Raises:
-        DownloadError: if the file cannot be understood, or others may read it.
-    """
-    named = os.environ.get("NETRC")
-    try:
-        return httpx.NetRCAuth(named)
-    except FileNotFoundError:
-        return None
-    except (netrc.NetrcParseError, OSError) as error:
-        line = getattr(error, "lineno", None)
-        raise DownloadError(
-            f"{named or '~/.netrc'}{f' line {line}' if line else ''} cannot be read as lines "
-            f"'machine HOST login NAME password WORD'; mend it, and let nobody else read it "
-            f"(chmod 600)"
-        ) from None
-
-
-def _check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
-    """Refuse to be led out of the web, out of encryption or into a private network."""
-    if goal.scheme not in SCHEMES:
-        reason = f"to {goal.scheme}:, which is not the web"
-    elif origin.scheme == "https" and goal.scheme == "http":
-        reason = "to an address without encryption"
-    elif is_private(_name(goal)) and not is_private(_name(origin)):
-        reason = f"into a private network ({goal.host})"
-    else:
-        return
-    raise DownloadError(f"{shown(str(origin))} redirects {reason}; this was refused")
-
-
-def _name(url: httpx.URL) -> str:
-    return url.raw_host.decode("ascii")
-
-
-def _version(response: httpx.Response) -> _Version:
+def _version(response: httpx.Response) -> Version:
     headers = response.headers
-    return _Version(
+    return Version(
         headers.get("ETag", ""), headers.get("Last-Modified", ""), _content_length(response)
     )
-
-
-def _read_version(path: Path) -> _Version:
-    """Return the version that a record names, if there is one that names one."""
-    try:
-        return TypeAdapter(_Version).validate_json(path.read_bytes(), strict=True)
-    except (OSError, ValidationError):
-        return _Version()
-
-
-def _read_record(path: Path) -> dict[str, Any]:
-    """Return what a record says; one that is damaged says nothing."""
-    try:
-        record = files.read_json(path)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    sound = isinstance(record, dict) and isinstance(record.get("sha256"), str)
-    return record if sound else {}
 
 
 def _content_length(response: httpx.Response) -> int | None:
@@ -520,33 +373,3 @@ def _in_words(error: httpx.TransportError) -> str:
     if isinstance(error, httpx.TimeoutException):
         return f"the server was silent for too long ({type(error).__name__})"
     return f"the connection failed ({error or type(error).__name__})"
-
-
-def _recorded(path: Path, source: Source) -> Fetched | None:
-    """Return the file as an earlier run fetched it, if it is whole and has the wanted digest."""
-    recorded = _read_record(_beside(path, ".json")).get("sha256")
-    if recorded is None or not path.exists():
-        return None
-    digest = files.sha256(path)
-    if digest != recorded or digest != (source.digest or digest):
-        return None
-    return Fetched(path, shown(source.url), path.stat().st_size, digest)
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
-
-
-def _count_lines(path: Path) -> int:
-    if not path.exists():
-        return 0
-    with path.open("rb") as file:
-        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
-
-
-def _cut(path: Path, lines: int) -> None:
-    """Cut a file after its first lines."""
-    with path.open("rb+") as file:
-        for _ in range(lines):
-            file.readline()
-        file.truncate(file.tell())

@@ -1,51 +1,131 @@
-"""Pre-trained word vectors in fastText's text format, as far as they are wanted and sound.
+"""Pre-trained word vectors: where they come from, and a copy of those rows that are sound.
 
-The first line says ``rows dimensions``; every other is a word and its numbers, most frequent word
-first. Written is the same format, holding sound rows alone, so later stages need no care.
+Written is fastText's text format (:mod:`nmt_core.text.word_vectors`), holding sound rows alone, so
+later stages need no care.
 """
 
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from nmt_core import files
 from nmt_core.errors import CorpusError
-from nmt_core.fetch.http import Fetched, Source, fetch
-from nmt_core.fetch.settings import DownloadedVectors, HttpConfig
-from nmt_core.text.corpus import ordinary, raw_lines, unreadable
+from nmt_core.fetch.address import Address
+from nmt_core.fetch.settings import Languages, Renewed
+from nmt_core.fetch.source import Fetch, Fetchable, Source
+from nmt_core.text.corpus import ordinary, unreadable
+from nmt_core.text.word_vectors import open_vectors
 
-MAX_DIMENSIONS = 10_000
+Rows = Annotated[int, Field(ge=1, le=1_000_000_000)]
+
 MODEL_MAGIC = (793712314).to_bytes(4, "little")
 """First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
 
-_HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
+
+class Vectors(Fetchable):
+    """Where pre-trained word vectors come from, as a person sets it."""
+
+    kind: str
+
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Write the vectors of each side to ``folder``; return what came, by side.
+
+        Raises:
+            DownloadError: if they cannot be fetched.
+            CorpusError: if a file cannot be read, or holds no vectors.
+        """
+        del languages, folder, fetch
+        return {}
 
 
-def published(config: DownloadedVectors, language: str) -> Source:
-    """Return the header and the first rows for one language."""
-    return Source(
-        config.url.replace("{language}", language),
-        "download.vectors.url",
-        renewed=config.renewed,
-        lines=config.rows + 1,
-        check=lambda path: _check_rows(path, config.rows),
-    )
+class NoVectors(Vectors):
+    """Embeddings are learned from scratch."""
+
+    kind: Literal["none"]
+    """The tag of this choice."""
 
 
-def fetch_vectors(
-    config: DownloadedVectors, language: str, downloads: Path, http: HttpConfig
-) -> Fetched:
-    """Fetch the header and the first rows for one language.
+class DownloadedVectors(Vectors):
+    """The most frequent words of published vectors; the transfer ends after them."""
 
-    Raises:
-        DownloadError: if they cannot be fetched.
-    """
-    return fetch(published(config, language), downloads, http)
+    kind: Literal["download"]
+    """The tag of this choice."""
+
+    url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
+    """Address of a plain .vec file; ``{language}`` stands for each language's code."""
+
+    rows: Rows = 100_000
+    """Rows to take from the top, sound or not; 100,000 in van der Goten 2018."""
+
+    renewed: Renewed = Field(default_factory=dict)
+    """Checksums that ``python -m stages.configure.refresh`` found and will replace when the
+    rows change, under the names of downloads/; until then nothing else is taken."""
+
+    def sources(self, languages: Languages) -> list[Source]:
+        """Return the header and the first rows for each language."""
+        return [
+            Source(
+                self.url.replace("{language}", code),
+                "download.vectors.url",
+                renewed=self.renewed,
+                lines=self.rows + 1,
+                check=self._check_rows,
+            )
+            for code in languages.codes
+        ]
+
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Fetch the first rows, and write those that are sound."""
+        measured: dict[str, Any] = {}
+        for side, source in zip(Languages.model_fields, self.sources(languages), strict=True):
+            fetched = fetch(source)
+            counts = write_vectors(fetched.path, folder / f"{side}.vec", rows=self.rows)
+            measured[side] = {"url": fetched.url, "sha256": fetched.sha256} | counts
+        return measured
+
+    def _check_rows(self, path: Path) -> None:
+        opened = open_vectors(path)
+        found, wanted = sum(1 for _ in opened.lines), min(self.rows, opened.rows)
+        if found < wanted:
+            raise CorpusError(f"{path} has {found} of {wanted} rows")
+
+
+class VectorFiles(Vectors):
+    """Vectors that are on this machine."""
+
+    kind: Literal["file"]
+    """The tag of this choice."""
+
+    source: Path
+    """Vectors of the source language, .vec or .vec.gz."""
+
+    target: Path
+    """Vectors of the target language, .vec or .vec.gz."""
+
+    source_model: Path | None = None
+    """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
+
+    rows: Rows = 100_000
+    """Rows to take from the top, sound or not."""
+
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Write the sound ones of the first rows, and copy the model."""
+        del languages, fetch
+        if self.source_model is not None:
+            copy_model(self.source_model, folder / "source.bin")
+        return {
+            side: {"path": str(path)} | write_vectors(path, folder / f"{side}.vec", rows=self.rows)
+            for side, path in (("source", self.source), ("target", self.target))
+        }
+
+
+VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(discriminator="kind")]
 
 
 def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
@@ -59,8 +139,7 @@ def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
     Raises:
         CorpusError: if the header is missing, or no row is sound.
     """
-    lines = raw_lines(vectors)
-    promised, dimensions = _header(vectors, next(lines, b""))
+    promised, dimensions, lines = open_vectors(vectors)
     counts: Counter[str] = Counter()
     body = path.with_name(path.name + ".rows")
     try:
@@ -96,25 +175,6 @@ def copy_model(model: Path, path: Path) -> None:
                 shutil.copyfileobj(content, file)
     except FileNotFoundError as error:
         raise unreadable(model, error) from None
-
-
-def _check_rows(vectors: Path, rows: int) -> None:
-    lines = raw_lines(vectors)
-    promised, _ = _header(vectors, next(lines, b""))
-    found, wanted = sum(1 for _ in lines), min(rows, promised)
-    if found < wanted:
-        raise CorpusError(f"{vectors} has {found} of {wanted} rows")
-
-
-def _header(vectors: Path, line: bytes | None) -> tuple[int, int]:
-    found = _HEADER.fullmatch(line or b"")
-    if found is None or not 0 < int(found[2]) <= MAX_DIMENSIONS:
-        start = (line or b"")[:40].decode("utf-8", errors="replace")
-        raise CorpusError(
-            f"{vectors} must begin with a line 'rows dimensions', got {start!r}; "
-            f"give a .vec file as fastText writes it"
-        )
-    return int(found[1]), int(found[2])
 
 
 def _sound(

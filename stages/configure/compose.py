@@ -16,8 +16,6 @@ from nmt_core import files
 from nmt_core.config import Config, hint
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.address import without_secrets
-from nmt_core.fetch.settings import FilesCorpus
-from nmt_core.text.corpus import TextFiles
 from stages import paths
 from stages.params import SECTIONS, DownloadParams, read
 
@@ -107,26 +105,15 @@ def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]
 
 
 def pinned(sections: Mapping[str, Config]) -> dict[str, Config]:
-    """Return the sections with the digests of the user's own files, so that DVC sees a change."""
-    download = sections["download"]
-    assert isinstance(download, DownloadParams)
-    corpus = download.corpus
-    if not isinstance(corpus, FilesCorpus):
-        return dict(sections)
-    pins = {
-        split: pin(text) for split in paths.SPLITS if (text := getattr(corpus, split)) is not None
-    }
-    corpus = corpus.model_copy(update=pins)
-    return {**sections, "download": download.model_copy(update={"corpus": corpus})}
-
-
-def pin(text: TextFiles) -> TextFiles:
-    """Return the files with the digest of what they hold now.
+    """Return the sections with the digests of the user's own files, so that DVC sees a change.
 
     Raises:
         CorpusError: if a file cannot be read.
     """
-    return text.model_copy(update={"sha256": text.digest()})
+    download = sections["download"]
+    assert isinstance(download, DownloadParams)
+    corpus = download.corpus.pinned()
+    return {**sections, "download": download.model_copy(update={"corpus": corpus})}
 
 
 def commented(settings: Config) -> CommentedMap:

@@ -11,7 +11,7 @@ the same bytes or says that it cannot. A server that is away changes nothing.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,16 +20,9 @@ from rich.console import Console
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch.address import shown
-from nmt_core.fetch.corpora import archives
-from nmt_core.fetch.http import Source, renew
-from nmt_core.fetch.settings import (
-    CorpusConfig,
-    DownloadedVectors,
-    EuroparlCorpus,
-    FilesCorpus,
-    HttpConfig,
-)
-from nmt_core.fetch.vectors import published
+from nmt_core.fetch.corpus import Corpus
+from nmt_core.fetch.http import renew
+from nmt_core.fetch.source import Fetchable
 from stages import paths
 from stages.configure import compose
 from stages.params import DownloadParams, check_all
@@ -37,7 +30,7 @@ from stages.runtime.entry import run_stage
 
 LOGGER = logging.getLogger(__name__)
 
-Published = TypeVar("Published", EuroparlCorpus, DownloadedVectors)
+Published = TypeVar("Published", bound=Fetchable)
 
 
 def renewed(
@@ -55,18 +48,10 @@ def renewed(
     download = fresh["download"]
     assert isinstance(given, DownloadParams)
     assert isinstance(download, DownloadParams)
-    languages, corpus, vectors = download.languages, download.corpus, download.vectors
-    changes = [*_changed_files(given.corpus, corpus)]
-    if isinstance(corpus, EuroparlCorpus):
-        sources = archives(corpus, languages).values()
-        corpus, said = _asked(corpus, sources, downloads, download.http)
-        changes += said
-    if isinstance(vectors, DownloadedVectors):
-        both = [published(vectors, getattr(languages, side)) for side in paths.SIDES]
-        vectors, said = _asked(vectors, both, downloads, download.http)
-        changes += said
+    corpus, of_corpus = _asked(download.corpus, download, downloads)
+    vectors, of_vectors = _asked(download.vectors, download, downloads)
     fresh["download"] = download.model_copy(update={"corpus": corpus, "vectors": vectors})
-    return fresh, changes
+    return fresh, [*_changed_files(given.corpus, download.corpus), *of_corpus, *of_vectors]
 
 
 def main() -> None:
@@ -77,25 +62,24 @@ def main() -> None:
         Console().print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-def _changed_files(given: CorpusConfig, fresh: CorpusConfig) -> Iterator[str]:
-    if not (isinstance(given, FilesCorpus) and isinstance(fresh, FilesCorpus)):
-        return
-    for split in paths.SPLITS:
-        before, after = getattr(given, split), getattr(fresh, split)
-        if before != after:
-            yield f"{after} {'changed' if before.sha256 else 'had no pin and got one'}"
+def _changed_files(given: Corpus, fresh: Corpus) -> Iterator[str]:
+    before = given.pins()
+    for name, digest in fresh.pins().items():
+        if digest != before[name]:
+            yield f"{name} {'changed' if before[name] else 'had no pin and got one'}"
 
 
 def _asked(
-    config: Published, sources: Iterable[Source], downloads: Path, http: HttpConfig
+    config: Published, download: DownloadParams, downloads: Path
 ) -> tuple[Published, list[str]]:
     """Return the settings with the checksums of what servers have now, and what is new."""
+    sources = config.sources(download.languages)
     asked = {source.name: source for source in sources if not source.sha256}
     pins = {name: source.digest for name, source in asked.items() if source.digest}
     changes: list[str] = []
     for name, source in asked.items():
         try:
-            found = renew(source, downloads, http).sha256
+            found = renew(source, downloads, download.http).sha256
         except DownloadError as error:
             LOGGER.warning("%s; it stays as it is here", error)
             continue
@@ -103,7 +87,7 @@ def _asked(
             what = "changed" if source.digest else "had no pin and got one"
             changes.append(f"{shown(source.url)} {what}: SHA-256 {found}")
             pins[name] = found
-    return (config.model_copy(update={"renewed": pins}) if changes else config), changes
+    return (config.with_digests(pins) if changes else config), changes
 
 
 if __name__ == "__main__":

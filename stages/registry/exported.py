@@ -7,14 +7,11 @@ from typing import NamedTuple
 from nmt_core import bundle, files
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.metrics.registered import load_metric, names_in
-from nmt_core.fetch.settings import DemoCorpus, FilesCorpus, Languages
+from nmt_core.fetch.settings import Languages
 from nmt_core.statistics import gate
 from stages import paths
 from stages.params import DownloadParams
 from stages.tracking.journal import BUNDLE_DIGEST
-
-GIVEN = "as it was given"
-"""How a test set came about that was given, and may change in any way."""
 
 
 class HeldOut(NamedTuple):
@@ -70,14 +67,11 @@ def rule(download: DownloadParams) -> str:
     By the same rule, whatever the amount of text, no source sentence of one model's test set was
     any other model's training text; a test set that was given follows no rule.
     """
-    match download.corpus:
-        case DemoCorpus():
-            return "by the grammar"
-        case FilesCorpus(test=test) if test is not None:
-            return GIVEN
-        case _:
-            split = download.split
-            return f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
+    split = download.split
+    return (
+        download.corpus.held_out()
+        or f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
+    )
 
 
 def read_exported(

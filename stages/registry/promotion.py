@@ -17,6 +17,7 @@ from nmt_core.bundle import load_translator
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
 from nmt_core.evaluation.metrics.registered import label
+from nmt_core.fetch.corpus import GIVEN
 from nmt_core.statistics.gate import (
     Candidate,
     Effect,
@@ -27,7 +28,7 @@ from nmt_core.statistics.gate import (
 )
 from stages import paths
 from stages.params import EvaluateParams
-from stages.registry.exported import GIVEN, Exported, HeldOut
+from stages.registry.exported import Exported, HeldOut
 from stages.registry.registry import Promotion, Registry, Version
 from stages.tracking.tracker import open_tracker
 

@@ -4,7 +4,7 @@ It begins with the metadata that Hugging Face reads (https://huggingface.co/docs
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -48,15 +48,6 @@ the model may repeat.
 """
 
 
-class Data(NamedTuple):
-    """What is known of a corpus."""
-
-    name: str
-    licence: dict[str, str]
-    """Hugging Face's keys."""
-    text: str
-
-
 def model_card(
     download: DownloadParams,
     record: dict[str, Any],
@@ -77,7 +68,7 @@ def model_card(
         packages: the most important ones and their versions.
     """
     scores, shards = measured["evaluate"], measured["shard"]
-    data = describe(download)
+    data = download.corpus.describe()
     failures = ", ".join(
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items()
     )
@@ -106,7 +97,7 @@ def model_card(
         name: _cell(value) if isinstance(value, str) else value for name, value in values.items()
     }
     text = TEMPLATE.format(**cells, scores="\n".join(score_rows(scores)))
-    return f"---\n{_front_matter(download, record, scores, data)}---\n\n{text}"
+    return f"---\n{_front_matter(download, record, scores)}---\n\n{text}"
 
 
 def score_rows(scores: dict[str, Any]) -> Iterator[str]:
@@ -117,30 +108,8 @@ def score_rows(scores: dict[str, Any]) -> Iterator[str]:
         yield f"| | `{_cell(scores[f'{name}_signature'])}` |"
 
 
-def describe(download: DownloadParams) -> Data:
-    """Return what is known of the corpus, its licence above all."""
-    corpus = download.corpus
-    if corpus.kind == "demo":
-        text = "Sentences that a small grammar of this project wrote; like it, they are Apache-2.0."
-        return Data("demo", {"license": "apache-2.0"}, text)
-    if corpus.kind == "europarl":
-        home = "https://www.statmt.org/europarl/"
-        text = (
-            f"Proceedings of the European Parliament (Koehn 2005), release {corpus.release}. Their "
-            f"publisher knows of no copyright restriction: <{home}>."
-        )
-        licence = {"license": "other", "license_name": "europarl", "license_link": home}
-        return Data(f"europarl {corpus.release}", licence, text)
-    text = (
-        "Files of whoever trained the model; they alone know the licence of the text, and whether "
-        "the model may be given away."
-    )
-    return Data("files", {"license": "unknown"}, text)
-
-
-def _front_matter(
-    download: DownloadParams, record: dict[str, Any], scores: dict[str, Any], data: Data
-) -> str:
+def _front_matter(download: DownloadParams, record: dict[str, Any], scores: dict[str, Any]) -> str:
+    data = download.corpus.describe()
     pair = f"{download.languages.source}-{download.languages.target}"
     names = names_in(scores)
     values_of = [

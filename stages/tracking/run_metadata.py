@@ -10,7 +10,6 @@ import yaml
 
 from nmt_core import files
 from nmt_core.fetch.address import shown
-from nmt_core.fetch.settings import ENGLISH, DemoCorpus, EuroparlCorpus, FilesCorpus
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load, read
@@ -111,26 +110,22 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def dataset(split: str) -> Dataset:
     """Return what there is to know about the text of a split."""
-    corpus = load(DownloadParams, "download").corpus
+    download = load(DownloadParams, "download")
     found = files.read_json(paths.CORPUS / "corpus.json")
     source, target = (found["languages"][side] for side in paths.SIDES)
     digests = "".join(found["sha256"][f"{split}.{side}"] for side in paths.SIDES)
-    origin: tuple[str, dict[str, Any]]
-    match corpus:
-        case DemoCorpus():
-            origin = "code", {"tags": {"mlflow.source.name": "nmt_core/grammar"}}
-        case EuroparlCorpus(url=url):
-            foreign = target if source == ENGLISH else source
-            origin = "http", {"url": shown(url.replace("{pair}", f"{foreign}-{ENGLISH}"))}
-        case FilesCorpus(train=train):
-            origin = "local", {"uri": str((getattr(corpus, split) or train).source)}
-    source_type, place = origin
+    origin = download.corpus.origin(split, download.languages)
+    sources: dict[str, dict[str, Any]] = {
+        "code": {"tags": {"mlflow.source.name": origin.place}},
+        "http": {"url": origin.place},
+        "local": {"uri": origin.place},
+    }
     return Dataset(
-        name=f"{corpus.kind} {source}-{target}",
+        name=f"{download.corpus.kind} {source}-{target}",
         digest=hashlib.sha256(digests.encode()).hexdigest()[:16],
         context=CONTEXTS[split],
-        source_type=source_type,
-        source=place,
+        source_type=origin.kind,
+        source=sources[origin.kind],
         columns=(source, target),
         pairs=found["pairs"][split],
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nmt_core.errors import CorpusError, DownloadError
-from nmt_core.fetch.http import Source
+from nmt_core.fetch.source import Source
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import __main__ as configure

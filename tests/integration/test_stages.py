@@ -14,14 +14,14 @@ from nmt_core.bundle import load_translator as load_exported
 from nmt_core.bundle import verify
 from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.grammar.generate import generate
-from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.tracking import NullTracker
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
+from stages.demo.generate import generate
+from stages.demo.settings import GrammarConfig
 from stages.params import build_all
 from stages.reporting.bill import bill_of_materials
 from stages.reporting.card import model_card

@@ -14,13 +14,13 @@ import pytest
 
 from nmt_core import config
 from nmt_core.errors import WorkersError
-from nmt_core.grammar.generate import generate
-from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.parallel import cluster
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
+from stages.demo.generate import generate
+from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
 from tests.support import jobs
 from tests.support.projects import PROJECT

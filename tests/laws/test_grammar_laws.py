@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.grammar import generate as generation
-from nmt_core.grammar import lexicon, numerals
-from nmt_core.grammar.composer import Composer
-from nmt_core.grammar.generate import LONGEST_WORDS, draw, generate, held_out, split_of
-from nmt_core.grammar.german import MIXED, STRONG, WEAK, Case, Gender
-from nmt_core.grammar.phrases import Combination
-from nmt_core.grammar.sentence import Sentence
-from nmt_core.grammar.sentences import FAMILIES, sentence
-from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.random import generator
+from stages.demo import generate as generation
+from stages.demo import lexicon, numerals
+from stages.demo.composer import Composer
+from stages.demo.generate import LONGEST_WORDS, draw, generate, held_out, split_of
+from stages.demo.german import MIXED, STRONG, WEAK, Case, Gender
+from stages.demo.phrases import Combination
+from stages.demo.sentence import Sentence
+from stages.demo.sentences import FAMILIES, sentence
+from stages.demo.settings import GrammarConfig
 
 SIDES = (0, 1)
 seeds = st.integers(0, 2**32)

@@ -120,15 +120,3 @@ def claiming(length, content) -> Behaviour:
 
 def silent(seconds) -> Behaviour:
     return lambda _: time.sleep(seconds)
-
-
-def dribbling(content, *, seconds) -> Behaviour:
-    """Send one byte, wait, send one byte, wait."""
-
-    def behave(handler):
-        handler.answer(200, Content_Length=len(content), ETag='"v1"')
-        for byte in content:
-            handler.wfile.write(bytes([byte]))
-            time.sleep(seconds)
-
-    return behave

@@ -11,7 +11,7 @@ from rich.console import Console
 from flows import compare, dvc
 from nmt_core.decoding.translator import Translation
 from nmt_core.errors import ConfigError, CorpusError, NmtError
-from nmt_core.fetch.settings import FilesCorpus
+from nmt_core.fetch.local import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from nmt_core.training.budget import Budget
 from stages.comparison import report, results

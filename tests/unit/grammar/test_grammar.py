@@ -6,8 +6,8 @@ from datetime import date
 import pytest
 
 from nmt_core.errors import CorpusError
-from nmt_core.grammar import lexicon, numerals, phrases
-from nmt_core.grammar.clauses import (
+from stages.demo import lexicon, numerals, phrases
+from stages.demo.clauses import (
     CAN,
     MAY,
     MUST,
@@ -21,14 +21,14 @@ from nmt_core.grammar.clauses import (
     Time,
     VerbPhrase,
 )
-from nmt_core.grammar.composer import ALREADY, YET
-from nmt_core.grammar.english import EnglishVerb, plural, with_article
-from nmt_core.grammar.generate import generate
-from nmt_core.grammar.german import Agreement, Case, Gender, GermanVerb
-from nmt_core.grammar.phrases import Country, Fixed, Name, NounPhrase, Prepositional
-from nmt_core.grammar.sentence import finished
-from nmt_core.grammar.settings import GrammarConfig
-from nmt_core.grammar.wording import Wording
+from stages.demo.composer import ALREADY, YET
+from stages.demo.english import EnglishVerb, plural, with_article
+from stages.demo.generate import generate
+from stages.demo.german import Agreement, Case, Gender, GermanVerb
+from stages.demo.phrases import Country, Fixed, Name, NounPhrase, Prepositional
+from stages.demo.sentence import finished
+from stages.demo.settings import GrammarConfig
+from stages.demo.wording import Wording
 
 NOUNS = {noun.german.lemma: noun for noun in (*lexicon.SIMPLE_NOUNS, *lexicon.COMPOUND_NOUNS)}
 ADJECTIVES = {

@@ -1,12 +1,14 @@
 """dvc.yaml names the code that each stage runs, so that a change runs again what it can change."""
 
 import ast
+from typing import get_args
 
 import pytest
 import yaml
 
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS
-from stages.params import SECTIONS
+from nmt_core.fetch.vectors import VectorsConfig
+from stages.params import SECTIONS, CorpusConfig
 from tests.support.projects import PROJECT
 
 STAGES = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
@@ -39,7 +41,7 @@ BESIDE = {
 }
 """Code of ``stages`` that settles how a stage runs, not what it makes."""
 
-PACKAGES = {"comparison", "configure", "registry", "reporting", "runtime", "tracking"}
+PACKAGES = {"comparison", "configure", "demo", "registry", "reporting", "runtime", "tracking"}
 """What stands in ``stages`` beside the pipeline, each of one subject."""
 
 
@@ -103,12 +105,27 @@ def test_the_folder_is_the_pipeline():
     assert packages == PACKAGES
 
 
+def modules_of(union):
+    return [file_of(kind.__module__) for kind in get_args(get_args(union)[0])]
+
+
+def run_by(stage):
+    """All code that a stage runs; settings bring some, and export asks corpora what they are."""
+    code = reached(PROJECT / "stages" / f"{stage}.py", set())
+    if stage == "download":
+        for path in [*modules_of(CorpusConfig), *modules_of(VectorsConfig)]:
+            code |= reached(path, set())
+    elif "download" in STAGES[stage]["params"]:
+        code.update(modules_of(CorpusConfig))
+    return code
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_all_code_it_runs(stage):
     listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]
     missing = {
         path.relative_to(PROJECT).as_posix()
-        for path in reached(PROJECT / "stages" / f"{stage}.py", set())
+        for path in run_by(stage)
         if not any(path == dep or dep in path.parents for dep in listed)
     }
 
@@ -127,7 +144,7 @@ def test_a_stage_depends_on_metrics_that_it_loads_by_name(stage, names):
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_no_code_that_it_never_runs(stage):
     """Or a change of it would run the stage again, and begin a training anew, for nothing."""
-    used = reached(PROJECT / "stages" / f"{stage}.py", set()) | loaded_by_name(METRICS)
+    used = run_by(stage) | loaded_by_name(METRICS)
     listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]
     code = {path for dep in listed for path in (dep, *dep.rglob("*.py")) if path.suffix == ".py"}
     never = {path.relative_to(PROJECT).as_posix() for path in code - used if not is_face(path)}

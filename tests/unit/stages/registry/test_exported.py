@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from nmt_core import bundle, files
 from nmt_core.config import build
 from nmt_core.errors import BundleError
-from nmt_core.grammar.generate import generate
-from nmt_core.grammar.settings import GrammarConfig
+from nmt_core.fetch.corpus import GIVEN
 from nmt_core.statistics.gate import digest
 from nmt_core.text.cleaning import split_of
+from stages.demo.generate import generate
+from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams
-from stages.registry.exported import GIVEN, read_exported, rule
+from stages.registry.exported import read_exported, rule
 from tests.support.tiny import export
 
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}

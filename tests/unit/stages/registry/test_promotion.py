@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.fetch.corpus import GIVEN
 from nmt_core.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from stages.params import EvaluateParams
 from stages.registry import promotion
-from stages.registry.exported import GIVEN, Exported, HeldOut
+from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import Contest, check, contest, effects, evidence, report
 from stages.registry.registry import RegistryError, Version
 

@@ -72,7 +72,7 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
         (
             ["data=demo"],
             "demo de-en",
-            ("code", {"tags": {"mlflow.source.name": "nmt_core/grammar"}}),
+            ("code", {"tags": {"mlflow.source.name": "stages/demo"}}),
         ),
         (
             ["data=europarl"],

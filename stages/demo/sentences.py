@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from nmt_core.grammar import lexicon, phrases
-from nmt_core.grammar.clauses import (
+from stages.demo import lexicon, phrases
+from stages.demo.clauses import (
     CAN,
     MAY,
     MUST,
@@ -18,15 +18,15 @@ from nmt_core.grammar.clauses import (
     Tense,
     VerbPhrase,
 )
-from nmt_core.grammar.composer import Composer
-from nmt_core.grammar.german import Agreement, Case
-from nmt_core.grammar.phrases import (
+from stages.demo.composer import Composer
+from stages.demo.german import Agreement, Case
+from stages.demo.phrases import (
     Name,
     NounPhrase,
     Phrase,
     Prepositional,
 )
-from nmt_core.grammar.proceedings import (
+from stages.demo.proceedings import (
     agenda,
     opening,
     price,
@@ -37,9 +37,9 @@ from nmt_core.grammar.proceedings import (
     trend,
     voting,
 )
-from nmt_core.grammar.sentence import Sentence, finished, stated
-from nmt_core.grammar.wording import Wording
-from nmt_core.grammar.words import TEXT, Kind
+from stages.demo.sentence import Sentence, finished, stated
+from stages.demo.wording import Wording
+from stages.demo.words import TEXT, Kind
 
 THAT = Wording("dass", "that")
 BECAUSE = Wording("weil", "because")

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from nmt_core.grammar.clauses import Clause
-from nmt_core.grammar.composer import Composer
-from nmt_core.grammar.phrases import Combination
-from nmt_core.grammar.wording import Wording
+from stages.demo.clauses import Clause
+from stages.demo.composer import Composer
+from stages.demo.phrases import Combination
+from stages.demo.wording import Wording
 
 
 class Sentence(NamedTuple):

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from nmt_core.grammar.wording import Wording, paired
+from stages.demo.wording import Wording, paired
 
 SMALL = {
     2: Wording("zwei", "two"),

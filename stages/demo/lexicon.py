@@ -1,8 +1,8 @@
 """The words of the demo language."""
 
-from nmt_core.grammar.german import Case
-from nmt_core.grammar.wording import Wording, listed, paired
-from nmt_core.grammar.words import (
+from stages.demo.german import Case
+from stages.demo.wording import Wording, listed, paired
+from stages.demo.words import (
     PROBLEM,
     SCHEME,
     TEXT,

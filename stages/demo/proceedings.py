@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from nmt_core.grammar import lexicon, numerals, phrases
-from nmt_core.grammar.clauses import MAY, MUST, Clause, Negation, Tense, Time, VerbPhrase
-from nmt_core.grammar.composer import TO, YET, Composer
-from nmt_core.grammar.german import Case
-from nmt_core.grammar.phrases import Fixed, Name, NounPhrase, Phrase, Prepositional
-from nmt_core.grammar.sentence import Sentence, finished, stated
-from nmt_core.grammar.wording import Wording
-from nmt_core.grammar.words import TEXT, Kind
+from stages.demo import lexicon, numerals, phrases
+from stages.demo.clauses import MAY, MUST, Clause, Negation, Tense, Time, VerbPhrase
+from stages.demo.composer import TO, YET, Composer
+from stages.demo.german import Case
+from stages.demo.phrases import Fixed, Name, NounPhrase, Phrase, Prepositional
+from stages.demo.sentence import Sentence, finished, stated
+from stages.demo.wording import Wording
+from stages.demo.words import TEXT, Kind
 
 FOR = Wording("für", "for")
 STATES_OF_SITTING = (

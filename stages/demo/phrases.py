@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from nmt_core.grammar import english, german
-from nmt_core.grammar.german import Agreement, Case, Gender, Table
-from nmt_core.grammar.wording import Wording
-from nmt_core.grammar.words import Adjective, Kind, Noun
+from stages.demo import english, german
+from stages.demo.german import Agreement, Case, Gender, Table
+from stages.demo.wording import Wording
+from stages.demo.words import Adjective, Kind, Noun
 
 
 class Combination(NamedTuple):

@@ -2,7 +2,7 @@
 
 import re
 
-from nmt_core.grammar.german import Agreement
+from stages.demo.german import Agreement
 
 IRREGULAR_PLURALS = {"fisherman": "fishermen", "child": "children", "crisis": "crises"}
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from enum import Flag, auto
 
-from nmt_core.grammar.english import EnglishVerb
-from nmt_core.grammar.german import Case, Gender, GermanNoun, GermanVerb
-from nmt_core.grammar.wording import Wording
+from stages.demo.english import EnglishVerb
+from stages.demo.german import Case, Gender, GermanNoun, GermanVerb
+from stages.demo.wording import Wording
 
 
 class Kind(Flag):

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from nmt_core.grammar import lexicon, numerals, phrases
-from nmt_core.grammar.clauses import (
+from stages.demo import lexicon, numerals, phrases
+from stages.demo.clauses import (
     CAN,
     MAY,
     MUST,
@@ -23,8 +23,8 @@ from nmt_core.grammar.clauses import (
     Time,
     VerbPhrase,
 )
-from nmt_core.grammar.german import Agreement, Case, Gender
-from nmt_core.grammar.phrases import (
+from stages.demo.german import Agreement, Case, Gender
+from stages.demo.phrases import (
     Country,
     Determiner,
     Fixed,
@@ -33,8 +33,8 @@ from nmt_core.grammar.phrases import (
     Phrase,
     Prepositional,
 )
-from nmt_core.grammar.wording import Wording, listed, paired
-from nmt_core.grammar.words import SCHEME, TEXT, Adjective, Kind, Noun, Verb
+from stages.demo.wording import Wording, listed, paired
+from stages.demo.words import SCHEME, TEXT, Adjective, Kind, Noun, Verb
 
 Item = TypeVar("Item")
 

@@ -1,7 +1,7 @@
 """A corpus of the demo language, whose validation and test sets combine known words anew.
 
 What is held out is decided for every combination of words (see
-:class:`~nmt_core.grammar.phrases.Combination`) apart, whatever the seed:
+:class:`~stages.demo.phrases.Combination`) apart, whatever the seed:
 
     share = first 8 bytes, big-endian, of BLAKE2b("construction left right"), modulo 100
     share in 0..7    the combination is held out for the test set
@@ -20,12 +20,12 @@ from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 from nmt_core.errors import CorpusError
-from nmt_core.grammar.composer import Composer
-from nmt_core.grammar.phrases import Combination
-from nmt_core.grammar.sentence import Sentence
-from nmt_core.grammar.sentences import sentence
-from nmt_core.grammar.settings import GrammarConfig
 from nmt_core.random import generator
+from stages.demo.composer import Composer
+from stages.demo.phrases import Combination
+from stages.demo.sentence import Sentence
+from stages.demo.sentences import sentence
+from stages.demo.settings import GrammarConfig
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
-from nmt_core.grammar import german
-from nmt_core.grammar.english import BE, EnglishVerb
-from nmt_core.grammar.german import Agreement, Case, Gender
-from nmt_core.grammar.phrases import Combination, Phrase, Prepositional
-from nmt_core.grammar.wording import Wording
-from nmt_core.grammar.words import Verb
+from stages.demo import german
+from stages.demo.english import BE, EnglishVerb
+from stages.demo.german import Agreement, Case, Gender
+from stages.demo.phrases import Combination, Phrase, Prepositional
+from stages.demo.wording import Wording
+from stages.demo.words import Verb
 
 
 class Tense(Enum):

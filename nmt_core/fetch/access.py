@@ -1,0 +1,63 @@
+"""Whom to ask on the web, who we are for them, and where they may not lead us."""
+
+import netrc
+import os
+
+import httpx
+
+from nmt_core.errors import DownloadError
+from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_private, shown
+
+
+def parse(url: str, setting: str) -> httpx.URL:
+    """Return an address of the web.
+
+    Raises:
+        DownloadError: if it is none.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise DownloadError(f"{setting} holds {UNREADABLE}; mend it") from None
+    if parsed.scheme not in SCHEMES or not parsed.host:
+        raise DownloadError(
+            f"{shown(url)} cannot be fetched; {setting} must begin with http:// or https://"
+        )
+    return parsed
+
+
+def users() -> httpx.Auth | None:
+    """Return who we are for each server: what stands in ~/.netrc, or in the file that NETRC names.
+
+    Raises:
+        DownloadError: if the file cannot be understood, or others may read it.
+    """
+    named = os.environ.get("NETRC")
+    try:
+        return httpx.NetRCAuth(named)
+    except FileNotFoundError:
+        return None
+    except (netrc.NetrcParseError, OSError) as error:
+        line = getattr(error, "lineno", None)
+        raise DownloadError(
+            f"{named or '~/.netrc'}{f' line {line}' if line else ''} cannot be read as lines "
+            f"'machine HOST login NAME password WORD'; mend it, and let nobody else read it "
+            f"(chmod 600)"
+        ) from None
+
+
+def check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
+    """Refuse to be led out of the web, out of encryption or into a private network."""
+    if goal.scheme not in SCHEMES:
+        reason = f"to {goal.scheme}:, which is not the web"
+    elif origin.scheme == "https" and goal.scheme == "http":
+        reason = "to an address without encryption"
+    elif is_private(_name(goal)) and not is_private(_name(origin)):
+        reason = f"into a private network ({goal.host})"
+    else:
+        return
+    raise DownloadError(f"{shown(str(origin))} redirects {reason}; this was refused")
+
+
+def _name(url: httpx.URL) -> str:
+    return url.raw_host.decode("ascii")

@@ -1,0 +1,143 @@
+"""Proceedings of the European Parliament, in any two of its languages."""
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from pydantic import Field
+
+from nmt_core.errors import DownloadError
+from nmt_core.fetch import archive
+from nmt_core.fetch.address import Address, shown
+from nmt_core.fetch.corpus import Corpus, Description, Obtained, OnBadLine, Origin, dropped
+from nmt_core.fetch.kept import quarantine
+from nmt_core.fetch.settings import Checksum, Languages, Renewed
+from nmt_core.fetch.source import Fetch, Source
+from nmt_core.text import pivot
+from nmt_core.text.corpus import Text
+
+ENGLISH = "en"
+# fmt: off
+EUROPARL_LANGUAGES = frozenset([
+    "bg", "cs", "da", "de", "el", "es", "et", "fi", "fr", "hu",
+    "it", "lt", "lv", "nl", "pl", "pt", "ro", "sk", "sl", "sv",
+])
+# fmt: on
+"""The languages besides English; each has an archive with English."""
+
+HOME = "https://www.statmt.org/europarl/"
+
+
+class EuroparlCorpus(Corpus):
+    """Proceedings of the European Parliament (Koehn 2005), any pair of its 21 languages.
+
+    The release has one archive per language, with English; a pair without English is joined over
+    identical English lines.
+    """
+
+    kind: Literal["europarl"]
+    """The tag of this choice."""
+
+    release: Literal["v7"] = "v7"
+    """Version of the corpus, as in the names of the files in its archives."""
+
+    url: Address = "https://www.statmt.org/europarl/v7/{pair}.tgz"
+    """Address of an archive; ``{pair}`` stands for de-en, fr-en and so on. Name and password belong
+    in ~/.netrc; ``{secret}`` in the query stands for the variable NMT_DOWNLOAD_SECRET."""
+
+    sha256: Checksum = ""
+    """Checksum of the archive, the source language's of two: nothing else is ever taken. Empty
+    records what came, and ``python -m stages.configure.refresh`` asks whether there is another."""
+
+    pivot_sha256: Checksum = ""
+    """Checksum of the target language's archive, for a pair without English."""
+
+    renewed: Renewed = Field(default_factory=dict)
+    """Checksums that ``python -m stages.configure.refresh`` found and will replace when an
+    archive changes, under the names of downloads/; until then nothing else is taken. Of no effect
+    beside yours."""
+
+    on_bad_line: OnBadLine = "drop"
+    """What to do with a pair that is not UTF-8 or holds NUL; drop counts it."""
+
+    def check(self, languages: Languages) -> None:
+        """Check that both languages are of the Parliament."""
+        known = EUROPARL_LANGUAGES | {ENGLISH}
+        if not {*languages.codes} <= known or languages.source == languages.target:
+            raise ValueError(
+                f"EuroParl has any two of {' '.join(sorted(known))}; "
+                f"got {' and '.join(languages.codes)}"
+            )
+
+    def sources(self, languages: Languages) -> list[Source]:
+        """Return the archive of each language beside English, the source's first."""
+        return [*self._archives(languages).values()]
+
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+        """Unpack the archive of each language, and join two over their English lines."""
+        archives = {code: fetch(one) for code, one in self._archives(languages).items()}
+        sides = {
+            code: _unpack(one.path, self._members(code), scratch) for code, one in archives.items()
+        }
+        if len(sides) == 1:
+            [(code, side)] = sides.items()
+            paths = {code: side.text, ENGLISH: side.shared}
+        else:
+            paths = {code: scratch / f"europarl.{code}" for code in sides}
+            one, other = sides
+            pivot.join(sides[one], sides[other], paths[one], paths[other])
+        text = Text(
+            ((paths[languages.source], paths[languages.target]),), dropped(self.on_bad_line)
+        )
+        return Obtained({"train": text}, [one.origin for one in archives.values()])
+
+    def origin(self, split: str, languages: Languages) -> Origin:
+        """Return the address of the first archive."""
+        del split
+        return Origin("http", shown(self.sources(languages)[0].url))
+
+    def describe(self) -> Description:
+        """Return what the publisher says."""
+        text = (
+            f"Proceedings of the European Parliament (Koehn 2005), release {self.release}. Their "
+            f"publisher knows of no copyright restriction: <{HOME}>."
+        )
+        licence = {"license": "other", "license_name": "europarl", "license_link": HOME}
+        return Description(f"europarl {self.release}", licence, text)
+
+    def _archives(self, languages: Languages) -> dict[str, Source]:
+        """Return the archives that a pair of languages needs, by the code beside English."""
+        foreign = [code for code in languages.codes if code != ENGLISH]
+        checksums = zip(foreign, (self.sha256, self.pivot_sha256), strict=False)
+        return {
+            code: Source(
+                self.url.replace("{pair}", f"{code}-{ENGLISH}"),
+                "download.corpus.url",
+                sha256=checksum,
+                renewed=self.renewed,
+                check=partial(_try_out, names=self._members(code)),
+            )
+            for code, checksum in checksums
+        }
+
+    def _members(self, code: str) -> list[str]:
+        stem = f"europarl-{self.release}.{code}-{ENGLISH}"
+        return [f"{stem}.{code}", f"{stem}.{ENGLISH}"]
+
+
+def _try_out(path: Path, *, names: list[str]) -> None:
+    with TemporaryDirectory(dir=path.parent) as scratch:
+        archive.extract(path, names, Path(scratch))
+
+
+def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.Side:
+    try:
+        found = archive.extract(path, names, scratch)
+    except DownloadError as error:
+        rejected = quarantine(path)
+        raise DownloadError(
+            f"{error}; it was moved to {rejected}: "
+            f"run again, or set download.corpus.url to a mirror"
+        ) from None
+    return pivot.Side(*(found[name] for name in names))

@@ -1,0 +1,85 @@
+"""What lies on this machine of a file on the web: itself, its record, and its version beside it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from nmt_core import files
+from nmt_core.fetch.address import shown
+from nmt_core.fetch.source import Fetched, Source
+
+
+@dataclass(frozen=True)
+class Version:
+    """What a server says of a file, by which it may tell another one from it."""
+
+    etag: str = ""
+    last_modified: str = ""
+    length: int | None = None
+    """Bytes of the whole file."""
+
+    @property
+    def validator(self) -> str:
+        """What names the very bytes, for If-Range; a weak ETag does not."""
+        strong = self.etag and not self.etag.startswith("W/")
+        return self.etag if strong else self.last_modified
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return the path of what is kept of a file beside it."""
+    return path.with_name(path.name + suffix)
+
+
+def quarantine(path: Path) -> Path:
+    """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
+    rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
+    path.replace(rejected)
+    beside(path, ".json").unlink(missing_ok=True)
+    return rejected
+
+
+def recorded(path: Path, source: Source) -> Fetched | None:
+    """Return the file as an earlier run fetched it, if it is whole and has the wanted digest."""
+    expected = read_record(beside(path, ".json")).get("sha256")
+    if expected is None or not path.exists():
+        return None
+    digest = files.sha256(path)
+    if digest != expected or digest != (source.digest or digest):
+        return None
+    return Fetched(path, shown(source.url), path.stat().st_size, digest)
+
+
+def read_version(path: Path) -> Version:
+    """Return the version that a record names, if there is one that names one."""
+    try:
+        return TypeAdapter(Version).validate_json(path.read_bytes(), strict=True)
+    except (OSError, ValidationError):
+        return Version()
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Return what a record says; one that is damaged says nothing."""
+    try:
+        record = files.read_json(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    sound = isinstance(record, dict) and isinstance(record.get("sha256"), str)
+    return record if sound else {}
+
+
+def count_lines(path: Path) -> int:
+    """Return how many lines of a file have ended; none if there is no file."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+
+
+def cut_lines(path: Path, lines: int) -> None:
+    """Cut a file after its first lines."""
+    with path.open("rb+") as file:
+        for _ in range(lines):
+            file.readline()
+        file.truncate(file.tell())

@@ -1,0 +1,80 @@
+"""A file on the web: where it is, what it should be, and what it is when it has come."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Self
+from urllib.parse import unquote
+
+from nmt_core.config import Config
+from nmt_core.fetch.address import shown
+from nmt_core.fetch.settings import Languages
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file on the web, and what it should be."""
+
+    url: str
+    """http or https; what is secret is put in when it is sent, and never shown."""
+    setting: str
+    """The parameter that holds the address, for messages."""
+    sha256: str = ""
+    """Digest that was promised, in hexadecimal; empty takes any."""
+    renewed: Mapping[str, str] = field(default_factory=dict)
+    """Digests as servers last had them; of no effect with ``sha256``."""
+    lines: int | None = None
+    """Where to stop, in ``\\n``; None takes the whole file."""
+    check: Callable[[Path], object] | None = None
+    """Raises an error of ours if what came in place of a file at hand cannot be one like it."""
+
+    @property
+    def name(self) -> str:
+        """What the file is called on disk: safe, short, readable, and of this address alone."""
+        digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
+        last = unquote(shown(self.url).removesuffix("?...")).rstrip("/").rsplit("/", maxsplit=1)[-1]
+        name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
+        return name if self.lines is None else f"{self.lines}-lines-{name}"
+
+    @property
+    def digest(self) -> str:
+        """What the file must have as its digest; empty for any."""
+        return self.sha256.lower() or self.renewed.get(self.name, "")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A whole file, and what it is."""
+
+    path: Path
+    url: str
+    """Where it came from, without credentials."""
+    size_bytes: int
+    sha256: str
+
+    @property
+    def origin(self) -> dict[str, str | int]:
+        """What the metrics of the download stage say of it."""
+        return {"url": self.url, "bytes": self.size_bytes, "sha256": self.sha256}
+
+
+Fetch = Callable[[Source], Fetched]
+"""Brings a file onto the disk, or takes it from there; raises a DownloadError if it cannot."""
+
+
+class Fetchable(Config):
+    """Settings of what may come from the web.
+
+    What does has a field ``renewed``, for the digests that its server last had.
+    """
+
+    def sources(self, languages: Languages) -> list[Source]:
+        """Return the files on the web that are needed for two languages."""
+        del languages
+        return []
+
+    def with_digests(self, digests: Mapping[str, str]) -> Self:
+        """Return the same settings with what servers have now, by :attr:`Source.name`."""
+        return self.model_copy(update={"renewed": dict(digests)})

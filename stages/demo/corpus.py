@@ -1,0 +1,57 @@
+"""The demo language as a corpus."""
+
+from pathlib import Path
+from typing import Literal
+
+from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin
+from nmt_core.fetch.settings import Languages
+from nmt_core.fetch.source import Fetch
+from nmt_core.text.cleaning import SPLITS, Split
+from nmt_core.text.corpus import Pair, Text, write_pairs
+from stages.demo.settings import GrammarConfig
+
+
+class DemoCorpus(Corpus):
+    """Sentences of a small grammar: no network, no licence, made in a second."""
+
+    kind: Literal["demo"]
+    """The tag of this choice."""
+
+    grammar: GrammarConfig
+    """How many pairs of each split, and of which seed."""
+
+    def check(self, languages: Languages) -> None:
+        """Check that the languages are German and English."""
+        if {*languages.codes} != {"de", "en"}:
+            raise ValueError(
+                f"the demo corpus has German (de) and English (en), "
+                f"got {' and '.join(languages.codes)}"
+            )
+
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+        """Write sentences, source first."""
+        from stages.demo.generate import generate  # noqa: PLC0415 - all words, for who wants them
+
+        del fetch
+        drawn = generate(self.grammar)
+        texts: dict[Split, Text] = {}
+        for split in SPLITS:
+            paths = (scratch / f"demo.{split}.source", scratch / f"demo.{split}.target")
+            step = 1 if languages.source == "de" else -1
+            write_pairs((Pair(*pair[::step]) for pair in drawn[split]), *paths)
+            texts[split] = Text((paths,))
+        return Obtained(texts, origins=[])
+
+    def origin(self, split: str, languages: Languages) -> Origin:
+        """Return where the grammar stands."""
+        del split, languages
+        return Origin("code", "stages/demo")
+
+    def describe(self) -> Description:
+        """Return that it is a part of this project."""
+        text = "Sentences that a small grammar of this project wrote; like it, they are Apache-2.0."
+        return Description("demo", {"license": "apache-2.0"}, text)
+
+    def held_out(self) -> str | None:
+        """Return that the grammar decides, for every combination of words."""
+        return "by the grammar"
