@@ -227,7 +227,7 @@ def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
         yield tracker
 
 
-def key_of(params: TrainParams, languages: Config) -> str:
+def identify(params: TrainParams, languages: Config) -> str:
     """Return the fingerprint of a training."""
     settings = params.model_dump(mode="json")
     budget = settings.pop("budget")
@@ -260,7 +260,7 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
 def train(params: TrainParams, world: World) -> None:
     """Run the stage on the project's own paths, as one of the processes that train together."""
     languages = load(DownloadParams, "download").languages
-    key = key_of(params, languages)
+    key = identify(params, languages)
     if world.broadcast(key.encode()) != key.encode():
         raise TrainingError(
             f"rank {world.rank} finds other settings, code or data than rank 0; bring its machine "

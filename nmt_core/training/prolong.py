@@ -36,7 +36,7 @@ def prolong(
         CheckpointError: if the disk refuses.
     """
     passes = partial(is_passed, budget=budget, validate_every=validate_every)
-    found = ((other, at) for other in others if (at := newest(other, passes)))
+    found = ((other, at) for other in others if (at := find_newest(other, passes)))
     farthest = max(found, key=lambda pair: pair[1].progress["step"], default=None)
     if farthest is None:
         return None
@@ -57,7 +57,9 @@ def is_passed(values: Mapping[str, Any], *, budget: Budget, validate_every: int)
     return regular and not progress.has_spent(budget)
 
 
-def newest(store: CheckpointStore, suits: Callable[[Mapping[str, Any]], bool]) -> Checkpoint | None:
+def find_newest(
+    store: CheckpointStore, suits: Callable[[Mapping[str, Any]], bool]
+) -> Checkpoint | None:
     """Return the newest checkpoint that suits; None, too, where those that would are damaged."""
     try:
         return store.newest(suits)

@@ -176,7 +176,7 @@ def params():
 def test_settings_decide_the_course_and_the_budget_the_end(params):
     languages = Languages(source="de", target="en")
     changes = [{}, {"seed": 9}, {"budget": params.budget.model_copy(update={"steps": 7})}]
-    found = [train.key_of(params.model_copy(update=change), languages) for change in changes]
+    found = [train.identify(params.model_copy(update=change), languages) for change in changes]
     (course, end), (another_course, same_end), (same_course, another_end) = (
         key.split("-") for key in found
     )
