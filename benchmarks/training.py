@@ -33,6 +33,7 @@ from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.settings import AdamW
+from nmt_core.training.step import apply_gradients
 
 VOCABULARY, WIDTH, HEADS, LAYERS, INNER, DROPOUT = 8000, 256, 4, 3, 1024, 0.2
 
@@ -95,8 +96,6 @@ def trainer(
 ) -> Callable[[], int]:
     """Return a function that makes one update and says how many target tokens it saw."""
     optimizer = build_optimizer(model, AdamW())
-    for group in optimizer.param_groups:
-        group["lr"] = 1e-4
     stream = endless(batches)
     compute = prepare_compute()
 
@@ -105,9 +104,7 @@ def trainer(
         with compute.autocast():
             loss = loss_of(batch)
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
         return batch.target_tokens
 
     return update
