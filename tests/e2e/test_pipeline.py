@@ -13,8 +13,17 @@ import time
 import pytest
 import yaml
 
-from tests.support.presets import PRESETS, SHRUNK
-from tests.support.projects import LOG_EVERY, PROJECT, STEPS, VALIDATE_EVERY, Copy, begin
+from tests.support.presets import PRESETS, SHRUNK, shrunk
+from tests.support.projects import (
+    LOG_EVERY,
+    PROJECT,
+    SMALL,
+    STEPS,
+    VALIDATE_EVERY,
+    Copy,
+    begin,
+    overrides,
+)
 
 STAGES = list(yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"])
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
@@ -256,29 +265,16 @@ def test_a_typo_costs_seconds(fresh, tmp_path, command):
 def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
     """With its own tokens, vectors, batches and optimizer; in one process, to import torch once."""
     copy = prepared.copy(tmp_path / "project")
-    shape = {f"train.model.{key}": SHRUNK[key] for key in SHRUNK if PRESETS[preset].get(key)}
-    settings = {
-        **shape,
-        "download.corpus.grammar.train_pairs": 400,
-        "download.corpus.grammar.validation_pairs": 20,
-        "download.corpus.grammar.test_pairs": 20,
-        "train.budget.steps": 4,
-        "train.training.validate_every": 2,
-        "train.training.validation_sentences": 5,
-        "train.compute.threads": 1,
-        "tokenize.subwords.vocab_size": 400,
-        "evaluate.resamples": 10,
-        "evaluate.beam.max_length": 20,
-        "export.golden_sentences": 3,
-    }
+    settings = SMALL | {"train.budget.steps": 4, "train.training.validate_every": 2}
+    settings |= {f"train.model.{key}": small for key, small in shrunk(PRESETS[preset]).items()}
     if preset.removesuffix("_lite").endswith("_article"):
         settings |= {
             "embeddings.vectors.dimensions": SHRUNK["width"],
             "embeddings.vectors.epochs": 1,
             "embeddings.vectors.buckets": 100,
         }
-    chosen = " ".join(f"{name}={value}" for name, value in settings.items())
-    copy.run_stages("configure.__main__", *STAGES, settings=f"data=demo model={preset} {chosen}")
+    chosen = f"data=demo model={preset} {overrides(**settings)}"
+    copy.run_stages("configure.__main__", *STAGES, settings=chosen)
 
     assert json.loads((copy.folder / "metrics/export.json").read_text())["golden_sentences"] == 3
     described = json.loads((copy.folder / "models/export/model.json").read_text())

@@ -1,5 +1,6 @@
 """MLflow in a project of its own."""
 
+import mlflow
 import pytest
 from mlflow import MlflowClient
 
@@ -12,6 +13,7 @@ def mlflow_here(project, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     for name, value in tracker.ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
+    mlflow.set_tracking_uri(None)  # which a test before may have set, for the whole process
 
 
 @pytest.fixture(scope="session")

@@ -12,22 +12,18 @@ from pathlib import Path
 import pytest
 
 from nmt_core import files
-from tests.support.projects import PROJECT, a_users_environment
+from tests.support.projects import PROJECT, SMALL, TRANSFORMER, a_users_environment, overrides
 
 PARTS = ("conf", "flows", "nmt_core", "stages")
 FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml", "params.yaml")
 MODELS = ["transformer", "transformer_base"]
-COMPARE = f"""
-    flows.compare {" ".join(MODELS)} data=demo --steps 60 --jobs 2
-    download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=20
-    download.corpus.grammar.test_pairs=20 tokenize.subwords.vocab_size=400
-    train.compute.precision=float32 train.batching.max_tokens=256
-    train.model.width=32 train.model.heads=2 train.model.feed_forward_width=64
-    train.model.encoder_layers=1 train.model.decoder_layers=1
-    train.training.validate_every=30 train.training.log_every=10
-    train.training.validation_sentences=5 evaluate.beam.beam_size=2 evaluate.beam.max_length=30
-    evaluate.resamples=10 evaluate.pictures=0
-"""
+SETTINGS = {
+    **SMALL,
+    **TRANSFORMER,
+    "train.training.validate_every": 30,
+    "evaluate.pictures": 0,
+}
+COMPARE = f"flows.compare {' '.join(MODELS)} data=demo --steps 60 --jobs 2 {overrides(**SETTINGS)}"
 
 pytestmark = pytest.mark.slow
 

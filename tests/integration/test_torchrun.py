@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-from tests.support.projects import PROJECT, Copy
+from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Copy, overrides
 
 pytestmark = [
     pytest.mark.slow,
@@ -16,17 +16,20 @@ pytestmark = [
 ]
 
 STEPS, VALIDATE_EVERY, TIMEOUT_SECONDS = 160, 40, 30
-SETTINGS = f"""
-    data=demo model=transformer
-    download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=5
-    download.corpus.grammar.test_pairs=5 tokenize.subwords.vocab_size=400
-    train.compute.processes=2 train.compute.timeout_seconds={TIMEOUT_SECONDS}
-    train.compute.threads=1 train.compute.precision=float32
-    train.model.width=16 train.model.heads=2 train.model.feed_forward_width=32
-    train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=128
-    train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
-    train.training.log_every=1 train.training.validation_sentences=2 train.training.ema_decay=0.9
-"""
+SETTINGS = {
+    **SMALL,
+    **TRANSFORMER,
+    "train.model.width": 16,
+    "train.model.feed_forward_width": 32,
+    "train.batching.max_tokens": 128,
+    "train.compute.processes": 2,
+    "train.compute.timeout_seconds": TIMEOUT_SECONDS,
+    "train.budget.steps": STEPS,
+    "train.training.validate_every": VALIDATE_EVERY,
+    "train.training.log_every": 1,
+    "train.training.validation_sentences": 2,
+    "train.training.ema_decay": 0.9,
+}
 TRAIN = "python -m stages.train"
 DATA = ("download", "tokenize", "vocabulary", "embeddings", "shard")
 
@@ -61,7 +64,9 @@ def prepared(tmp_path_factory):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
     shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
-    return copy.run_stages("configure.__main__", *DATA, settings=SETTINGS)
+    return copy.run_stages(
+        "configure.__main__", *DATA, settings=f"data=demo model=transformer {overrides(**SETTINGS)}"
+    )
 
 
 def disturb(copy, step, disturbance, meanwhile=lambda: None):

@@ -23,11 +23,12 @@ import httpx
 import pytest
 import yaml
 from dotenv import dotenv_values
+from omegaconf import OmegaConf
 
 from infra.servers.server import free_port
-from tests.support.presets import SHRUNK
+from tests.support.presets import shrunk
 from tests.support.processes import marked, wait_for
-from tests.support.projects import PROJECT, a_users_environment, begin
+from tests.support.projects import PROJECT, SMALL, a_users_environment, begin, overrides
 
 FENCE = re.compile(r"^```(\w*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
@@ -78,27 +79,13 @@ def blocks(document):
 BLOCKS = [block for document in DOCUMENTS for block in blocks(document)]
 TYPED = [block for block in BLOCKS if block.kind == "" and block.not_run is None]
 
-SMALL = {
-    "download": {
-        "corpus": {"grammar": {"train_pairs": 400, "validation_pairs": 20, "test_pairs": 20}},
-        "split": {"validation_per_10000": 500.0, "test_per_10000": 500.0},
-    },
-    "tokenize": {"subwords": {"vocab_size": 400}},
-    "train": {
-        "compute": {"threads": 1, "precision": "float32"},
-        "batching": {"max_tokens": 256},
-        "budget": {"steps": 20},
-        "training": {"validate_every": 10, "log_every": 10, "validation_sentences": 5},
-    },
-    "evaluate": {
-        "beam": {"beam_size": 2, "max_length": 30},
-        "threads": 1,
-        "resamples": 10,
-        "pictures": 1,
-    },
-    "export": {"golden_sentences": 3},
+SHORT = {
+    "download.split.validation_per_10000": 500.0,
+    "download.split.test_per_10000": 500.0,
+    "train.batching.max_tokens": 256,
+    "train.budget.steps": 20,
+    "train.training.validate_every": 10,
 }
-"""What overrides every group of conf/ in the clone."""
 
 SIZES = {"SECONDS=600": "SECONDS=1", "--length 500": "--length 50"}
 
@@ -108,22 +95,20 @@ def shrink(conf):
     for path in (conf / "model").rglob("*.yaml"):
         head, settings = path.read_text().partition("\n")[0], yaml.safe_load(path.read_text())
         model = settings["train"].get("model", {})
-        model |= {key: SHRUNK[key] for key in SHRUNK if model.get(key) is not None}
+        model |= shrunk(model)
         path.write_text(f"{head}\n{yaml.safe_dump(settings)}")
-    (conf / "small.yaml").write_text(f"# @package _global_\n{yaml.safe_dump(merged(conf))}")
+    small = OmegaConf.from_dotlist(overrides(**SMALL, **SHORT).split())
+    corpus = {"download": {"corpus": small.download.pop("corpus")}}  # of the demo's group alone
+    demo = conf / "data/demo.yaml"
+    for path, settings in (
+        (demo, OmegaConf.merge(OmegaConf.load(demo), corpus)),
+        (conf / "small.yaml", small),
+    ):
+        path.write_text(f"# @package _global_\n{OmegaConf.to_yaml(settings)}")
     config = conf / "config.yaml"
     last = "  - data: demo # on which text; may choose another train group\n"
     assert last in config.read_text()
     config.write_text(config.read_text().replace(last, f"{last}  - small\n"))
-
-
-def merged(conf):
-    """Return what is small, without what belongs to the demo's group alone."""
-    demo = conf / "data/demo.yaml"
-    settings = yaml.safe_load(demo.read_text())
-    settings["download"]["corpus"]["grammar"] |= SMALL["download"]["corpus"]["grammar"]
-    demo.write_text(f"# @package _global_\n{yaml.safe_dump(settings)}")
-    return SMALL | {"download": {"split": SMALL["download"]["split"]}}
 
 
 TERMINAL = """\

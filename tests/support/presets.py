@@ -45,11 +45,15 @@ VARIANTS = {
 }
 
 
+def shrunk(model):
+    """Return the small values of what a model has a value for; its nulls stay."""
+    return {key: small for key, small in SHRUNK.items() if model.get(key) is not None}
+
+
 def tiny_config(name):
-    """A preset made small; what makes it that preset stays, and so does a null."""
+    """A preset made small; what makes it that preset stays."""
     values = (PRESETS | VARIANTS)[name]
-    given = [key for key in SHRUNK if values.get(key) is not None]
-    return read_model_config(values | {key: SHRUNK[key] for key in given})
+    return read_model_config(values | shrunk(values))
 
 
 def tiny_model(name, *, seed=0):

@@ -28,18 +28,45 @@ FILES = (
 )
 
 STEPS, VALIDATE_EVERY, LOG_EVERY = 240, 80, 10
-TINY = f"""
-    data=demo model=transformer
-    download.corpus.grammar.train_pairs=400 download.corpus.grammar.validation_pairs=20
-    download.corpus.grammar.test_pairs=20 tokenize.subwords.vocab_size=400
-    train.compute.threads=1 train.compute.precision=float32
-    train.model.width=32 train.model.heads=2 train.model.feed_forward_width=64
-    train.model.encoder_layers=1 train.model.decoder_layers=1 train.batching.max_tokens=256
-    train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}
-    train.training.log_every={LOG_EVERY} train.training.validation_sentences=5
-    train.training.ema_decay=0.9 evaluate.beam.beam_size=2 evaluate.beam.max_length=30
-    evaluate.threads=1 evaluate.resamples=10 evaluate.pictures=1 export.golden_sentences=3
-"""
+SMALL = {
+    "download.corpus.grammar.train_pairs": 400,
+    "download.corpus.grammar.validation_pairs": 20,
+    "download.corpus.grammar.test_pairs": 20,
+    "tokenize.subwords.vocab_size": 400,
+    "train.compute.threads": 1,
+    "train.compute.precision": "float32",
+    "train.training.log_every": LOG_EVERY,
+    "train.training.validation_sentences": 5,
+    "evaluate.beam.beam_size": 2,
+    "evaluate.beam.max_length": 30,
+    "evaluate.threads": 1,
+    "evaluate.resamples": 10,
+    "evaluate.pictures": 1,
+    "export.golden_sentences": 3,
+}
+"""Settings with which any preset is done in seconds, once its shape is small."""
+
+TRANSFORMER = {
+    "train.model.width": 32,
+    "train.model.heads": 2,
+    "train.model.feed_forward_width": 64,
+    "train.model.encoder_layers": 1,
+    "train.model.decoder_layers": 1,
+    "train.batching.max_tokens": 256,
+}
+
+
+def overrides(**settings):
+    """Return settings as they are typed."""
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+SCHEDULE = {
+    "train.budget.steps": STEPS,
+    "train.training.validate_every": VALIDATE_EVERY,
+    "train.training.ema_decay": 0.9,
+}
+TINY = f"data=demo model=transformer {overrides(**SMALL, **TRANSFORMER, **SCHEDULE)}"
 
 
 def a_users_environment():

@@ -19,7 +19,7 @@ from stages.comparison import report, results
 from stages.params import EvaluateParams
 from stages.reporting import card, summary
 from stages.train import validation_metric
-from tests.unit.flows.test_compare import outcome
+from tests.support.outcomes import outcome
 
 FILES = {
     "ter": """

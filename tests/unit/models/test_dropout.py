@@ -1,0 +1,68 @@
+"""What is dropped, how often, and what becomes of the rest."""
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt_core.models.dropout import dropout
+
+
+@pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.9, 0.999])
+def test_dropout_drops_the_right_share_and_keeps_the_mean(probability):
+    count = 200_000
+    x = dropout(torch.ones(count), probability, training=True)
+    kept = 1 - min(max(round(probability * 256), 1), 255) / 256
+    deviation = math.sqrt(kept * (1 - kept) / count)
+
+    assert (x == 0).float().mean().item() == pytest.approx(1 - kept, abs=5 * deviation)
+    assert x.mean().item() == pytest.approx(1, abs=5 * deviation / kept)
+    assert x[x != 0].unique().tolist() == pytest.approx([1 / kept])
+
+
+@pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])
+def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training):
+    x = torch.randn(3, 4, 5)
+
+    assert dropout(x, probability, training=training) is x
+
+
+def test_one_mask_per_sentence_is_constant_over_time():
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True, variational=True)
+
+    assert (x == x[:, :1]).all()
+    assert (x[0] != x[1]).any()
+    assert (x[0, 0] != x[0, 0, 0]).any()
+
+
+def test_a_mask_per_position_varies_over_time():
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True)
+
+    assert (x[:, 0] != x[:, 1]).any()
+
+
+@pytest.mark.parametrize("variational", [True, False])
+def test_the_gradient_passes_where_the_value_did(variational):
+    x = torch.ones(4, 3, 5, requires_grad=True)
+    y = dropout(x, 0.5, training=True, variational=variational)
+    y.sum().backward()
+
+    assert_close(x.grad, y.detach())
+
+
+def test_dropout_is_a_function_of_the_seed():
+    def drawn(seed):
+        torch.manual_seed(seed)
+        return dropout(torch.ones(100), 0.5, training=True).tolist()
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 9, 17])
+def test_any_number_of_elements_is_dropped_alike(size):
+    """Draws are eight bytes wide; sizes need not be."""
+    x = torch.stack([dropout(torch.ones(size), 0.5, training=True) for _ in range(2000)])
+
+    assert (x == 0).float().mean(dim=0).tolist() == pytest.approx([0.5] * size, abs=0.06)

@@ -1,0 +1,76 @@
+"""Words and positions, against the papers' formulas."""
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt_core.models.embedding import (
+    LearnedPositions,
+    SinusoidalPositions,
+    embedding_table,
+    pretrained_table,
+    sinusoids,
+)
+from nmt_core.text.vocabulary import PAD
+
+
+@pytest.mark.parametrize("width", [8, 7, 1])
+def test_sinusoids_are_the_papers(width):
+    """Sine on even and cosine on odd features, wavelengths from 2 pi to 20000 pi."""
+    expected = [
+        [
+            (math.sin if feature % 2 == 0 else math.cos)(
+                position / 10_000 ** ((feature - feature % 2) / width)
+            )
+            for feature in range(width)
+        ]
+        for position in range(50)
+    ]
+
+    assert_close(sinusoids(50, width), torch.tensor(expected))
+
+
+def test_positions_may_begin_anywhere():
+    """Also beyond what was ever asked for."""
+    words = torch.zeros(1, 3, 8)
+
+    for first in (0, 5, 254, 1000):
+        found = SinusoidalPositions(8, trained_scale=False)(words, first)
+        assert_close(found[0], sinusoids(first + 3, 8)[first:])
+
+
+def test_the_articles_scale_is_one_at_first_and_learns():
+    positions = SinusoidalPositions(8, trained_scale=True)
+    words = torch.ones(2, 3, 8)
+    assert_close(positions(words, 0), SinusoidalPositions(8, trained_scale=False)(words, 0))
+
+    positions(words, 0).sum().backward()
+
+    assert positions.scale.grad == pytest.approx(2 * sinusoids(3, 8).sum().item(), rel=1e-5)
+
+
+def test_learned_positions_past_the_last_share_its_vector():
+    positions = LearnedPositions(4, 3)
+    found = positions(torch.zeros(1, 5, 4), 0)[0]
+
+    assert_close(found[:3], positions.table.weight)
+    assert_close(found[3:], positions.table.weight[2].expand(2, 4))
+
+
+def test_the_row_of_padding_begins_at_zero():
+    table = embedding_table(1000, 64)
+
+    assert table.weight[PAD].tolist() == [0] * 64
+    assert table.weight[PAD + 1 :].std().item() == pytest.approx(1 / 8, rel=0.02)
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_given_vectors_are_copied(frozen):
+    given_rows = torch.ones(5, 3)
+    table = pretrained_table(given_rows, frozen=frozen)
+    given_rows.zero_()
+
+    assert table.weight.requires_grad != frozen
+    assert table.weight.tolist() == [[1.0] * 3] * 5
