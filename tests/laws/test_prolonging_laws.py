@@ -6,10 +6,7 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.prolong import prolong
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot
-from tests.laws import test_resume_laws as laws
-from tests.laws.test_resume_laws import dataset
-
-__all__ = ["dataset"]
+from tests.support import trainings
 
 EVERY = 5
 SCHEDULES = {
@@ -20,8 +17,8 @@ SCHEDULES = {
 
 def trainer(dataset, folder, budget, *, log=None, schedule="inverse_sqrt", scores=None, **changes):
     """A training; ``scores`` are those of its validations, by step."""
-    made = laws.trainer(
-        dataset, folder, log or laws.Log(), budget=budget, validate_every=EVERY, **changes
+    made = trainings.trainer(
+        dataset, folder, log or trainings.Log(), budget=budget, validate_every=EVERY, **changes
     )
     made.schedule = SCHEDULES[schedule]
     if scores:
@@ -37,14 +34,14 @@ def prolonged(folder, *others, budget):
 def same(dataset, tmp_path, short, long, **changes):
     """Train short, go on, and train as long at once; return both and where the first went on."""
     trainer(dataset, tmp_path / "short", short, **changes).fit()
-    whole = trainer(dataset, tmp_path / "whole", long, log=(log := laws.Log()), **changes)
+    whole = trainer(dataset, tmp_path / "whole", long, log=(log := trainings.Log()), **changes)
     whole.fit()
     assert prolonged(tmp_path / "long", tmp_path / "short", budget=long)
-    longer = trainer(dataset, tmp_path / "long", long, log=(second := laws.Log()), **changes)
+    longer = trainer(dataset, tmp_path / "long", long, log=(second := trainings.Log()), **changes)
     longer.fit()
 
-    assert laws.weights(whole.model) == laws.weights(longer.model)
-    assert laws.untimed(whole.progress) == laws.untimed(longer.progress)
+    assert trainings.weights(whole.model) == trainings.weights(longer.model)
+    assert trainings.untimed(whole.progress) == trainings.untimed(longer.progress)
     assert log.points[len(log.points) - len(second.points) :] == second.points
     return longer, len(second.points) < len(log.points)
 
@@ -92,8 +89,8 @@ def test_a_training_that_ended_for_lack_of_patience_ends_there_again(dataset, tm
 
 
 def test_a_shorter_budget_goes_on_from_what_it_allows(dataset, tmp_path):
-    with pytest.raises(laws.PowerCut):
-        trainer(dataset, tmp_path / "long", Budget(steps=90), log=laws.Log(8)).fit()
+    with pytest.raises(trainings.PowerCut):
+        trainer(dataset, tmp_path / "long", Budget(steps=90), log=trainings.Log(8)).fit()
     budget = Budget(steps=7)
     whole = trainer(dataset, tmp_path / "whole", budget)
     whole.fit()
@@ -101,8 +98,8 @@ def test_a_shorter_budget_goes_on_from_what_it_allows(dataset, tmp_path):
     shorter = trainer(dataset, tmp_path / "short", budget)
     shorter.fit()
 
-    assert laws.untimed(whole.progress) == laws.untimed(shorter.progress)
-    assert laws.weights(whole.model) == laws.weights(shorter.model)
+    assert trainings.untimed(whole.progress) == trainings.untimed(shorter.progress)
+    assert trainings.weights(whole.model) == trainings.weights(shorter.model)
 
 
 def test_nothing_beyond_the_budget_is_taken(dataset, tmp_path):

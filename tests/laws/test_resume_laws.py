@@ -1,106 +1,18 @@
 """A training stopped anywhere and continued ends in the bytes of one that never stopped."""
 
 import itertools
-from collections.abc import Iterator
 
 import pytest
 import torch
 
 from nmt_core.compute import Compute
-from nmt_core.data.batch import TrainingBatches, collate
-from nmt_core.data.settings import TokenBatching
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.errors import TrainingError
-from nmt_core.random import generator
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
-from nmt_core.training.settings import AdamW, NesterovSgd, ScheduledSampling, TrainingConfig
-from nmt_core.training.trainer import Trainer
-from tests.support.presets import PRESETS, TARGET_SIZE, tiny_model
-
-STEPS = 12
-CLOCKS = ("train/seconds", "train/tokens_per_second")
-
-
-class PowerCut(Exception):  # noqa: N818
-    pass
-
-
-class Log:
-    """A tracker and a display in one; cuts the power after so many updates."""
-
-    def __init__(self, cut_at=None):
-        self.cut_at = cut_at
-        self.points = []
-        self.notes = []
-
-    def params(self, values): ...
-
-    def artifact(self, path): ...
-
-    def metrics(self, values, *, step):
-        self.points.append((step, {n: v for n, v in values.items() if n not in CLOCKS}))
-
-    def step(self, *, step, **_):
-        if step == self.cut_at:
-            raise PowerCut
-
-    def validation(self, point, *, best): ...
-
-    def note(self, sentence):
-        self.notes.append(sentence)
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    draw = generator(0, "pairs")
-    folder = tmp_path_factory.mktemp("data") / "train"
-
-    def pairs() -> Iterator[IdPair]:
-        for _ in range(60):
-            words = draw.integers(4, TARGET_SIZE, draw.integers(1, 7)).tolist()
-            yield IdPair(words, words[::-1])
-
-    write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
-    return ShardDataset(folder)
-
-
-def score(model):
-    """Stands for BLEU: some number that the weights decide."""
-    return sum(weight.abs().sum().item() for weight in model.parameters())
-
-
-def trainer(dataset, folder, log, *, name="transformer", budget=None, **changes):
-    model = tiny_model(name, seed=3)
-    optimizer = NesterovSgd() if "article" in name else AdamW(weight_decay=0.01)
-    settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
-    return Trainer(
-        model=model,
-        optimizer=build_optimizer(model, optimizer),
-        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
-        budget=budget or Budget(steps=STEPS),
-        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
-        validation=[collate([dataset[n] for n in range(10)])],
-        translate_and_score=score,
-        checkpoints=CheckpointStore(folder),
-        tracker=log,
-        display=log,
-        compute=Compute(torch.device("cpu"), torch.float32),
-        config=TrainingConfig(**settings),
-        seed=11,
-    )
-
-
-def untimed(progress):
-    """All of it but what no two trainings have in common."""
-    return progress.model_dump(mode="json", exclude={"seconds"})
-
-
-def weights(model):
-    return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
-
+from nmt_core.training.settings import ScheduledSampling
+from tests.support.presets import PRESETS
+from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
 FAST = ("transformer", "convs2s", "rnn_plain")  # one of each family; all others in make test
 

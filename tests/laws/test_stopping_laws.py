@@ -11,13 +11,10 @@ import pytest
 from nmt_core.training import interrupt as module
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.interrupt import Interrupted
-from tests.laws import test_resume_laws as laws
-from tests.laws.test_resume_laws import dataset
-
-__all__ = ["dataset"]
+from tests.support import trainings
 
 
-class Asks(laws.Log):
+class Asks(trainings.Log):
     """Sends signals to this process after the third update."""
 
     def __init__(self, *signals, between=lambda: None):
@@ -45,7 +42,7 @@ class Asks(laws.Log):
 def test_whoever_asks_it_saves(dataset, tmp_path, signals):
     """Some programs pass a Ctrl-C on that their children have seen themselves."""
     before = [signal.getsignal(number) for number in module.STOPPING]
-    training = laws.trainer(dataset, tmp_path, Asks(*signals))
+    training = trainings.trainer(dataset, tmp_path, Asks(*signals))
     with pytest.raises(Interrupted) as stopped:
         training.fit()
 
@@ -62,7 +59,7 @@ def test_who_presses_again_later_waits_no_longer(dataset, tmp_path, monkeypatch)
         now[0] += 1.1
 
     asks = Asks(signal.SIGINT, signal.SIGINT, between=wait)
-    training = laws.trainer(dataset, tmp_path, asks)
+    training = trainings.trainer(dataset, tmp_path, asks)
     with pytest.raises(KeyboardInterrupt):
         training.fit()
 
@@ -73,11 +70,11 @@ def test_what_was_to_be_ignored_still_is(dataset, tmp_path, monkeypatch):
     """As by nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        progress = laws.trainer(dataset, tmp_path, Asks(signal.SIGHUP)).fit()
+        progress = trainings.trainer(dataset, tmp_path, Asks(signal.SIGHUP)).fit()
     finally:
         signal.signal(signal.SIGHUP, before)
 
-    assert progress.step == laws.STEPS
+    assert progress.step == trainings.STEPS
 
 
 PROGRAM = """
@@ -91,15 +88,15 @@ from nmt_core.progress import TrainingDisplay
 from nmt_core.training.budget import Budget
 from nmt_core.training.interrupt import Interrupted
 from stages.runtime.entry import run_stage
-from tests.laws import test_resume_laws as laws
+from tests.support import trainings
 
 
 def main():
     checkpoints, dataset = sys.argv[1:]
     budget = Budget(steps=10**6)
     with TrainingDisplay(budget.done) as display:
-        log = laws.Log()
-        training = laws.trainer(
+        log = trainings.Log()
+        training = trainings.trainer(
             ShardDataset(Path(dataset)), Path(checkpoints), log, budget=budget, validate_every=10**6
         )
         training.display = display

@@ -17,13 +17,10 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import NesterovSgd, ScheduledSampling
-from tests.laws import test_resume_laws as laws
-from tests.laws.test_resume_laws import dataset
-
-__all__ = ["dataset"]
+from tests.support import trainings
 
 
-class Watch(laws.Log):
+class Watch(trainings.Log):
     """Remembers, update by update, the learning rate that was told and used, and the weights."""
 
     def __init__(self):
@@ -37,7 +34,7 @@ class Watch(laws.Log):
 
 
 def watched(dataset, folder, **settings):
-    training = laws.trainer(dataset, folder, watch := Watch(), **settings)
+    training = trainings.trainer(dataset, folder, watch := Watch(), **settings)
     watch.training = training
     return training, watch
 
@@ -115,8 +112,8 @@ def test_the_training_loss_of_a_point_is_that_since_the_point_before(
         return loss, plain
 
     monkeypatch.setattr(module, "batch_loss", remembered)
-    log = laws.Log()
-    history = laws.trainer(dataset, tmp_path, log, log_every=4).fit().history
+    log = trainings.Log()
+    history = trainings.trainer(dataset, tmp_path, log, log_every=4).fit().history
     logged = [values["train/loss"] for _, values in log.points if "train/loss" in values]
     fours = [np.array(seen[begin : begin + 4]).sum(axis=0) for begin in (0, 4, 8)]
     parts = [np.array(seen[begin:end]).sum(axis=0) for begin, end in ((0, 5), (5, 10), (10, 12))]
@@ -135,7 +132,9 @@ def test_the_training_loss_of_a_point_is_that_since_the_point_before(
     ],
 )
 def test_patience_begins_anew_with_every_best(dataset, tmp_path, scores, patience, ends, best):
-    training = laws.trainer(dataset, tmp_path, laws.Log(), validate_every=1, patience=patience)
+    training = trainings.trainer(
+        dataset, tmp_path, trainings.Log(), validate_every=1, patience=patience
+    )
     values = iter(scores)
     training.translate_and_score = lambda _: float(next(values))
     training._validation_loss = lambda: 1.0  # which would decide between equals
@@ -145,7 +144,9 @@ def test_patience_begins_anew_with_every_best(dataset, tmp_path, scores, patienc
 
 
 def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
-    training = laws.trainer(dataset, tmp_path, laws.Log(), select_by="loss", validate_every=2)
+    training = trainings.trainer(
+        dataset, tmp_path, trainings.Log(), select_by="loss", validate_every=2
+    )
     losses = iter([3.0, 1.0, 2.0, 1.5, 1.0, 4.0])
     training._validation_loss = lambda: next(losses)
 
@@ -154,7 +155,9 @@ def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=20), BucketBatching(batch_size=9)])
 def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypatch, config):
-    training = laws.trainer(dataset, tmp_path, laws.Log(), validate_every=100, log_every=100)
+    training = trainings.trainer(
+        dataset, tmp_path, trainings.Log(), validate_every=100, log_every=100
+    )
     training.batches = replace(training.batches, config=config)
     shares = training.batches.start_from(Position())
     sixth = [next(shares) for _ in range(6)][-1]
@@ -189,7 +192,7 @@ def test_where_memory_ran_out_is_told(dataset, tmp_path, monkeypatch, kind, wher
         "mean_cross_entropy": r"validating after step 5; .*lower train.training.validation_sent",
     }
     with pytest.raises(TrainingError, match=f"memory ran out {place[where]}"):
-        laws.trainer(dataset, tmp_path, laws.Log()).fit()
+        trainings.trainer(dataset, tmp_path, trainings.Log()).fit()
 
 
 def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
@@ -198,7 +201,7 @@ def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "batch_loss", broken)
     with pytest.raises(RuntimeError, match="ours"):
-        laws.trainer(dataset, tmp_path, laws.Log()).fit()
+        trainings.trainer(dataset, tmp_path, trainings.Log()).fit()
 
 
 @pytest.mark.parametrize(
@@ -233,13 +236,15 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
     ):
         monkeypatch.setattr(module, name, spy)
     sampling = ScheduledSampling(shape="linear", final=0.5)
-    training = laws.trainer(dataset, tmp_path, laws.Log(), scheduled_sampling=sampling, **settings)
+    training = trainings.trainer(
+        dataset, tmp_path, trainings.Log(), scheduled_sampling=sampling, **settings
+    )
     training.translate_and_score = lambda model: validations.append(model.training) or 0.0
     training.fit()
     words = settings.get("sampled_softmax")
 
     assert validations == [False] * 6
-    assert shares == [(sampling, (step + 1) / laws.STEPS) for step in range(laws.STEPS)]
+    assert shares == [(sampling, (step + 1) / trainings.STEPS) for step in range(trainings.STEPS)]
     assert updates == [
         {
             "label_smoothing": settings["label_smoothing"],
@@ -248,7 +253,7 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
             "training": True,
             "seed": seed_of(11, "dropout", step),
         }
-        for step in range(laws.STEPS)
+        for step in range(trainings.STEPS)
     ]
 
 
@@ -256,7 +261,7 @@ def test_a_resumed_training_goes_on_counting_its_seconds(dataset, tmp_path, monk
     """Every look at the clock takes a second, and what came after the checkpoint is lost."""
     ticks = itertools.count()
     monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
-    with pytest.raises(laws.PowerCut):
-        laws.trainer(dataset, tmp_path, laws.Log(7)).fit()
+    with pytest.raises(trainings.PowerCut):
+        trainings.trainer(dataset, tmp_path, trainings.Log(7)).fit()
 
-    assert laws.trainer(dataset, tmp_path, laws.Log()).fit().seconds == laws.STEPS
+    assert trainings.trainer(dataset, tmp_path, trainings.Log()).fit().seconds == trainings.STEPS

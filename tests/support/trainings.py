@@ -1,0 +1,81 @@
+"""Trainings of twelve updates, and one who watches them."""
+
+import torch
+
+from nmt_core.compute import Compute
+from nmt_core.data.batch import TrainingBatches, collate
+from nmt_core.data.settings import TokenBatching
+from nmt_core.training.budget import Budget
+from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.schedule import WarmupDecay
+from nmt_core.training.settings import AdamW, NesterovSgd, TrainingConfig
+from nmt_core.training.trainer import Trainer
+from tests.support.presets import tiny_model
+
+STEPS = 12
+CLOCKS = ("train/seconds", "train/tokens_per_second")
+
+
+class PowerCut(Exception):  # noqa: N818
+    pass
+
+
+class Log:
+    """A tracker and a display in one; cuts the power after so many updates."""
+
+    def __init__(self, cut_at=None):
+        self.cut_at = cut_at
+        self.points = []
+        self.notes = []
+
+    def params(self, values): ...
+
+    def artifact(self, path): ...
+
+    def metrics(self, values, *, step):
+        self.points.append((step, {n: v for n, v in values.items() if n not in CLOCKS}))
+
+    def step(self, *, step, **_):
+        if step == self.cut_at:
+            raise PowerCut
+
+    def validation(self, point, *, best): ...
+
+    def note(self, sentence):
+        self.notes.append(sentence)
+
+
+def score(model):
+    """Stands for BLEU: some number that the weights decide."""
+    return sum(weight.abs().sum().item() for weight in model.parameters())
+
+
+def trainer(dataset, folder, log, *, name="transformer", budget=None, **changes):
+    model = tiny_model(name, seed=3)
+    optimizer = NesterovSgd() if "article" in name else AdamW(weight_decay=0.01)
+    settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
+    return Trainer(
+        model=model,
+        optimizer=build_optimizer(model, optimizer),
+        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
+        budget=budget or Budget(steps=STEPS),
+        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
+        validation=[collate([dataset[n] for n in range(10)])],
+        translate_and_score=score,
+        checkpoints=CheckpointStore(folder),
+        tracker=log,
+        display=log,
+        compute=Compute(torch.device("cpu"), torch.float32),
+        config=TrainingConfig(**settings),
+        seed=11,
+    )
+
+
+def untimed(progress):
+    """All of it but what no two trainings have in common."""
+    return progress.model_dump(mode="json", exclude={"seconds"})
+
+
+def weights(model):
+    return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
