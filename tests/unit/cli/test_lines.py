@@ -1,0 +1,113 @@
+"""Lines of a stream, as they come in."""
+
+import io
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.cli import lines as streams
+from nmt_core.errors import CorpusError
+
+
+def test_chunks_grow_to_a_limit():
+    text = io.BytesIO("\n".join(str(number) for number in range(7000)).encode())
+
+    assert [len(chunk) for chunk in streams.chunks(text)] == [
+        16,
+        32,
+        64,
+        128,
+        256,
+        512,
+        1024,
+        2048,
+        2048,
+        872,
+    ]
+
+
+@pytest.fixture
+def pipe():
+    """Both ends of one, as standard input would be read and written."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "wb", buffering=0) as writer:
+        yield reader, writer
+
+
+def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
+    """A line is there when it ends; what is there together comes together."""
+    reader, writer = pipe
+    portions = streams.chunks(reader)
+    writer.write(b"one\n")
+    assert next(portions) == ["one"]
+    writer.write(b"two\nthree\nfo")
+    assert next(portions) == ["two", "three"]
+    writer.write("ur\n\nfünf".encode())
+    assert next(portions) == ["four", ""]
+    writer.close()
+
+    assert list(portions) == [["fünf"]]
+
+
+def test_lines_that_come_in_fast_come_together(pipe):
+    """Though nobody wrote them in the same moment, and a line is longer than a pipe is."""
+    reader, writer = pipe
+    long = "x" * 200_000
+
+    def write():
+        for line in ["a", "b", long, "c"]:
+            writer.write(f"{line}\n".encode())
+        writer.close()
+
+    with ThreadPoolExecutor() as pool:
+        pool.submit(write)
+
+        assert list(streams.chunks(reader)) == [["a", "b", long, "c"]]
+
+
+@given(st.lists(st.binary(max_size=12), max_size=40), st.integers(1, 9), st.integers(1, 9))
+def test_lines_are_those_of_python(blocks, first, most):
+    """Wherever what comes in is cut."""
+
+    class Blocks(io.BytesIO):
+        def read1(self, size=-1):
+            return next(coming, b"")
+
+    coming = iter([block for block in blocks if block])
+    text = b"".join(blocks).decode("latin-1")
+    expected = io.StringIO(text, newline="\n").read().split("\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "FIRST_LINES", first)
+        patch.setattr(streams, "MOST_LINES", most)
+        patch.setattr(
+            streams, "decode", lambda line, number, name: (number, line.decode("latin-1"))
+        )
+        found = [line for portion in streams.chunks(Blocks()) for line in portion]
+
+    assert found == list(enumerate(expected if expected[-1] else expected[:-1], start=1))
+
+
+def test_a_line_without_an_end_is_refused(monkeypatch):
+    monkeypatch.setattr(streams, "MOST_BYTES", 1000)
+    with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
+        list(streams.chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
+
+
+@pytest.mark.parametrize(("redirected", "shown"), [(True, True), (False, False)])
+def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirected, shown):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(sys, "stdout", io.StringIO() if redirected else Terminal())
+    with streams.progress() as advance:
+        advance(3)
+
+    assert ("3 lines" in terminal.getvalue()) == shown
