@@ -28,14 +28,14 @@ def aligned(
 ) -> Links | None:
     """Return the links of one pair, or None if its words are not the line's."""
     tokens = translator.source.tokens(lines[0]), translator.target.tokens(lines[1])
-    owners = [alignment.words_of_tokens(*both) for both in zip(tokens, words, strict=True)]
+    owners = [alignment.map_tokens_to_words(*both) for both in zip(tokens, words, strict=True)]
     if not owners[0] or owners[1] is None:
         return None
     ids = tuple(translator.target.vocabulary.encode(tokens[1]))
     weights = translator.attention(lines[0], NOTHING._replace(ids=ids))
     if weights is None:
         raise typer.BadParameter("this model has no attention")
-    return alignment.links_of_attention(weights, owners[0], owners[1])
+    return alignment.extract_links(weights, owners[0], owners[1])
 
 
 def main(
@@ -62,7 +62,7 @@ def main(
         kept = [n for n, links in enumerate(found) if links is not None]
         ours = [links for links in found if links is not None]
         theirs = [given[n] for n in kept]
-        straight = [alignment.diagonal(len(cut[0][n]), len(cut[1][n])) for n in kept]
+        straight = [alignment.link_diagonally(len(cut[0][n]), len(cut[1][n])) for n in kept]
         rates = [alignment.alignment_error_rate(links, theirs) for links in (ours, straight)]
         table.add_row(str(folder), *(f"{rate:.3f}" for rate in rates), f"{len(kept)}/{len(given)}")
     Console().print(table)

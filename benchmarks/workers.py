@@ -33,7 +33,7 @@ HELD_OUT_LINES = 500
 
 def measure(model: str, processes: int, languages: tuple[str, str], folder: Path) -> float:
     """Tokenize once, and return the seconds."""
-    params = build_all(compose.composed([model]), source="conf/")["tokenize"]
+    params = build_all(compose.compose_groups([model]), source="conf/")["tokenize"]
     assert isinstance(params, TokenizeParams)
     began = time.perf_counter()
     tokenize.run(

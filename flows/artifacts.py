@@ -12,7 +12,7 @@ from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 
 from nmt_core import files
-from nmt_core.evaluation.metrics.registered import label, names_in
+from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from stages import paths
 
 SCORES = paths.METRICS / "evaluate.json"
@@ -35,26 +35,30 @@ def publish() -> None:
     """Show beside the flow run what the stages have left so far."""
     if SCORES.exists():
         found = files.read_json(SCORES)
-        create_table_artifact(scores(found), key="scores", description=measured(found))
+        create_table_artifact(
+            render_scores(found), key="scores", description=describe_measures(found)
+        )
     if CURVE.exists():
-        create_markdown_artifact(curve(), key="learning-curve", description="How training went")
+        create_markdown_artifact(
+            render_curve(), key="learning-curve", description="How training went"
+        )
     if EXAMPLES.exists():
         create_markdown_artifact(
-            translations(files.read_json(EXAMPLES)),
+            render_translations(files.read_json(EXAMPLES)),
             key="translations",
             description="Translations of test sentences, drawn at random",
         )
 
 
-def scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def render_scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a row for each score, with its interval, and for what are no translations."""
     rows = [
         {
-            "score": label(name),
+            "score": find_label(name),
             "value": round(found[name], 1),
             "95 %": f"{found[f'{name}_low']:.1f} to {found[f'{name}_high']:.1f}",
         }
-        for name in names_in(found)
+        for name in find_metric_names(found)
     ]
     failed = found["failures"]
     kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
@@ -65,45 +69,53 @@ def scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def measured(found: Mapping[str, Any]) -> str:
+def describe_measures(found: Mapping[str, Any]) -> str:
     """Return on what and how scores were measured, in Markdown, where no cell cuts it."""
-    how = [f"- {label(name)}: `{found[f'{name}_signature']}`" for name in names_in(found)]
+    how = [
+        f"- {find_label(name)}: `{found[f'{name}_signature']}`" for name in find_metric_names(found)
+    ]
     return "\n".join([f"Scores on the {found['sentences']:,} sentences of the test set", "", *how])
 
 
-def translations(examples: Iterable[Mapping[str, str]]) -> str:
+def render_translations(examples: Iterable[Mapping[str, str]]) -> str:
     """Return translations beside their references."""
     names = ("source", "hypothesis", "reference")
-    return table(("source", "translation", "reference"), ([e[n] for n in names] for e in examples))
+    return render_table(
+        ("source", "translation", "reference"), ([e[n] for n in names] for e in examples)
+    )
 
 
-def curve() -> str:
+def render_curve() -> str:
     """Return the learning curve as a picture, if it was drawn, and as a table."""
     with CURVE.open(encoding="utf-8", newline="") as file:
         points = list(csv.DictReader(file))
     numbers = ("step", "train_loss", "validation_loss", "validation_perplexity")
     names = [*numbers, list(points[0])[-1]]  # scores are the last
-    rows = ([shown(point[name]) for name in names] for point in points)
-    columns = table([name.replace("_", " ") for name in names], rows)
+    rows = ([format_number(point[name]) for name in names] for point in points)
+    columns = render_table([name.replace("_", " ") for name in names], rows)
     if not PICTURE.exists():
         return columns
     picture = base64.b64encode(PICTURE.read_bytes()).decode()
     return f"![learning curve](data:image/png;base64,{picture})\n\n{columns}"
 
 
-def shown(number: str) -> str:
+def format_number(number: str) -> str:
     """Return a number with as many digits as anybody reads."""
     return number if number.isdecimal() else f"{float(number):.3f}"
 
 
-def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+def render_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a table in Markdown, whatever characters its cells hold."""
     heading = list(names)
-    lines = [heading, ["---"] * len(heading), *([cell(text) for text in row] for row in rows)]
+    lines = [
+        heading,
+        ["---"] * len(heading),
+        *([escape_cell(text) for text in row] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return text that Markdown and HTML take as it is."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace("\\", "\\\\")
     return escaped.replace("|", "\\|").replace("\n", " ")

@@ -11,9 +11,17 @@ from nmt_core import files
 from nmt_core.errors import NmtError
 from stages import paths
 from stages.configure import compose
-from stages.configure.refresh import renewed
+from stages.configure.refresh import refresh_pins
 from stages.params import build_all
-from stages.runtime.git import branch, changed, git, head, is_within, named, titled
+from stages.runtime.git import (
+    current_branch,
+    describe_commit,
+    git,
+    head_commit,
+    is_within,
+    list_changed_files,
+    resolve_revision,
+)
 
 LOCK = Path(".dvc/tmp/flow.lock")
 
@@ -32,7 +40,7 @@ class Order:
 
 
 @contextmanager
-def alone(say: Callable[[str], None]) -> Iterator[None]:
+def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
     """Hold the clone, and leave it on the branch it was on; the system gives it back in any case.
 
     Args:
@@ -44,15 +52,15 @@ def alone(say: Callable[[str], None]) -> Iterator[None]:
         except BlockingIOError:
             say(f"another flow works in {Path.cwd()}; this one begins when it has ended")
             held.enter_context(files.locked(LOCK))
-        began_on = branch()
+        began_on = current_branch()
         try:
             yield
         finally:
-            if began_on and branch() != began_on:
+            if began_on and current_branch() != began_on:
                 _go_back(began_on, say)
 
 
-def order(
+def prepare_clone(
     revision: str | None, settings: Sequence[str], *, renew: bool, say: Callable[[str], None]
 ) -> Order:
     """Put the clone in order for a flow, and return what other clones need for the same.
@@ -70,25 +78,25 @@ def order(
     """
     if revision:
         check_out(revision)
-    sections = build_all(compose.configured(list(settings)), source="settings")
+    sections = build_all(compose.compose_settings(list(settings)), source="settings")
     if renew:
-        sections, changes = renewed(sections)
+        sections, changes = refresh_pins(sections)
         for sentence in changes:
             say(sentence)
     else:
-        sections = compose.pinned(sections)
-    ordered = Order(head(), compose.document(sections))
+        sections = compose.pin_all(sections)
+    ordered = Order(head_commit(), compose.render_params(sections))
     _put(ordered.params)  # made of the one that lies here, of which nothing is lost
     return ordered
 
 
-def write(order: Order) -> Order:
+def write_settings(order: Order) -> Order:
     """Check out what an order names, and write its params.yaml.
 
     Raises:
         NmtError: if there is no such commit, or work of somebody's would be lost.
     """
-    if head() != order.revision:
+    if head_commit() != order.revision:
         check_out(order.revision)
     if paths.PARAMS.read_text(encoding="utf-8") != order.params:
         check_params()
@@ -102,14 +110,15 @@ def check_shared() -> None:
     Raises:
         NmtError: if it is in no commit, or in one that is not pushed.
     """
-    if changes := changed():
+    if changes := list_changed_files():
         raise NmtError(
             f"other clones cannot have {changes[0]}, which is changed but not committed; run: "
             f"git commit -a && git push"
         )
     if commit := _unpushed():
         raise NmtError(
-            f"other clones cannot have commit {titled(commit)}, which is not pushed; run: git push"
+            f"other clones cannot have commit {describe_commit(commit)}, which is not pushed; "
+            f"run: git push"
         )
 
 
@@ -121,7 +130,7 @@ def check_out(revision: str) -> None:
     Raises:
         NmtError: if there is no such commit, or work of somebody's would be lost or left out.
     """
-    if changes := changed():
+    if changes := list_changed_files():
         raise NmtError(
             f"{Path.cwd()} has changes that are not committed ({', '.join(changes)}), which "
             f"checking out {revision} would lose; commit them, or run the flow with revision null"
@@ -129,14 +138,14 @@ def check_out(revision: str) -> None:
     check_params()
     if not _is_here(revision):
         git("fetch", "--quiet", "--tags", "origin")
-    if revision.startswith("origin/") and branch() and (commit := _unpushed()):
+    if revision.startswith("origin/") and current_branch() and (commit := _unpushed()):
         raise NmtError(
-            f"commit {titled(commit)} is not pushed, so {revision} would run without it; run: "
-            f"git push, or give the full name of the commit to run as revision"
+            f"commit {describe_commit(commit)} is not pushed, so {revision} would run without it; "
+            f"run: git push, or give the full name of the commit to run as revision"
         )
-    commit = named(revision)
-    own = branch()
-    if own and commit == head():
+    commit = resolve_revision(revision)
+    own = current_branch()
+    if own and commit == head_commit():
         _switch()
     elif own and is_within("HEAD", commit) and is_within(commit, "@{upstream}"):
         _switch("-B", own, commit)
@@ -192,7 +201,10 @@ def _go_back(began_on: str, say: Callable[[str], None]) -> None:
         check_params()
         _switch(began_on)
     except NmtError as error:
-        say(f"the clone stays at commit {titled('HEAD')} instead of branch {began_on}: {error}")
+        say(
+            f"the clone stays at commit {describe_commit('HEAD')} instead of branch {began_on}: "
+            f"{error}"
+        )
 
 
 def _switch(*where: str) -> None:
@@ -212,10 +224,10 @@ def _switch(*where: str) -> None:
                 files.write_text(path, text)
 
 
-def place() -> str:
+def find_lock_folder() -> str:
     """Return what the clone is at, for people to read."""
     try:
-        where, edited = titled("HEAD"), changed()
+        where, edited = describe_commit("HEAD"), list_changed_files()
     except NmtError:
         return "no commit"
     return f"commit {where}{', and changes that are in none' if edited else ''}"

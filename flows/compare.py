@@ -30,7 +30,7 @@ from rich.console import Console
 
 from flows import dvc
 from flows.artifacts import call_run
-from flows.entry import as_program, check_server, leave_nothing_behind
+from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
@@ -41,7 +41,7 @@ from stages.comparison import report, results
 from stages.configure import compose
 from stages.params import DownloadParams, build_all, read
 from stages.runtime.fingerprint import hash_files, hash_json
-from stages.runtime.git import checkout, short
+from stages.runtime.git import describe_checkout, short_commit
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
 
@@ -74,7 +74,7 @@ class Experiment:
         return f"{self.model}-seed{self.seed}-{self.digest[:10]}"
 
 
-def plan(
+def plan_experiments(
     models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
 ) -> list[Experiment]:
     """Return the experiments, seed by seed; a typo costs a second, not a night.
@@ -83,53 +83,53 @@ def plan(
         ConfigError: if a model or a setting is wrong.
         CorpusError: if a file of the user's own cannot be read.
     """
-    code = code_digest()
+    code = digest_code()
     return [
-        experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
+        make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
         for seed in seeds
         for model in models
     ]
 
 
-def experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
+def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
     """Return an experiment with its settings checked, and its files pinned at absolute paths."""
-    sections = build_all(compose.composed(settings), source=f"conf/ with model={model}")
+    sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
     download = sections["download"]
     assert isinstance(download, DownloadParams)
-    settings = [*settings, *file_settings(download.corpus)]
+    settings = [*settings, *list_file_settings(download.corpus)]
     corpus = download.corpus.absolute().pinned()
     sections["download"] = download.model_copy(update={"corpus": corpus})
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
     return Experiment(model, seed, tuple(settings), hash_json([values, code]))
 
 
-def file_settings(corpus: Corpus) -> Iterator[str]:
+def list_file_settings(corpus: Corpus) -> Iterator[str]:
     """Yield what makes the user's own files found from any folder, and a change of them seen."""
-    return differences(
+    return list_overrides(
         corpus.model_dump(mode="json"),
         corpus.absolute().pinned().model_dump(mode="json"),
         place="download.corpus",
     )
 
 
-def differences(
+def list_overrides(
     before: Mapping[str, Any], after: Mapping[str, Any], *, place: str
 ) -> Iterator[str]:
     """Yield the overrides that make words of settings others."""
     for name, value in after.items():
         if isinstance(value, dict):
-            yield from differences(before[name], value, place=f"{place}.{name}")
+            yield from list_overrides(before[name], value, place=f"{place}.{name}")
         elif value != before[name]:
-            yield f"{place}.{name}={quoted(value)}"
+            yield f"{place}.{name}={quote(value)}"
 
 
-def quoted(words: object) -> str:
+def quote(words: object) -> str:
     """Return words as Hydra reads them, whatever characters they have."""
     escaped = str(words).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
-def code_digest() -> str:
+def digest_code() -> str:
     """Return a digest of all code that stages depend on, and of how they do."""
     document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     deps = {dep for stage in document.values() for dep in stage["deps"]}
@@ -150,17 +150,17 @@ _preparing = threading.Lock()
 def run(chosen: Experiment, *, threads: int, parent: str) -> None:
     """Run an experiment, or find that it has been run."""
     log = get_run_logger().info
-    if chosen.name in dvc.experiments():
+    if chosen.name in dvc.list_experiments():
         log("%s has been run", chosen.name)
         return
-    with one_after_another() as may_continue:
+    with take_turns() as may_continue:
 
         def said(line: str) -> None:
             log(line)
             if "'train'" in line:
                 may_continue()
 
-        dvc.experiment(
+        dvc.run_experiment(
             chosen.name,
             chosen.settings,
             target=LAST_STAGE,
@@ -170,7 +170,7 @@ def run(chosen: Experiment, *, threads: int, parent: str) -> None:
 
 
 @contextmanager
-def one_after_another() -> Iterator[Callable[[], None]]:
+def take_turns() -> Iterator[Callable[[], None]]:
     """Wait for who prepares now; yield what lets the next begin, as the end does at the latest."""
     _preparing.acquire()
     held = True
@@ -191,7 +191,7 @@ def one_after_another() -> Iterator[Callable[[], None]]:
 def run_experiments(experiments: list[Experiment], *, threads: int, parent: str) -> None:
     """Run all experiments; one that fails does not stop the others."""
     log = get_run_logger().info
-    known, began, trained = dvc.experiments(), time.monotonic(), 0
+    known, began, trained = dvc.list_experiments(), time.monotonic(), 0
     try:
         runs = {
             run.with_options(task_run_name=chosen.name).submit(
@@ -201,7 +201,7 @@ def run_experiments(experiments: list[Experiment], *, threads: int, parent: str)
         }
         for done, finished in enumerate(as_completed([*runs]), start=1):
             trained += runs[finished] not in known
-            log(progress(done, len(runs), trained, time.monotonic() - began))
+            log(describe_progress(done, len(runs), trained, time.monotonic() - began))
     except BaseException:
         dvc.stop_all()
         raise
@@ -209,7 +209,7 @@ def run_experiments(experiments: list[Experiment], *, threads: int, parent: str)
         finished.result()
 
 
-def progress(done: int, total: int, trained: int, seconds: float) -> str:
+def describe_progress(done: int, total: int, trained: int, seconds: float) -> str:
     """Say how many runs are done and, as far as those trained here tell, how long the rest takes.
 
     Args:
@@ -246,19 +246,21 @@ def compare(
         seeds: Seeds to train each model with; null takes 1.
         jobs: Experiments at once, sharing the processor's cores.
     """
-    given = [*(settings or []), *budget_settings(seconds, steps, tokens)]
+    given = [*(settings or []), *list_budget_settings(seconds, steps, tokens)]
     models = models or read(PRESETS)["models"]
-    chosen, threads = planned(models, given, seeds=seeds or [1], jobs=jobs)
-    call_run(" ".join(filter(None, ["compare", *models, short()])))
-    with alone():
-        result = run_all(chosen, jobs=jobs, threads=threads)
+    chosen, threads = schedule_experiments(models, given, seeds=seeds or [1], jobs=jobs)
+    call_run(" ".join(filter(None, ["compare", *models, short_commit()])))
+    with hold_comparisons():
+        result = run_and_report(chosen, jobs=jobs, threads=threads)
     create_markdown_artifact(
-        report.markdown(result), key="comparison", description="Which model is better, how surely"
+        report.render_markdown(result),
+        key="comparison",
+        description="Which model is better, how surely",
     )
     return result
 
 
-def planned(
+def schedule_experiments(
     models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int], jobs: int
 ) -> tuple[list[Experiment], int]:
     """Return the experiments and how many threads each takes.
@@ -269,24 +271,24 @@ def planned(
     dvc.check_git()
     threads = max(1, len(os.sched_getaffinity(0)) // jobs)
     limits = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
-    return plan(models, [*limits, *settings], seeds=seeds), threads
+    return plan_experiments(models, [*limits, *settings], seeds=seeds), threads
 
 
-def concluded(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
+def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
     """Read and test what the experiments gave, and write it down."""
-    kept = dvc.experiments()
+    kept = dvc.list_experiments()
     outcomes = [
-        results.outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
+        results.read_outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
         for chosen in experiments
     ]
-    result = results.compare(outcomes, command=command, commit=checkout())
-    report.write(result, outcomes)
+    result = results.compare_outcomes(outcomes, command=command, commit=describe_checkout())
+    report.write_report(result, outcomes)
     return result
 
 
 def track(result: results.Comparison, tracker: Tracker) -> None:
     """Tell the tracker what came of it, and again what trainings side by side could not tell."""
-    means = results.table(result.runs).groupby("system", sort=False).mean(numeric_only=True)
+    means = results.tabulate(result.runs).groupby("system", sort=False).mean(numeric_only=True)
     for metric in result.metrics:
         scores = means[f"scores.{metric}.value"]
         tracker.metrics({f"test_{metric}/{name}": v for name, v in scores.items()}, step=0)
@@ -298,7 +300,9 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
                 send(journal)
 
 
-def budget_settings(seconds: float | None, steps: int | None, tokens: int | None) -> Iterator[str]:
+def list_budget_settings(
+    seconds: float | None, steps: int | None, tokens: int | None
+) -> Iterator[str]:
     """Yield what gives every model the same budget, and no other."""
     if steps is None and tokens is None and seconds is None:
         seconds = SECONDS
@@ -308,7 +312,7 @@ def budget_settings(seconds: float | None, steps: int | None, tokens: int | None
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def hold_comparisons() -> Iterator[None]:
     """Hold the lock of comparisons; the system gives it back however we end.
 
     Raises:
@@ -349,21 +353,25 @@ def main(
     given = arguments or []
     named = [argument for argument in given if "=" not in argument and argument[0] != "~"]
     settings = [argument for argument in given if argument not in named]
-    with as_program():
+    with report_errors():
         models = named or read(PRESETS)["models"]
-        chosen = seeds_of(seeds)
-        budget = list(budget_settings(seconds, steps, tokens))
-        planned(models, [*settings, *budget], seeds=chosen, jobs=jobs)  # before a server
+        chosen = parse_seeds(seeds)
+        budget = list(list_budget_settings(seconds, steps, tokens))
+        schedule_experiments(
+            models, [*settings, *budget], seeds=chosen, jobs=jobs
+        )  # before a server
         check_server()
         leave_nothing_behind()
         result = compare(models, settings, seconds, steps, tokens, chosen, jobs)
         if record:
-            report.record(result)
-    Console().print(report.shown(result))
+            report.record_results(result)
+    Console().print(report.render_report(result))
     Console().print(f"written to {report.FOLDER}", style="dim")
 
 
-def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> results.Comparison:
+def run_and_report(
+    experiments: Sequence[Experiment], *, jobs: int, threads: int
+) -> results.Comparison:
     """Run, report and track, all below one run in MLflow."""
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
     names = [chosen.name for chosen in experiments]
@@ -375,12 +383,12 @@ def run_all(experiments: Sequence[Experiment], *, jobs: int, threads: int) -> re
         side_by_side: Any = ThreadPoolTaskRunner(max_workers=jobs)
         flow_of_all = run_experiments.with_options(task_runner=side_by_side)
         flow_of_all(list(experiments), threads=threads, parent=parent)
-        result = concluded(experiments, command=command)
+        result = conclude(experiments, command=command)
         track(result, tracker)
     return result
 
 
-def seeds_of(words: str) -> list[int]:
+def parse_seeds(words: str) -> list[int]:
     """Return the seeds of a list such as 1,2.
 
     Raises:

@@ -32,7 +32,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from rich.console import Console
 from rich.table import Table
 
-from flows.entry import as_program, needed_server
+from flows.entry import report_errors, require_server
 from nmt_core.errors import ConfigError, NmtError
 
 POOLS = {"cpu": "process", "gpu": "process"}
@@ -51,7 +51,7 @@ ZOMBIES = "Crash runs that are dead"
 ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
 
 
-def watch() -> AutomationCore:
+def watch_runs() -> AutomationCore:
     """Return what takes a run for dead that has missed three heartbeats.
 
     Prefect has no such watch of its own: a run whose machine is gone would stay Running, and hold
@@ -82,7 +82,7 @@ def watch() -> AutomationCore:
 
 def ensure_watch(client: SyncPrefectClient) -> None:
     """Install the watch, or bring it to what :func:`watch` says."""
-    wanted = watch()
+    wanted = watch_runs()
     found = client.read_automations_by_name(ZOMBIES)
     for double in found[1:]:
         client.delete_automation(double.id)
@@ -126,7 +126,7 @@ def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
 
 
-def prepare(pools: dict[str, str]) -> None:
+def prepare_server(pools: dict[str, str]) -> None:
     """Make what deployments refer to."""
     with get_client(sync_client=True) as client:
         for name, kind in pools.items():
@@ -154,7 +154,7 @@ def deploy(address: str) -> None:
         raise NmtError(f"prefect deploy: {(done.stderr or done.stdout).strip()}")
 
 
-def deployed() -> Table:
+def list_deployments() -> Table:
     """Return what can be run now."""
     table = Table("deployment", "pool", "schedule", "what it does", box=None, pad_edge=False)
     with get_client(sync_client=True) as client:
@@ -175,13 +175,13 @@ def main(
     ] = None,
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
-    with as_program():
-        address = needed_server()
+    with report_errors():
+        address = require_server()
         chosen = POOLS | dict(given.split("=", 1) for given in pool or [])
         with temporary_settings({PREFECT_API_URL: address}):
-            prepare(chosen)
+            prepare_server(chosen)
             deploy(address)
-            Console().print(deployed())
+            Console().print(list_deployments())
 
 
 if __name__ == "__main__":

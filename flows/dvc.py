@@ -19,7 +19,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from flows import processes
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.runtime.git import git, head
+from stages.runtime.git import git, head_commit
 
 GRACE_SECONDS = 10.0
 """What a stage gets to save its work between the polite signal and the last one."""
@@ -67,12 +67,12 @@ class _StageLocked(StageFailed):
     """Another dvc held what the stage needs."""
 
 
-def stages(path: Path = paths.PIPELINE) -> list[str]:
+def list_stages(path: Path = paths.PIPELINE) -> list[str]:
     """Return the names of the stages in the order of the file, which is an order to run them in."""
     return list(yaml.safe_load(path.read_text(encoding="utf-8"))["stages"])
 
 
-def pools(path: Path = paths.PIPELINE) -> dict[str, str]:
+def map_pools(path: Path = paths.PIPELINE) -> dict[str, str]:
     """Return the pool whose workers run each stage, by stage."""
     document = yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]
     return {name: stage["meta"]["pool"] for name, stage in document.items()}
@@ -203,7 +203,7 @@ def _both(*takers: Callable[[str], None]) -> Callable[[str], None]:
     return take
 
 
-def experiment(
+def run_experiment(
     name: str,
     settings: Sequence[str],
     *,
@@ -238,7 +238,7 @@ def experiment(
     )
 
 
-def experiments() -> dict[str, str]:
+def list_experiments() -> dict[str, str]:
     """Return the commit of every experiment that DVC keeps, by name."""
     listed = git("for-each-ref", "--format=%(refname) %(objectname)", "refs/exps")
     found = (line.split(" ") for line in listed.splitlines())
@@ -252,7 +252,7 @@ def check_git() -> None:
         NmtError: outside git, before the first commit, or with code that git does not know of.
     """
     try:
-        head()
+        head_commit()
     except NmtError:
         raise NmtError(
             "experiments are kept in git, and here is no commit; run: git init && git add . && "
@@ -286,7 +286,7 @@ def _dvc(
 ) -> None:
     """Run dvc, and tell in one sentence how it ended badly."""
     lines: list[str] = []
-    with in_entries(log) as entry:
+    with log_entries(log) as entry:
         take = _both(lines.append, entry)
         code = _run([sys.executable, "-m", "dvc", *arguments], take, environment or {})
     if not code:
@@ -300,7 +300,7 @@ def _dvc(
 
 
 @contextmanager
-def in_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+def log_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
     """Yield what takes lines and logs them, those of a table together, without dvc's asides."""
     rows: list[str] = []
 
@@ -343,8 +343,8 @@ def _run(command: list[str], log: Callable[[str], None], environment: Mapping[st
     if _stopped.is_set():
         return 128 + signal.SIGTERM
     with subprocess.Popen(
-        processes.leashed(command),
-        env=os.environ | {"PATH": own_python_first()} | QUIET | dict(environment),
+        processes.leash(command),
+        env=os.environ | {"PATH": prepend_python()} | QUIET | dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -365,7 +365,7 @@ def _run(command: list[str], log: Callable[[str], None], environment: Mapping[st
             _running.discard(process.pid)
 
 
-def own_python_first() -> str:
+def prepend_python() -> str:
     """Return PATH with this interpreter's folder first: stages start as plain ``python``."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 

@@ -11,7 +11,7 @@ import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
 from nmt_core.errors import NmtError
-from nmt_core.fetch.address import shown, without_secrets
+from nmt_core.fetch.address import redact, redact_url
 from nmt_core.parallel.parent import end_with_parent
 from stages import paths
 from stages.runtime.servers import find_servers
@@ -20,7 +20,7 @@ ANSWER_SECONDS = 5.0
 
 
 @contextmanager
-def as_program() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Tell an error of ours in one sentence, with exit code 1."""
     try:
         yield
@@ -29,7 +29,7 @@ def as_program() -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
-def needed_server() -> str:
+def require_server() -> str:
     """Return the address of the Prefect server, which works for us.
 
     Raises:
@@ -63,14 +63,14 @@ def check_server() -> str | None:
         )
     except httpx.HTTPError as error:
         without = f"remove {paths.DOTENV}" if paths.DOTENV.exists() else "unset PREFECT_API_URL"
-        reason = without_secrets(str(error)) or type(error).__name__
+        reason = redact(str(error)) or type(error).__name__
         raise NmtError(
-            f"no Prefect server is ready at {shown(address)} ({reason}); start it with make "
+            f"no Prefect server is ready at {redact_url(address)} ({reason}); start it with make "
             f"server, set PREFECT_API_URL to yours, or {without} to do without one"
         ) from None
     if answer.status_code == httpx.codes.UNAUTHORIZED:
         raise NmtError(
-            f"the Prefect server at {shown(address)} wants another password; copy "
+            f"the Prefect server at {redact_url(address)} wants another password; copy "
             f"servers/environment of its machine to {paths.DOTENV}, or set PREFECT_API_AUTH_STRING"
         )
     return address

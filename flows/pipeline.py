@@ -35,7 +35,7 @@ from nmt_core import files
 from nmt_core.errors import ConfigError, NmtError
 from stages import paths
 from stages.params import DownloadParams, check_all, load
-from stages.runtime.git import short
+from stages.runtime.git import short_commit
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
 """Waits before a stage is tried again whose server was away; all else would only fail again."""
@@ -87,7 +87,7 @@ def collect(lock: str) -> None:
 
 
 @contextmanager
-def up_to_date(
+def hold_up_to_date(
     until: str,
     *,
     settings: Sequence[str] | None = None,
@@ -110,25 +110,25 @@ def up_to_date(
     """
     say = get_run_logger().info
     if not across_pools:
-        with clone.alone(say):
+        with clone.hold_clone(say):
             if settings is not None or revision or renew:
-                clone.order(revision, settings or [], renew=renew, say=say)
+                clone.prepare_clone(revision, settings or [], renew=renew, say=say)
             introduce()
-            run_all(plan(until), shared=False)
+            run_stages(plan_stages(until), shared=False)
             yield
         return
-    with clone.alone(say):
-        order = clone.order(revision, settings or [], renew=renew, say=say)
+    with clone.hold_clone(say):
+        order = clone.prepare_clone(revision, settings or [], renew=renew, say=say)
         introduce()
         clone.check_shared()
         dvc.check_remote()
-        [here, *elsewhere] = parts(plan(until))
-        run_all(here.stages, shared=True)
+        [here, *elsewhere] = list_parts(plan_stages(until))
+        run_stages(here.stages, shared=True)
     lock = None
     for part_elsewhere in elsewhere:
         lock = delegate(part_elsewhere, order)
-    with clone.alone(say):
-        clone.write(order)
+    with clone.hold_clone(say):
+        clone.write_settings(order)
         if lock is not None:
             collect(lock)
         yield
@@ -136,13 +136,13 @@ def up_to_date(
 
 def introduce() -> None:
     """Say what this run works on, and name it after that."""
-    get_run_logger().info("this run works on %s", clone.place())
+    get_run_logger().info("this run works on %s", clone.find_lock_folder())
     languages = load(DownloadParams, "download").languages
-    words = [flow_run.get_flow_name(), f"{languages.source}-{languages.target}", short()]
+    words = [flow_run.get_flow_name(), f"{languages.source}-{languages.target}", short_commit()]
     call_run(" ".join(filter(None, words)))
 
 
-def run_all(stages: Sequence[str], *, shared: bool) -> None:
+def run_stages(stages: Sequence[str], *, shared: bool) -> None:
     """Bring stages up to date, one after another, a task each.
 
     DVC is asked of all at once first: where it has nothing to do, eight questions take seconds.
@@ -152,14 +152,14 @@ def run_all(stages: Sequence[str], *, shared: bool) -> None:
         reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=done)
 
 
-def plan(until: str) -> list[str]:
+def plan_stages(until: str) -> list[str]:
     """Return the stages to run, in order; a typo in params.yaml costs a second, not a night.
 
     Raises:
         ConfigError: if a parameter is wrong, or there is no such stage.
     """
     check_all()
-    stages = dvc.stages()
+    stages = dvc.list_stages()
     if until not in stages:
         raise ConfigError(f"{until!r} is not a stage of {paths.PIPELINE}: {', '.join(stages)}")
     return stages[: stages.index(until) + 1]
@@ -174,9 +174,9 @@ class Part:
     """All stages from the first to the last that this pool runs."""
 
 
-def parts(stages: Sequence[str]) -> list[Part]:
+def list_parts(stages: Sequence[str]) -> list[Part]:
     """Return who brings the stages up to date, in order."""
-    pool_of = dvc.pools()
+    pool_of = dvc.map_pools()
     found: list[Part] = []
     done = 0
     for pool, group in groupby(stages, key=pool_of.__getitem__):
@@ -194,11 +194,11 @@ def part(stages: list[str], revision: str, params: str) -> None:
         revision: Full name of the commit.
         params: Text of params.yaml.
     """
-    with clone.alone(get_run_logger().info):
+    with clone.hold_clone(get_run_logger().info):
         dvc.check_remote()
-        clone.write(Order(revision, params))
-        get_run_logger().info("this run works on %s", clone.place())
-        run_all(stages, shared=True)
+        clone.write_settings(Order(revision, params))
+        get_run_logger().info("this run works on %s", clone.find_lock_folder())
+        run_stages(stages, shared=True)
         lock = paths.LOCK.read_text(encoding="utf-8")
     create_markdown_artifact(
         f"```yaml\n{lock}```", key=LOCK_FILE, description=f"What commit {revision[:12]} made"

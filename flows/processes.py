@@ -43,7 +43,7 @@ which forgets it then; and that user may not even reach our Python.
 """
 
 
-def leashed(
+def leash(
     command: Sequence[str], *, last_word: signal.Signals = signal.SIGTERM, user: str = ""
 ) -> list[str]:
     """Return the command that runs ``command`` until we die.
@@ -86,7 +86,7 @@ def run_to_the_end(
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
     process = subprocess.Popen(
-        leashed(command, last_word=last_word),
+        leash(command, last_word=last_word),
         env=environment,
         stdin=subprocess.DEVNULL,
         start_new_session=True,

@@ -23,12 +23,19 @@ from rich.console import Console
 
 from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
-from flows.entry import as_program, check_server, leave_nothing_behind
-from flows.pipeline import RETRY_SECONDS, plan, up_to_date
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
 from nmt_core.statistics.gate import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import read_exported
-from stages.registry.promotion import Contest, Judged, contest, enact, record, report
+from stages.registry.promotion import (
+    Contest,
+    Judged,
+    enact,
+    record_verdict,
+    render_verdict,
+    run_contest,
+)
 from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
 
 LEASE_SECONDS = 60.0
@@ -52,16 +59,18 @@ async def registry_was_away(_task: object, _run: object, state: State[Contest]) 
 def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Contest:
     """Judge the export that is here, and promote it if it has won."""
     challenger = read_exported(load(DownloadParams, "download"))
-    registry = Registry(challenger.name, lock=shared_lock)
+    registry = Registry(challenger.name, lock=hold_shared_lock)
     while True:
-        found = contest(
+        found = run_contest(
             registry,
             challenger,
             load(EvaluateParams, "evaluate"),
             test_set=test_set,
             gate=gate,
         )
-        record(found, challenger)  # first: a champion that meets itself would have nothing to tell
+        record_verdict(
+            found, challenger
+        )  # first: a champion that meets itself would have nothing to tell
         try:
             enact(registry, found, challenger, promotion=promotion, by=by)
         except ChampionMovedError as error:
@@ -71,7 +80,7 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
 
 
 @contextmanager
-def shared_lock() -> Iterator[None]:
+def hold_shared_lock() -> Iterator[None]:
     """Hold what all who move the champion must hold: on this machine, and by the Prefect server."""
     with file_lock():
         if not PREFECT_API_URL.value():
@@ -110,14 +119,16 @@ def retrain(
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
     """
-    with up_to_date(
+    with hold_up_to_date(
         "export", settings=settings, revision=revision, renew=True, across_pools=across_pools
     ):
         publish()
         who = f"flow run {flow_run.get_name()}"
         result = decide(test_set, gate, promotion=str(flow_run.get_id()), by=who)
     get_run_logger().info("%s: %s", result.outcome, result.reason)
-    create_markdown_artifact(report(result), key="verdict", description="Champion or challenger")
+    create_markdown_artifact(
+        render_verdict(result), key="verdict", description="Champion or challenger"
+    )
     return result
 
 
@@ -127,8 +138,8 @@ def main(
     ] = "same",
 ) -> None:
     """Train on what text there is now; the champion gives way only to evidence."""
-    with as_program():
-        plan("export")  # before a server is started
+    with report_errors():
+        plan_stages("export")  # before a server is started
         check_server()
         leave_nothing_behind()
         result = retrain(test_set=test_set)

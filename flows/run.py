@@ -11,7 +11,7 @@ from prefect.client.orchestration import get_client
 from prefect.deployments import run_deployment
 from prefect.settings import PREFECT_UI_URL
 
-from flows.entry import as_program, needed_server
+from flows.entry import report_errors, require_server
 from nmt_core.errors import ConfigError
 
 
@@ -22,9 +22,9 @@ def main(
     ] = None,
 ) -> None:
     """Ask for a run of a deployment; a worker of its pool takes it."""
-    with as_program():
-        needed_server()
-        if deployment not in (offered := deployments()):
+    with report_errors():
+        require_server()
+        if deployment not in (offered := fetch_deployments()):
             raise ConfigError(
                 f"there is no deployment {deployment!r}, but "
                 f"{', '.join(sorted(offered)) or 'none at all; make deploy offers some'}"
@@ -34,7 +34,7 @@ def main(
     typer.echo(f"{run.name} waits for a worker: {PREFECT_UI_URL.value()}/runs/flow-run/{run.id}")
 
 
-def deployments() -> dict[str, UUID]:
+def fetch_deployments() -> dict[str, UUID]:
     """Return what the server offers to run, by name."""
     with get_client(sync_client=True) as client:
         return {one.name: one.id for one in client.read_deployments()}

@@ -14,8 +14,8 @@ from prefect import flow
 
 from flows import dvc
 from flows.artifacts import publish
-from flows.entry import as_program, check_server, leave_nothing_behind
-from flows.pipeline import plan, up_to_date
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.pipeline import hold_up_to_date, plan_stages
 
 
 @flow
@@ -36,7 +36,7 @@ def train(
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
             there; clones share what they make through DVC's remote.
     """
-    with up_to_date(until, settings=settings, revision=revision, across_pools=across_pools):
+    with hold_up_to_date(until, settings=settings, revision=revision, across_pools=across_pools):
         publish()
 
 
@@ -46,8 +46,8 @@ def main(
     ] = "export",
 ) -> None:
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
-    with as_program():
-        stages = plan(until)  # before a server is started
+    with report_errors():
+        stages = plan_stages(until)  # before a server is started
         if check_server() is None and dvc.is_done(stages):
             typer.echo("All stages are up to date.")
             return

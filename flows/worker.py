@@ -34,9 +34,9 @@ from prefect.states import Cancelled, Crashed
 
 from flows import processes
 from flows.deploy import ensure_pool
-from flows.entry import as_program, needed_server
+from flows.entry import report_errors, require_server
 from nmt_core.errors import ConfigError, NmtError
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from nmt_core.parallel.parent import end_with_parent
 from stages.tracking.tracker import tracking_uri
 
@@ -75,16 +75,16 @@ def main(
     """Run the flows of a pool on this machine, in this clone, until told to stop."""
     if leashed:
         end_with_parent()
-    with as_program():
-        worker = full_name(name or f"{pool}-{os.getpid()}")
-        url = needed_server()
+    with report_errors():
+        worker = name_worker(name or f"{pool}-{os.getpid()}")
+        url = require_server()
         with temporary_settings({PREFECT_API_URL: url}):
             check_pool(pool)
             crash_what_is_dead(pool)
-            typer.echo(f"Prefect is at {shown(url)}, MLflow at {shown(tracking_uri())}")
+            typer.echo(f"Prefect is at {redact_url(url)}, MLflow at {redact_url(tracking_uri())}")
             code = processes.run_to_the_end(
-                command(pool, worker, limit),
-                environment(url, worker),
+                build_command(pool, worker, limit),
+                build_environment(url, worker),
                 say=typer.echo,
                 last_word=signal.SIGKILL,  # its runs notice that, and say that they have crashed
             )
@@ -98,7 +98,7 @@ def main(
     raise typer.Exit(code)
 
 
-def full_name(given: str) -> str:
+def name_worker(given: str) -> str:
     """Return the name of a worker here, by which its runs are known.
 
     Raises:
@@ -114,13 +114,13 @@ def place() -> str:
     return f"{os.getuid()}@{socket.gethostname()}"
 
 
-def command(pool: str, worker: str, limit: int) -> list[str]:
+def build_command(pool: str, worker: str, limit: int) -> list[str]:
     """Return Prefect's own worker."""
     chosen = [f"--pool={pool}", f"--type={KIND}", f"--name={worker}", f"--limit={limit}"]
     return [sys.executable, "-m", "prefect", "worker", "start", *chosen]
 
 
-def environment(url: str, worker: str) -> dict[str, str]:
+def build_environment(url: str, worker: str) -> dict[str, str]:
     """Return the variables of a worker, which its runs inherit."""
     ours = {"PREFECT_API_URL": url, MARK: worker}
     return {"NMT_PROJECT": os.getcwd()} | ENVIRONMENT | dict(os.environ) | ours  # noqa: PTH109
@@ -147,15 +147,15 @@ def check_pool(pool: str) -> None:
 
 def crash_what_is_dead(pool: str) -> None:
     """End the runs of workers that were on this machine and of which no process is left."""
-    ours, living = f":{place()}", set(living_workers())
+    ours, living = f":{place()}", set(find_living_workers())
     with get_client(sync_client=True) as client:
-        for run in unfinished(client, pool):
+        for run in find_unfinished(client, pool):
             worker = str(run.labels.get("prefect.worker.name", ""))
             if worker.endswith(ours) and worker not in living:
                 end(client, run, worker)
 
 
-def unfinished(client: SyncPrefectClient, pool: str) -> list[FlowRun]:
+def find_unfinished(client: SyncPrefectClient, pool: str) -> list[FlowRun]:
     """Return the runs of a pool that some worker has taken and that have not ended."""
     state = FlowRunFilterState(type=FlowRunFilterStateType(any_=UNFINISHED))
     return client.read_flow_runs(
@@ -173,7 +173,7 @@ def end(client: SyncPrefectClient, run: FlowRun, worker: str) -> None:
     typer.echo(f"run {run.name} was left unfinished by {worker}, and is now {state.name}")
 
 
-def living_workers() -> Iterator[str]:
+def find_living_workers() -> Iterator[str]:
     """Yield the names of workers of which any process is left: the worker, a run, a stage."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):

@@ -42,7 +42,7 @@ from nmt_core.errors import BundleError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
-from nmt_core.models.weights import load_own_tensors, misfits, own_tensors
+from nmt_core.models.weights import compare_shapes, load_own_tensors, own_tensors
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
@@ -113,11 +113,14 @@ def write_bundle(
             side.tokenizer.save(part / "tokenizer" / name)
             side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
-        kept = [answer.model_dump(mode="json") for answer in answers(translator, golden_sentences)]
+        kept = [
+            answer.model_dump(mode="json")
+            for answer in translate_golden(translator, golden_sentences)
+        ]
         files.write_json(part / "golden.json", kept)
         files.write_text(part / "README.md", card)
         files.write_json(part / "sbom.cdx.json", dict(bill))
-        files.write_json(part / MANIFEST, {"format": FORMAT, "files": contents(part)})
+        files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
         device = next(translator.model.parameters()).device.type
         for mismatch in check_golden(load_translator(part, device=device), part):
             raise BundleError(
@@ -138,10 +141,10 @@ def load_translator(folder: Path, *, device: str = "auto") -> Translator:
         BundleError: if it is incomplete, altered, or of another format.
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
-    verify(folder)
-    with reading(folder / "model.json"):
+    verify_bundle(folder)
+    with explain_unreadable(folder / "model.json"):
         settings = read_model_config(files.read_json(folder / "model.json"))
-    with reading(folder / "decoding.json"):
+    with explain_unreadable(folder / "decoding.json"):
         decoding = files.read_json(folder / "decoding.json")
         translating = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = _load_side(folder, "source"), _load_side(folder, "target")
@@ -152,9 +155,9 @@ def load_translator(folder: Path, *, device: str = "auto") -> Translator:
 
 
 def _load_side(folder: Path, name: str) -> Side:
-    with reading(path := folder / "vocabulary" / f"{name}.txt"):
+    with explain_unreadable(path := folder / "vocabulary" / f"{name}.txt"):
         vocabulary = Vocabulary.load(path)
-    with reading(path := folder / "tokenizer" / name):
+    with explain_unreadable(path := folder / "tokenizer" / name):
         return Side(load_tokenizer(path), vocabulary)
 
 
@@ -163,9 +166,9 @@ def _load_weights(
 ) -> Seq2Seq[Any, Any]:
     build = partial(build_model, settings, source_size=source_size, target_size=target_size)
     path = folder / "model.safetensors"
-    with reading(path), safe_open(path, "pt") as file:
+    with explain_unreadable(path), safe_open(path, "pt") as file:
         stored = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
-    if wrong := misfits(build, stored):
+    if wrong := compare_shapes(build, stored):
         raise BundleError(
             f"the weights in {folder} do not fit its model.json; export it again ({wrong})"
         )
@@ -175,7 +178,7 @@ def _load_weights(
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def explain_unreadable(path: Path) -> Iterator[None]:
     """Tell in a sentence if the block cannot make sense of what is sealed at ``path``.
 
     Its digest is right, so it is no accident: it was sealed like that, or by another program.
@@ -195,7 +198,7 @@ def reading(path: Path) -> Iterator[None]:
         raise BundleError(f"{path} cannot be read ({reason}); export the model again") from None
 
 
-def verify(folder: Path, *, known: int | str = FORMAT) -> None:
+def verify_bundle(folder: Path, *, known: int | str = FORMAT) -> None:
     """Make sure that every file is what was exported, and that there is no other.
 
     Args:
@@ -206,8 +209,8 @@ def verify(folder: Path, *, known: int | str = FORMAT) -> None:
         BundleError: naming every file that is missing, altered or was added.
     """
     sealed = read_manifest(folder, known=known)
-    with reading(folder):
-        present, others = contents(folder), _others(folder, sealed)
+    with explain_unreadable(folder):
+        present, others = list_contents(folder), _others(folder, sealed)
     problems = [f"{name} is missing" for name in sorted(sealed.keys() - {*present, *others})]
     problems += [f"{name} was added" for name in sorted(present.keys() - sealed.keys())]
     problems += [f"{name} is {what}" for name, what in sorted(others.items())]
@@ -229,11 +232,11 @@ def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
         BundleError: if it keeps none, which would prove nothing.
     """
     path = folder / "golden.json"
-    with reading(path):
+    with explain_unreadable(path):
         expected = TypeAdapter(list[Answer]).validate_json(path.read_bytes())
     if not expected:
         raise BundleError(f"{path} holds no line to translate again; export the model again")
-    got = answers(translator, [answer.source for answer in expected])
+    got = translate_golden(translator, [answer.source for answer in expected])
     return [
         Mismatch(old.source, old.text, new.text)
         for old, new in zip(expected, got, strict=True)
@@ -273,12 +276,12 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     return {name: entry.model_dump() for name, entry in sealed.items()}
 
 
-def digest(folder: Path) -> str:
+def digest_bundle(folder: Path) -> str:
     """Return a digest of the manifest, which stands for all that was exported."""
     return files.sha256(folder / MANIFEST)
 
 
-def contents(folder: Path) -> dict[str, Any]:
+def list_contents(folder: Path) -> dict[str, Any]:
     """Return the digest and size of every file in ``folder`` but the manifest, by name.
 
     Links are not followed; they are no files.
@@ -306,7 +309,7 @@ def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def answers(translator: Translator, lines: Sequence[str]) -> list[Answer]:
+def translate_golden(translator: Translator, lines: Sequence[str]) -> list[Answer]:
     """Return what the model makes of the lines."""
     found = translator.search(lines, n_best=1)
     return [

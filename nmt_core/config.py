@@ -54,14 +54,14 @@ def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settin
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
 
 
-def hint(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """Return what somebody may have meant who wrote ``name``."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"
 
 
-def brief(value: object) -> str:
+def shorten(value: object) -> str:
     """Return a value as a message may repeat it."""
     text = repr(value)
     return text if len(text) <= BRIEF_CHARACTERS else f"{text[:BRIEF_CHARACTERS]}..."
@@ -74,7 +74,7 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
     match problem["type"]:
         case "extra_forbidden":
             new = owner.renamed.get(names[-1])
-            answer = f"it is now {new}" if new else hint(names[-1], owner.model_fields)
+            answer = f"it is now {new}" if new else suggest(names[-1], owner.model_fields)
             return f"{place} is not a parameter; {answer}"
         case "missing":
             return f"{place} is missing; it has no default"
@@ -95,7 +95,7 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
             return f"{place}: {problem['ctx']['error']}"
         case _:
             rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-            return f"{place} must be {rule}, got {brief(got)} ({type(got).__name__})"
+            return f"{place} must be {rule}, got {shorten(got)} ({type(got).__name__})"
 
 
 def _follow(

@@ -9,12 +9,12 @@ import hashlib
 import numpy as np
 
 
-def seed_of(seed: int, *names: str | int) -> int:
-    """Return a 63-bit seed for one purpose, such as ``seed_of(1, "dropout", step)``."""
+def derive_seed(seed: int, *names: str | int) -> int:
+    """Return a 63-bit seed for one purpose, such as ``derive_seed(1, "dropout", step)``."""
     digest = hashlib.blake2b(repr((seed, *names)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
 
-def generator(seed: int, *names: str | int) -> np.random.Generator:
+def make_generator(seed: int, *names: str | int) -> np.random.Generator:
     """Return a NumPy generator for one purpose."""
-    return np.random.Generator(np.random.Philox(seed_of(seed, *names)))
+    return np.random.Generator(np.random.Philox(derive_seed(seed, *names)))

@@ -21,7 +21,7 @@ from nmt_core.fetch import http
 from nmt_core.fetch.corpus import Obtained
 from nmt_core.fetch.source import Fetch
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.cleaning import Outcome, prepare
+from nmt_core.text.cleaning import CleaningOutcome, clean_and_split
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.runtime.entry import run_stage
@@ -66,7 +66,7 @@ def _write_corpus(
     params: DownloadParams, folder: Path, fetch: Fetch, scratch: Path, workers: WorkersConfig
 ) -> dict[str, dict[str, Any]]:
     obtained = params.corpus.obtain(params.languages, fetch=fetch, scratch=scratch)
-    outcome = prepare(
+    outcome = clean_and_split(
         obtained.texts,
         folder,
         scratch=scratch,
@@ -95,7 +95,7 @@ def _scratch(folder: Path) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def _measured(obtained: Obtained, outcome: Outcome) -> dict[str, dict[str, Any]]:
+def _measured(obtained: Obtained, outcome: CleaningOutcome) -> dict[str, dict[str, Any]]:
     removed = {name: dict(sorted(outcome.removed[name].items())) for name in paths.SPLITS}
     repaired: dict[str, int] = {}
     for name, reading in outcome.readings.items():

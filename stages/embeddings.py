@@ -13,11 +13,11 @@ from safetensors.numpy import save_file
 
 from nmt_core import files
 from nmt_core.embeddings.fasttext import compose_missing, train_vectors
-from nmt_core.embeddings.matrix import embedding_matrix
+from nmt_core.embeddings.matrix import build_embedding_matrix
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.embeddings.vectors import WordVectors, read_vectors
 from nmt_core.errors import CorpusError
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
 from stages.params import EmbeddingsParams, load
@@ -44,8 +44,8 @@ def run(
                 _check_dimensions(made, vectors)
     with files.whole_folder(embeddings) as part:
         for side, of_words in made.items():
-            random = generator(params.seed, "embeddings", side)
-            weight = embedding_matrix(of_words, random, name=side)
+            random = make_generator(params.seed, "embeddings", side)
+            weight = build_embedding_matrix(of_words, random, name=side)
             save_file({"weight": weight}, part / f"{side}.safetensors")
         files.write_json(
             part / "embeddings.json",

@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 
 from nmt_core import files
-from nmt_core.decoding.likelihood import pair_scores
+from nmt_core.decoding.likelihood import score_pairs
 from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.metrics.base import check_detokenized
-from nmt_core.evaluation.metrics.registered import label, load_metric
+from nmt_core.evaluation.metrics.registered import find_label, load_metric
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.runtime.entry import run_stage
-from stages.runtime.trained import Inputs, choose, load_trained
+from stages.runtime.trained import TrainedInputs, choose, load_trained
 from stages.tracking import run_metadata
 from stages.tracking.tracker import open_tracker
 
@@ -35,7 +35,7 @@ PICTURE_TOKENS = 30
 
 def run(
     params: EvaluateParams,
-    inputs: Inputs,
+    inputs: TrainedInputs,
     *,
     language: str,
     reports: Path,
@@ -69,22 +69,24 @@ def run(
         [point["train_loss"] for point in history],
         [point["validation_loss"] for point in history],
         [point["validation_scores"][metric] for point in history],
-        metric=label(metric),
+        metric=find_label(metric),
     )
     return {
-        **scores(params, hypotheses, references, sources, language=language),
-        **measures(translator, sources, references, hypotheses, cut=quality.cutter(language)),
-        "unsure_below": unsure_below(found),
+        **score_translations(params, hypotheses, references, sources, language=language),
+        **measure_translations(
+            translator, sources, references, hypotheses, cut=quality.cutter(language)
+        ),
+        "unsure_below": find_unsure_threshold(found),
     }
 
 
-def unsure_below(found: list[Translation]) -> float | None:
+def find_unsure_threshold(found: list[Translation]) -> float | None:
     """Return the score that 1 in 100 translations do not reach; None without any."""
     scores = [one.score for one in found if one.token_probabilities]
     return round(float(np.quantile(scores, 0.01, method="lower")), 4) if scores else None
 
 
-def scores(
+def score_translations(
     params: EvaluateParams,
     hypotheses: Sequence[str],
     references: Sequence[str],
@@ -106,7 +108,7 @@ def scores(
     return found
 
 
-def measures(
+def measure_translations(
     translator: Translator,
     sources: list[str],
     references: list[str],
@@ -119,17 +121,17 @@ def measures(
     written = [translator.target.ids(line) for line in references]
     longest = translator.config.max_source_tokens
     pairs = zip(read, written, strict=True)
-    found = pair_scores(translator, list(zip(sources, references, strict=True)))
+    found = score_pairs(translator, list(zip(sources, references, strict=True)))
     loss = -sum(pair.log_likelihood for pair in found) / max(1, sum(pair.tokens for pair in found))
     return {
         "sentences": len(sources),
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
         "pairs_cut": sum(max(len(source), len(target)) > longest for source, target in pairs),
-        "length_ratio": quality.length_ratio(hypotheses, references, cut=cut),
-        "source_unknown_rate": quality.unknown_rate(read),
-        "reference_unknown_rate": quality.unknown_rate(written),
-        "failures": quality.failures(sources, hypotheses, references, cut=cut).model_dump(),
+        "length_ratio": quality.compute_length_ratio(hypotheses, references, cut=cut),
+        "source_unknown_rate": quality.compute_unknown_rate(read),
+        "reference_unknown_rate": quality.compute_unknown_rate(written),
+        "failures": quality.count_failures(sources, hypotheses, references, cut=cut).model_dump(),
     }
 
 
@@ -179,11 +181,11 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     record = files.read_json(paths.TRAINED / "training.json")
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
-        tracker.dataset(run_metadata.dataset("test"))
-        tracker.params(run_metadata.settings("evaluate"))
+        tracker.dataset(run_metadata.describe_dataset("test"))
+        tracker.params(run_metadata.read_public_settings("evaluate"))
         measured = run(
             load(EvaluateParams, "evaluate"),
-            Inputs(),
+            TrainedInputs(),
             language=load(DownloadParams, "download").languages.target,
             reports=paths.REPORTS,
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),

@@ -15,18 +15,18 @@ from nmt_core.errors import NmtError
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
-from stages.reporting.bill import bill_of_materials
-from stages.reporting.card import model_card
+from stages.reporting.bill import list_materials
+from stages.reporting.card import render_card
 from stages.runtime.entry import run_stage
-from stages.runtime.git import checkout, date
-from stages.runtime.trained import Inputs, choose, load_trained
+from stages.runtime.git import commit_date, describe_checkout
+from stages.runtime.trained import TrainedInputs, choose, load_trained
 from stages.tracking.tracker import open_tracker
 
 
 def run(
     params: ExportParams,
     evaluation: EvaluateParams,
-    inputs: Inputs,
+    inputs: TrainedInputs,
     *,
     card: str,
     bill: dict[str, Any],
@@ -54,15 +54,15 @@ def run(
     }
 
 
-def provenance() -> dict[str, str]:
+def find_provenance() -> dict[str, str]:
     """Return the commit the model was made from and its day, where they are known."""
     try:
-        return {"commit": checkout(), "date": date()}
+        return {"commit": describe_checkout(), "date": commit_date()}
     except NmtError:
         return {"commit": "unknown", "date": "unknown"}
 
 
-def versions(bill: dict[str, Any]) -> str:
+def list_versions(bill: dict[str, Any]) -> str:
     """Return the packages that decide most of how a model comes out."""
     of = {component["name"]: component["version"] for component in bill["components"]}
     python = bill["components"][0]["name"]
@@ -77,13 +77,15 @@ def main() -> None:
         stage: files.read_json(paths.METRICS / f"{stage}.json") for stage in ("shard", "evaluate")
     }
     download = load(DownloadParams, "download")
-    bill = bill_of_materials(model=model_name(download.languages), version=record["fingerprint"])
-    card = model_card(download, record, measured, **provenance(), packages=versions(bill))
+    bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])
+    card = render_card(
+        download, record, measured, **find_provenance(), packages=list_versions(bill)
+    )
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(
             load(ExportParams, "export"),
             load(EvaluateParams, "evaluate"),
-            Inputs(),
+            TrainedInputs(),
             card=card,
             bill=bill,
             unsure_below=measured["evaluate"]["unsure_below"],

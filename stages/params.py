@@ -16,7 +16,7 @@ from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, Traine
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
-from nmt_core.fetch.address import without_secrets
+from nmt_core.fetch.address import redact
 from nmt_core.fetch.europarl import EuroparlCorpus
 from nmt_core.fetch.local import FilesCorpus
 from nmt_core.fetch.settings import HttpConfig, Languages
@@ -166,7 +166,7 @@ class TrainParams(Config):
                 raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
         select_by = self.training.select_by
         if select_by not in ("loss", *METRICS):
-            known = config.hint(select_by, ["loss", *METRICS])
+            known = config.suggest(select_by, ["loss", *METRICS])
             raise ValueError(f"training.select_by {select_by!r} is not a metric; {known}")
         if self.compute.processes > 1 and self.model.normalizes_batches:
             raise ValueError(
@@ -265,7 +265,7 @@ def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
         ConfigError: naming ``source`` and every wrong key.
     """
     problems = [
-        f"{source}: {name} is not a section; {config.hint(str(name), SECTIONS)}"
+        f"{source}: {name} is not a section; {config.suggest(str(name), SECTIONS)}"
         for name in document
         if name not in SECTIONS
     ]
@@ -317,13 +317,13 @@ def _build(kind: type[Section], document: dict[str, Any], name: str, *, source: 
     values = document.get(name)
     if not isinstance(values, dict):
         found = (
-            f"must be a mapping, got {config.brief(values)}" if name in document else "is missing"
+            f"must be a mapping, got {config.shorten(values)}" if name in document else "is missing"
         )
         raise ConfigError(f"{source}: section {name!r} {found}")
     try:
         return config.build(kind, values, at=name)
     except ConfigError as error:
-        lines = without_secrets(str(error)).split("\n")
+        lines = redact(str(error)).split("\n")
         raise ConfigError("\n".join(f"{source}: {line}" for line in lines)) from None
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nmt_core import files
-from nmt_core.data.numbering import NUMBERED, NumberJob, number
+from nmt_core.data.numbering import NUMBERED, NumberJob, write_numbers
 from nmt_core.data.shards import Block, write_shards
 from nmt_core.errors import CorpusError
-from nmt_core.parallel.jobs import WorkersConfig, cut, in_order
+from nmt_core.parallel.jobs import WorkersConfig, cut, run_in_order
 from stages import paths
 from stages.params import ShardParams, load
 from stages.runtime.entry import run_stage
@@ -34,9 +34,13 @@ def run(
             left_out: Counter[str] = Counter()
             limit = params.max_length if split == "train" else None
             jobs = number_jobs(tokenized, split, vocabulary, limit, workers.chunk_lines)
-            with in_order(number, jobs, workers, beside=shards, title="numbering") as done:
+            with run_in_order(
+                write_numbers, jobs, workers, beside=shards, title="numbering"
+            ) as done:
                 written = write_shards(
-                    numbered(done, left_out), part / split, pairs_per_shard=params.pairs_per_shard
+                    read_numbered(done, left_out),
+                    part / split,
+                    pairs_per_shard=params.pairs_per_shard,
                 )
             if not written.pairs:
                 raise CorpusError(
@@ -63,7 +67,9 @@ def number_jobs(
     return [NumberJob(spans, vocabularies, max_length) for spans in zip(*sides, strict=True)]
 
 
-def numbered(done: Iterator[tuple[Path, Counter[str]]], left_out: Counter[str]) -> Iterator[Block]:
+def read_numbered(
+    done: Iterator[tuple[Path, Counter[str]]], left_out: Counter[str]
+) -> Iterator[Block]:
     """Yield what was numbered; count what was left out."""
     for part, reasons in done:
         left_out.update(reasons)

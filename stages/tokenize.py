@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 
 from nmt_core import files
-from nmt_core.parallel.jobs import WorkersConfig, append, cut, in_order
+from nmt_core.parallel.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.text import Subwords, Tokenizer
 from nmt_core.text.normalize import normalize
-from nmt_core.text.subwords import evenly
+from nmt_core.text.subwords import sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
 from stages import paths
@@ -36,10 +36,10 @@ def run(
     with files.whole_folder(tokenizer) as part:
         for side, own in tokenizers.items():
             own.save(part / side)
-    jobs = token_jobs(corpus, tokenizer, workers.chunk_lines)
+    jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,
-        in_order(tokenize_lines, jobs, workers, beside=tokenized, title="tokenizing") as done,
+        run_in_order(tokenize_lines, jobs, workers, beside=tokenized, title="tokenizing") as done,
     ):
         return write_tokens(jobs, done, part)
 
@@ -57,25 +57,27 @@ def build_tokenizers(
     if config.joint:
         joint = Subwords.train(
             chain.from_iterable(
-                training_lines(corpus / f"train.{side}", max(1, config.max_lines // 2))
+                read_training_lines(corpus / f"train.{side}", max(1, config.max_lines // 2))
                 for side in paths.SIDES
             ),
             config,
         )
         return dict.fromkeys(paths.SIDES, joint)
     return {
-        side: Subwords.train(training_lines(corpus / f"train.{side}", config.max_lines), config)
+        side: Subwords.train(
+            read_training_lines(corpus / f"train.{side}", config.max_lines), config
+        )
         for side in paths.SIDES
     }
 
 
-def training_lines(path: Path, at_most: int) -> Iterator[str]:
+def read_training_lines(path: Path, at_most: int) -> Iterator[str]:
     """Yield normalised lines of a file, evenly spread if there are too many."""
     total = sum(1 for _ in files.read_lines(path))
-    yield from map(normalize, evenly(files.read_lines(path), total, at_most))
+    yield from map(normalize, sample_evenly(files.read_lines(path), total, at_most))
 
 
-def token_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
+def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
     """Return what is to be tokenized, so many lines at a time."""
     return [
         TokenizeJob((span,), tokenizer.absolute() / side)

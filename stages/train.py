@@ -35,7 +35,7 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
 from nmt_core.progress import TrainingDisplay
-from nmt_core.random import seed_of
+from nmt_core.random import derive_seed
 from nmt_core.text.side import Side
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
@@ -50,7 +50,7 @@ from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch
 from stages.runtime.entry import run_stage
-from stages.runtime.fingerprint import fingerprint
+from stages.runtime.fingerprint import compute_fingerprint
 from stages.tracking import run_metadata, system_metrics
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
@@ -87,21 +87,23 @@ def run(
         Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
         for side in paths.SIDES
     )
-    torch.manual_seed(seed_of(params.seed, "weights"))
+    torch.manual_seed(derive_seed(params.seed, "weights"))
     model = build_model(
         params.model,
         source_size=len(source.vocabulary),
         target_size=len(target.vocabulary),
-        pretrained=pretrained(inputs.embeddings),
+        pretrained=load_pretrained(inputs.embeddings),
     ).to(compute.device)
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     batches = TrainingBatches(training, params.batching, params.seed)
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
-    name, metric = validation_metric(params.training.select_by, language)
+    name, metric = choose_metric(params.training.select_by, language)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
     scores = {f"validation_{name}": metric.label}
-    with TrainingDisplay(planned(params.budget, batches).done, console, scores=scores) as display:
+    with TrainingDisplay(
+        resolve_budget(params.budget, batches).done, console, scores=scores
+    ) as display:
         for note in notes:
             display.note(note)
         if too_long:
@@ -118,9 +120,9 @@ def run(
             validation=held_out,
             translate_and_score=ValidationScore(
                 metric=metric,
-                sources=lines(inputs.corpus, "source", len(validation)),
+                sources=read_split_lines(inputs.corpus, "source", len(validation)),
                 source_numbers=[tokens[:LONGEST].tolist() for tokens, _ in validation],
-                references=lines(inputs.corpus, "target", len(validation)),
+                references=read_split_lines(inputs.corpus, "target", len(validation)),
                 target=target,
                 compute=compute,
             ).first(params.training.validation_sentences),
@@ -137,7 +139,7 @@ def run(
         return model, trainer.fit()
 
 
-def planned(budget: Budget, batches: TrainingBatches) -> Budget:
+def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
     """Return the budget with its epochs as updates, about, so that the share used can be shown."""
     if budget.epochs is None:
         return budget
@@ -145,7 +147,7 @@ def planned(budget: Budget, batches: TrainingBatches) -> Budget:
     return budget.model_copy(update={"steps": min(steps, budget.steps or steps)})
 
 
-def pretrained(embeddings: Path) -> Pretrained | None:
+def load_pretrained(embeddings: Path) -> Pretrained | None:
     """Return the vectors that the embeddings stage made, if it made any."""
     entry = files.read_json(embeddings / "embeddings.json")
     if entry["kind"] == "none":
@@ -156,13 +158,13 @@ def pretrained(embeddings: Path) -> Pretrained | None:
     return Pretrained(source, target, frozen=entry["frozen"])
 
 
-def validation_metric(select_by: str, language: str) -> tuple[str, Metric]:
+def choose_metric(select_by: str, language: str) -> tuple[str, Metric]:
     """Return the metric that selects the best model, and its name; where loss does, the first."""
     name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
     return name, load_metric(name, language)
 
 
-def lines(corpus: Path, side: str, pairs: int) -> list[str]:
+def read_split_lines(corpus: Path, side: str, pairs: int) -> list[str]:
     """Return a side of the raw validation text, one line per pair of the validation shards."""
     found = list(files.read_lines(corpus / f"validation.{side}"))
     assert len(found) == pairs, "the shard stage leaves no validation pair out"
@@ -189,7 +191,7 @@ def write_model(
         files.write_json(part / "training.json", record)
 
 
-def learning_curve(history: list[Point]) -> str:
+def format_learning_curve(history: list[Point]) -> str:
     """Return the history as CSV, a line per validation."""
     text = io.StringIO()
     rows = [point.row() for point in history]
@@ -199,7 +201,7 @@ def learning_curve(history: list[Point]) -> str:
     return text.getvalue()
 
 
-def summary(progress: Progress) -> dict[str, float]:
+def summarize_training(progress: Progress) -> dict[str, float]:
     """Return the numbers of the best validation."""
     best = next(point for point in progress.history if point.step == progress.best_step)
     return {
@@ -212,18 +214,18 @@ def summary(progress: Progress) -> dict[str, float]:
 
 
 @contextmanager
-def tracked(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
+def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
     """Open the run, and say what it was given and how busy the machine is."""
     with (
         open_tracker(
-            journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.tags(params)
+            journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.describe_run(params)
         ) as tracker,
-        system_metrics.watched(tracker, journal),
+        system_metrics.watch_machine(tracker, journal),
     ):
         for split in ("train", "validation"):
-            tracker.dataset(run_metadata.dataset(split))
-        tracker.params(run_metadata.settings(*run_metadata.SECTIONS))
-        tracker.text("params.yaml", run_metadata.params_text())
+            tracker.dataset(run_metadata.describe_dataset(split))
+        tracker.params(run_metadata.read_public_settings(*run_metadata.SECTIONS))
+        tracker.text("params.yaml", run_metadata.read_public_params())
         yield tracker
 
 
@@ -231,7 +233,9 @@ def identify(params: TrainParams, languages: Config) -> str:
     """Return the fingerprint of a training."""
     settings = params.model_dump(mode="json")
     budget = settings.pop("budget")
-    return fingerprint([settings, languages.model_dump(mode="json")], "train", budget=budget)
+    return compute_fingerprint(
+        [settings, languages.model_dump(mode="json")], "train", budget=budget
+    )
 
 
 def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
@@ -257,7 +261,7 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
             journal.take_over(Journal(other.folder.name), until=step)
 
 
-def train(params: TrainParams, world: World) -> None:
+def run_rank(params: TrainParams, world: World) -> None:
     """Run the stage on the project's own paths, as one of the processes that train together."""
     languages = load(DownloadParams, "download").languages
     key = identify(params, languages)
@@ -267,7 +271,9 @@ def train(params: TrainParams, world: World) -> None:
             f"up to date"
         )
     journal = Journal(key)
-    with tracked(params, journal) if world.is_main else nullcontext(NullTracker()) as tracker:
+    with (
+        track_training(params, journal) if world.is_main else nullcontext(NullTracker()) as tracker
+    ):
         notes = [*find_beginning(params, journal)] if world.is_main else []
         try:
             model, progress = run(
@@ -283,18 +289,20 @@ def train(params: TrainParams, world: World) -> None:
             sys.exit(128 + interrupted.signal)
     if world.is_main:
         write_model(paths.TRAINED, model, params, progress, key)
-        files.write_text(paths.REPORTS / "learning_curve.csv", learning_curve(progress.history))
-        files.write_json(paths.METRICS / "train.json", summary(progress))
+        files.write_text(
+            paths.REPORTS / "learning_curve.csv", format_learning_curve(progress.history)
+        )
+        files.write_json(paths.METRICS / "train.json", summarize_training(progress))
 
 
 def main() -> None:
     """Run the stage by as many processes as are wanted."""
     params = load(TrainParams, "train")
     if params.compute.processes > 1 and not launch.is_rank():
-        launch.start("stages.train", params.compute)
+        launch.launch("stages.train", params.compute)
         return
-    with launch.reporting(), init_process_group(params.compute) as world:
-        train(params, world)
+    with launch.report_errors(), init_process_group(params.compute) as world:
+        run_rank(params, world)
 
 
 if __name__ == "__main__":

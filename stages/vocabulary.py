@@ -9,11 +9,11 @@ from collections import Counter
 from pathlib import Path
 
 from nmt_core import files
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary
-from nmt_core.text.word_vectors import sound_rows
+from nmt_core.text.word_vectors import read_sound_rows
 from stages import paths
 from stages.params import VocabularyParams, load
 from stages.runtime.entry import run_stage
@@ -38,7 +38,7 @@ def run(
                 tokens = own.vocabulary
             elif params.words == "vectors":
                 tokens = Vocabulary.most_frequent(
-                    rank_in_vectors(vectors / f"{side}.vec"), max_size=params.max_size
+                    rank_words(vectors / f"{side}.vec"), max_size=params.max_size
                 )
             else:
                 tokens = Vocabulary.most_frequent(
@@ -59,16 +59,16 @@ def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str
         for side in paths.SIDES
         for span in cut(tokenized / f"train.{side}", workers.chunk_lines)
     ]
-    with in_order(count_tokens, jobs, workers, beside=vocabulary, title="counting") as done:
+    with run_in_order(count_tokens, jobs, workers, beside=vocabulary, title="counting") as done:
         for job, (_, counts) in zip(jobs, done, strict=True):
             [span] = job.spans
             counted[span.path.suffix.removeprefix(".")].update(counts)
     return counted
 
 
-def rank_in_vectors(path: Path) -> dict[str, int]:
+def rank_words(path: Path) -> dict[str, int]:
     """Return the words of a .vec file with numbers that fall in its order, frequent ones first."""
-    _, rows = sound_rows(path)
+    _, rows = read_sound_rows(path)
     words = [row.word for row in rows]
     return {word: len(words) - rank for rank, word in enumerate(words)}
 

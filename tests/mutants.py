@@ -128,7 +128,7 @@ MUTANTS = [
     Mutant(
         "dropout drawn anew after a restart",
         "nmt_core/training/trainer.py",
-        'torch.manual_seed(seed_of(self.seed, "dropout", step, *self.world.seed_rank))',
+        'torch.manual_seed(derive_seed(self.seed, "dropout", step, *self.world.seed_rank))',
         "pass",
         "tests/laws/test_resume_laws.py",
     ),
@@ -317,8 +317,8 @@ MUTANTS = [
     Mutant(
         "a language model of any format",
         "nmt_core/language_models/bundle.py",
-        "verify(folder, known=FORMAT)",
-        'verify(folder, known=files.read_json(folder / MANIFEST)["format"])',
+        "verify_bundle(folder, known=FORMAT)",
+        'verify_bundle(folder, known=files.read_json(folder / MANIFEST)["format"])',
         "tests/unit/language_models/test_language_models.py",
     ),
     Mutant(
@@ -555,8 +555,8 @@ MUTANTS = [
     Mutant(
         "one draw of dropout for all updates",
         "nmt_core/training/trainer.py",
-        'seed_of(self.seed, "dropout", step, *self.world.seed_rank)',
-        'seed_of(self.seed, "dropout", 0, *self.world.seed_rank)',
+        'derive_seed(self.seed, "dropout", step, *self.world.seed_rank)',
+        'derive_seed(self.seed, "dropout", 0, *self.world.seed_rank)',
         "tests/laws/test_training_laws.py",
     ),
     Mutant(
@@ -583,8 +583,8 @@ MUTANTS = [
     Mutant(
         "own words as if training had just begun",
         "nmt_core/training/trainer.py",
-        "self.config.scheduled_sampling, done)",
-        "self.config.scheduled_sampling, 0.0)",
+        "self.config.scheduled_sampling, done\n",
+        "self.config.scheduled_sampling, 0.0\n",
         "tests/laws/test_training_laws.py",
     ),
     Mutant(
@@ -765,7 +765,7 @@ MUTANTS = [
     Mutant(
         "a password in the settings of a run",
         "stages/tracking/run_metadata.py",
-        "return shown(value)",
+        "return redact_url(value)",
         "return value",
         "tests/unit/stages/tracking/test_run_metadata.py",
     ),
@@ -793,14 +793,14 @@ MUTANTS = [
     Mutant(
         "a tracking address told with its password",
         "stages/tracking/tracker.py",
-        "                shown(self._uri),",
-        "                self._uri,",
+        "                redact_url(self._uri),\n                reason,",
+        "                self._uri,\n                reason,",
         "tests/unit/stages/tracking/test_tracker.py -k password",
     ),
     Mutant(
         "what MLflow says told with its password",
         "stages/tracking/tracker.py",
-        'without_secrets(f"{type(error).__name__}: {error}")',
+        'redact(f"{type(error).__name__}: {error}")',
         'f"{type(error).__name__}: {error}"',
         "tests/unit/stages/tracking/test_tracker.py -k password",
     ),
@@ -814,8 +814,8 @@ MUTANTS = [
     Mutant(
         "subwords learnt from text as it lies",
         "stages/tokenize.py",
-        "yield from map(normalize, evenly(files.read_lines(path), total, at_most))",
-        "yield from evenly(files.read_lines(path), total, at_most)",
+        "yield from map(normalize, sample_evenly(files.read_lines(path), total, at_most))",
+        "yield from sample_evenly(files.read_lines(path), total, at_most)",
         "tests/unit/text/test_normalize.py",
     ),
     Mutant(
@@ -1045,7 +1045,7 @@ MUTANTS = [
     Mutant(
         "workers with other code",
         "nmt_core/parallel/cluster.py",
-        "if identity() != expected:",
+        "if identify_code() != expected:",
         "if not expected:",
         "tests/integration/test_workers.py -k other_code",
     ),
@@ -1171,22 +1171,22 @@ MUTANTS = [
     Mutant(
         "systems with most errors first",
         "stages/comparison/results.py",
-        "lowest_first = not metric_class(metric).higher_is_better",
+        "lowest_first = not find_metric_class(metric).higher_is_better",
         "lowest_first = False",
         "tests/unit/evaluation/test_metrics.py",
     ),
     Mutant(
         "a report whose p-values are not corrected",
         "stages/comparison/report.py",
-        "verdict(pair.value, pair.randomization_holm)",
-        "verdict(pair.value, pair.randomization)",
+        "render_difference(pair.value, pair.randomization_holm)",
+        "render_difference(pair.value, pair.randomization)",
         "tests/unit/stages/comparison/test_comparison.py",
     ),
     Mutant(
         "half a report whose p-values are not corrected",
         "stages/comparison/report.py",
-        "verdict(-pair.value, pair.randomization_holm)",
-        "verdict(-pair.value, pair.randomization)",
+        "render_difference(-pair.value, pair.randomization_holm)",
+        "render_difference(-pair.value, pair.randomization)",
         "tests/unit/stages/comparison/test_comparison.py",
     ),
     Mutant(
@@ -1213,15 +1213,15 @@ MUTANTS = [
     Mutant(
         "lengths between spaces, whatever the language",
         "stages/evaluate.py",
-        "quality.length_ratio(hypotheses, references, cut=cut)",
-        "quality.length_ratio(hypotheses, references)",
+        "quality.compute_length_ratio(hypotheses, references, cut=cut)",
+        "quality.compute_length_ratio(hypotheses, references)",
         "tests/unit/stages/test_evaluate.py",
     ),
     Mutant(
         "failures between spaces, whatever the language",
         "stages/evaluate.py",
-        "quality.failures(sources, hypotheses, references, cut=cut)",
-        "quality.failures(sources, hypotheses, references)",
+        "quality.count_failures(sources, hypotheses, references, cut=cut)",
+        "quality.count_failures(sources, hypotheses, references)",
         "tests/unit/stages/test_evaluate.py",
     ),
     Mutant(
@@ -1354,8 +1354,8 @@ MUTANTS = [
     Mutant(
         "a fingerprint without the target language",
         "stages/train.py",
-        'fingerprint([settings, languages.model_dump(mode="json")]',
-        "fingerprint([settings]",
+        '[settings, languages.model_dump(mode="json")], "train"',
+        '[settings], "train"',
         "tests/unit/stages/runtime/test_fingerprint.py",
     ),
     Mutant(
@@ -1403,8 +1403,8 @@ MUTANTS = [
     Mutant(
         "memory taken before shapes are compared",
         "nmt_core/bundle.py",
-        "    if wrong := misfits(build, stored):",
-        "    build()\n    if wrong := misfits(build, stored):",
+        "    if wrong := compare_shapes(build, stored):",
+        "    build()\n    if wrong := compare_shapes(build, stored):",
         "tests/unit/test_bundle.py -k beyond",
     ),
     Mutant(
@@ -1592,7 +1592,7 @@ MUTANTS = [
     Mutant(
         "a clone left where a flow took it",
         "flows/clone.py",
-        "if began_on and branch() != began_on:",
+        "if began_on and current_branch() != began_on:",
         "if not began_on:",
         "tests/unit/flows/test_clone.py",
     ),
@@ -1627,7 +1627,7 @@ MUTANTS = [
     Mutant(
         "a clone on no branch asked to push",
         "flows/clone.py",
-        'revision.startswith("origin/") and branch() and',
+        'revision.startswith("origin/") and current_branch() and',
         'revision.startswith("origin/") and',
         "tests/unit/flows/test_clone.py",
     ),

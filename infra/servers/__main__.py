@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flows import processes
-from flows.entry import as_program
+from flows.entry import report_errors
 from infra.servers.programs import BUCKET
 from infra.servers.secrets import write_private
 from infra.servers.server import LOOPBACK, Server
@@ -41,7 +41,7 @@ HIGHEST_PORT = 65535
 PORTS = {"prefect": 4200, "mlflow": 5000, "postgres": 54320, "store": 9000}
 
 
-def written(ports: Mapping[str, int]) -> str:
+def format_ports(ports: Mapping[str, int]) -> str:
     """Return ports as ``--port`` takes them."""
     return " ".join(f"{name}={number}" for name, number in ports.items())
 
@@ -60,7 +60,7 @@ def main(
         list[str] | None,
         typer.Option(
             metavar="NAME=NUMBER",
-            help=f"Where a server listens, if not at {written(PORTS)}; 0 is any free port.",
+            help=f"Where a server listens, if not at {format_ports(PORTS)}; 0 is any free port.",
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = FOLDER,
@@ -72,14 +72,14 @@ def main(
     if leashed:
         end_with_parent()
     console = Console(highlight=False)
-    with as_program(), alone(folder):
+    with report_errors(), hold_folder(folder):
         check_host(host)
-        ports = PORTS | given_ports(port or [])
+        ports = PORTS | parse_ports(port or [])
         topology = Topology(folder, database=database, files=files, host=host, ports=ports)
-        with stopped_by_signals():
+        with stop_on_signals():
             try:
                 start(topology, console)
-                with known_here(write_environment(topology, folder)) as known:
+                with announce_servers(write_environment(topology, folder)) as known:
                     tell(topology, folder, console, known=known)
                     watch(
                         topology, lambda line: console.print(line, style="yellow", soft_wrap=True)
@@ -103,13 +103,13 @@ def start(topology: Topology, console: Console) -> None:
 def write_environment(topology: Topology, folder: Path) -> Path:
     """Leave a file of variables for those who use the servers, for shells and for ``.env``."""
     path = folder / "environment"
-    exports = [f"export {name}={shlex.quote(value)}" for name, value in variables(topology)]
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in list_variables(topology)]
     write_private(path, "\n".join(exports) + "\n")
     return path
 
 
 @contextmanager
-def known_here(environment: Path) -> Iterator[bool]:
+def announce_servers(environment: Path) -> Iterator[bool]:
     """Let all programs of this folder find the servers in ``.env``, and no longer than they run.
 
     Yields:
@@ -119,7 +119,7 @@ def known_here(environment: Path) -> Iterator[bool]:
         yield False
         return
     paths.DOTENV.unlink(missing_ok=True)  # of a program that was killed
-    paths.DOTENV.symlink_to(shown(environment))
+    paths.DOTENV.symlink_to(shorten_path(environment))
     try:
         yield True
     finally:
@@ -130,7 +130,7 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
     """Show where the servers are, and how others find them."""
     table = Table("server", "address", "state", "log", box=None, pad_edge=False)
     for server in topology:
-        table.add_row(server.name, server.address, "answers", shown(server.log))
+        table.add_row(server.name, server.address, "answers", shorten_path(server.log))
     console.print(table)
     runs = subprocess.run(
         [sys.executable, "-m", "stages.tracking", "ui"],
@@ -140,7 +140,7 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
         check=False,
     )
     console.print(f"\n{runs.stdout.strip()}", soft_wrap=True)
-    path = shown(folder / "environment")
+    path = shorten_path(folder / "environment")
     here = (
         f"by {paths.DOTENV}"
         if known
@@ -149,7 +149,7 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
     console.print(
         f"\nWorkers, flows and stages of this folder know all this {here}", soft_wrap=True
     )
-    for name, value in variables(topology):
+    for name, value in list_variables(topology):
         told = "..." if SECRET.search(name) else shlex.quote(value)
         console.print(f"  export {name}={told}", soft_wrap=True)
     console.print(
@@ -172,18 +172,18 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
         )
 
 
-def variables(topology: Topology) -> Sequence[tuple[str, str]]:
+def list_variables(topology: Topology) -> Sequence[tuple[str, str]]:
     """Return what clients need, by name."""
     return sorted(topology.environment.items())
 
 
-def shown(path: Path) -> str:
+def shorten_path(path: Path) -> str:
     """Return a path as short as it can be told."""
     here = Path.cwd()
     return str(path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path)
 
 
-def given_ports(words: Sequence[str]) -> dict[str, int]:
+def parse_ports(words: Sequence[str]) -> dict[str, int]:
     """Return ports by the name of their server.
 
     Raises:
@@ -193,7 +193,7 @@ def given_ports(words: Sequence[str]) -> dict[str, int]:
     for word in words:
         name, _, number = word.partition("=")
         if name not in PORTS or not number.isdecimal() or int(number) > HIGHEST_PORT:
-            raise ConfigError(f"--port must be as one of {written(PORTS)}, got {word!r}")
+            raise ConfigError(f"--port must be as one of {format_ports(PORTS)}, got {word!r}")
         ports[name] = int(number)
     return ports
 
@@ -213,7 +213,7 @@ def check_host(host: str) -> None:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def hold_folder(folder: Path) -> Iterator[None]:
     """Hold the folder; the system gives it back however we end.
 
     Raises:
@@ -228,7 +228,7 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def stopped_by_signals() -> Iterator[None]:
+def stop_on_signals() -> Iterator[None]:
     """Let the first signal end the block as an exit does, and further ones not disturb its end."""
 
     def leave(*_: object) -> None:

@@ -44,7 +44,7 @@ class Postgres(Server):
         self._durable = durable
         self.user = ACCOUNT if os.geteuid() == 0 else ""
         self._secrets = secrets
-        self._programs = programs()
+        self._programs = find_programs()
         self._data = self.folder / data
 
     @property
@@ -132,7 +132,7 @@ class Postgres(Server):
 
     def _run(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> None:
         answer = subprocess.run(
-            processes.leashed(command, user=self.user),
+            processes.leash(command, user=self.user),
             cwd=self.folder,
             env=os.environ | dict(environment or {}),
             capture_output=True,
@@ -144,7 +144,7 @@ class Postgres(Server):
             raise ServerFailed(f"{Path(command[-1 if environment else 0]).name} failed: {said}")
 
 
-def programs() -> Path:
+def find_programs() -> Path:
     """Return the folder of PostgreSQL's programs, the newest that is installed.
 
     Raises:

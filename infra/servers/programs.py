@@ -32,7 +32,7 @@ class Store(Server):
     ) -> None:
         super().__init__(folder, host=host, port=port)
         self._secrets = secrets
-        self._rclone = rclone()
+        self._rclone = find_rclone()
 
     @property
     def address(self) -> str:
@@ -222,7 +222,7 @@ class MLflow(Server):
         return answers_http(f"{self.address}/health")
 
 
-def rclone() -> str:
+def find_rclone() -> str:
     """Return the path of rclone: this environment's, for Debian's does not serve S3.
 
     Raises:

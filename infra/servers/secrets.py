@@ -31,7 +31,7 @@ class Secrets(Config):
     """Of the user admin: whom Prefect lets in, and MLflow where other machines reach it."""
 
 
-def kept_secrets(path: Path) -> Secrets:
+def load_secrets(path: Path) -> Secrets:
     """Return the secrets in a file; what it lacks is made up and put into it."""
     kept = files.read_json(path) if path.exists() else {}
     secrets = build(Secrets, kept, at=path.name)

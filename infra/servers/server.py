@@ -54,7 +54,7 @@ class Server(ABC):
     def __init__(self, folder: Path, *, host: str = LOOPBACK, port: int = 0) -> None:
         self.folder = folder.resolve() / self.name
         self.host = host
-        self.port = port or free_port(host)
+        self.port = port or find_free_port(host)
         self.log = folder.resolve() / f"{self.name}.log"
         self._process: subprocess.Popen[str] | None = None
         self._reader: _Reader | None = None
@@ -112,10 +112,10 @@ class Server(ABC):
         """
         assert not self.running
         self.kill()  # what a main process leaves that was killed
-        check_port(self.name, self.host, self.port)
+        check_bindable(self.name, self.host, self.port)
         self.prepare()
         self._process = subprocess.Popen(
-            processes.leashed(self.command(), last_word=self.parting, user=self.user),
+            processes.leash(self.command(), last_word=self.parting, user=self.user),
             cwd=self.folder,
             env=os.environ | dict(self.variables()),
             stdin=subprocess.DEVNULL,
@@ -203,14 +203,14 @@ def answers_http(url: str) -> bool:
     return False
 
 
-def free_port(host: str) -> int:
+def find_free_port(host: str) -> int:
     """Return a port that nobody listens on now."""
     with socket.create_server((host, 0)) as listener:
         number: int = listener.getsockname()[1]
         return number
 
 
-def check_port(name: str, host: str, port: int) -> None:
+def check_bindable(name: str, host: str, port: int) -> None:
     """Refuse a port that is taken, which many a server would report late or never.
 
     Raises:

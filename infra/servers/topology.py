@@ -6,7 +6,7 @@ from pathlib import Path
 
 from infra.servers.postgres import Postgres
 from infra.servers.programs import MLflow, Prefect, Store
-from infra.servers.secrets import kept_secrets
+from infra.servers.secrets import load_secrets
 from infra.servers.server import LOOPBACK, Server
 
 
@@ -48,7 +48,7 @@ class Topology:
             durable: whether the databases outlive a crash of the machine, which costs seconds.
         """
         chosen = ports or {}
-        secrets = kept_secrets(folder / "secrets.json")
+        secrets = load_secrets(folder / "secrets.json")
         self.postgres: Postgres | None = None
         self.store: Store | None = None
         if database is Database.postgres:

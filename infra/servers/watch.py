@@ -29,7 +29,7 @@ class Watch:
                 self._silent, self._wait = False, FIRST_WAIT_SECONDS
                 self._say(f"{self._server.name} answers again")
         elif self._due is None:
-            self._put_off(f"{ended(self._server.code)}, see {self._server.log}")
+            self._put_off(f"{describe_exit(self._server.code)}, see {self._server.log}")
         elif time.monotonic() >= self._due:
             self._start_again()
 
@@ -46,7 +46,7 @@ class Watch:
         self._wait = min(2 * self._wait, LONGEST_WAIT_SECONDS)
 
 
-def ended(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """Return how a program ended by its exit code; 0 is that of one whose child was killed, too."""
     if code is not None and code < 0:
         return f"was killed by {Signals(-code).name}"

@@ -26,7 +26,9 @@ FuseWeight = Annotated[
 ]
 
 
-def fused(translator: "Translator", folder: Path | None, weight: float | None) -> "Translator":
+def fuse_language_model(
+    translator: "Translator", folder: Path | None, weight: float | None
+) -> "Translator":
     """Return a translator in shallow fusion with the language model in a folder, if there is one.
 
     Raises:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_core.cli.lines import argument
+from nmt_core.cli.lines import decode_argument
 from nmt_core.cli.program import Device, Threads, open_language_model
 
 
@@ -47,7 +47,7 @@ def generate(  # noqa: PLR0913 - one argument per option
     The same seed writes the same text. A temperature near 0 repeats what is most common; at 1 the
     text is as varied as the one learnt from; above, it dissolves.
     """
-    begin = argument(prefix, name="--prefix")
+    begin = decode_argument(prefix, name="--prefix")
     text_model = open_language_model(language_model, device, threads)
     from nmt_core import config  # noqa: PLC0415 - takes seconds
     from nmt_core.decoding.token_sampling import TokenSampling  # noqa: PLC0415 - takes seconds

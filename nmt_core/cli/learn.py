@@ -89,11 +89,11 @@ def learn(  # noqa: PLR0913 - one argument per option
     from nmt_core.language_models.bundle import write_language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds
 
-    built = configured(chosen)
+    built = read_settings(chosen)
     document = built.unit.kind == "character"
-    training_text = read(text)
+    training_text = read_text(text)
     if validation:
-        validation_text = read(validation)
+        validation_text = read_text(validation)
     else:
         training_text, validation_text = language_model.hold_out(
             training_text, built.held_out, document=document
@@ -107,9 +107,9 @@ def learn(  # noqa: PLR0913 - one argument per option
     )
     texts = {"training": training, "validation": validating}
     place = out.with_name(f"{out.name}.checkpoints")
-    checkpoints = place / language_model.fingerprint(built, units, **texts)
-    model, points = language_model.learn(
-        built, units, **texts, checkpoints=checkpoints, display=shown
+    checkpoints = place / language_model.compute_text_fingerprint(built, units, **texts)
+    model, points = language_model.train_language_model(
+        built, units, **texts, checkpoints=checkpoints, display=show_training
     )
     learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
     write_language_model(out, TextModel(model, units), model_config=built.model, learning=learning)
@@ -120,7 +120,7 @@ def learn(  # noqa: PLR0913 - one argument per option
     console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
 
 
-def nested(settings: Sequence[str]) -> dict[str, Any]:
+def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
     """Turn ``model.order=3`` into nested values; what is no JSON is a word.
 
     Raises:
@@ -144,25 +144,29 @@ def nested(settings: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def merged(default: Any, changes: Any) -> Any:
+def merge_settings(default: Any, changes: Any) -> Any:
     """Return settings with some changed; those of another kind share nothing with the default."""
     if not (isinstance(default, dict) and isinstance(changes, dict)):
         return changes
     if changes.get("kind", default.get("kind")) != default.get("kind"):
         return changes
-    return default | {name: merged(default.get(name), value) for name, value in changes.items()}
+    return default | {
+        name: merge_settings(default.get(name), value) for name, value in changes.items()
+    }
 
 
-def configured(settings: Sequence[str]) -> "LearningConfig":
+def read_settings(settings: Sequence[str]) -> "LearningConfig":
     """Return what is to be learnt, from ``name=value`` for all that is not as by default."""
     from nmt_core import config  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.training import LearningConfig  # noqa: PLC0415 - takes seconds
 
     default = LearningConfig().model_dump(mode="json")
-    return config.build(LearningConfig, merged(default, nested(settings)), at="learn")
+    return config.build(
+        LearningConfig, merge_settings(default, parse_setting(settings)), at="learn"
+    )
 
 
-def read(paths: Sequence[Path]) -> str:
+def read_text(paths: Sequence[Path]) -> str:
     """Return texts as one.
 
     Raises:
@@ -201,6 +205,6 @@ def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "U
     return Units(built.unit, target.tokenizer, target.vocabulary)
 
 
-def shown(total_steps: int) -> TrainingDisplay:
+def show_training(total_steps: int) -> TrainingDisplay:
     """Show a training of so many updates on standard error."""
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)

@@ -22,7 +22,7 @@ MOST_BYTES = 2**24
 """Of a line; a longer one is no text."""
 
 
-def standard_input() -> io.BufferedIOBase:
+def open_standard_input() -> io.BufferedIOBase:
     """Return the bytes of standard input.
 
     Raises:
@@ -34,7 +34,7 @@ def standard_input() -> io.BufferedIOBase:
     return sys.stdin.buffer
 
 
-def argument(text: str, *, name: str) -> str:
+def decode_argument(text: str, *, name: str) -> str:
     """Return a text of the command line.
 
     Raises:
@@ -49,7 +49,7 @@ def argument(text: str, *, name: str) -> str:
     return text
 
 
-def decoded(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
+def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
     r"""Yield the lines of a binary stream, ended by ``\n`` alone.
 
     Raises:
@@ -74,7 +74,7 @@ def decode(line: bytes, number: int, name: str) -> str:
         ) from None
 
 
-def chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterator[list[str]]:
+def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterator[list[str]]:
     r"""Yield the lines of a stream, ended by ``\n`` alone, more and more at a time up to a limit.
 
     Where lines come in slowly, those that are there do not wait for others.
@@ -120,7 +120,7 @@ def has_more(stream: io.BufferedIOBase) -> bool:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int], None]]:
+def show_progress() -> Iterator[Callable[[int], None]]:
     """Show how many lines are done, on a terminal that does not show the translations too."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None

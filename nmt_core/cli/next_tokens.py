@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from nmt_core.cli.lines import argument, decoded, standard_input
+from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
 from nmt_core.cli.program import Device, Model, Threads, open_translator
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -45,15 +45,15 @@ def next_tokens(
 
         echo 'Das Haus ist alt.' | nmt next --model models/export --prefix 'The house' -k 5
     """
-    begin = argument(prefix, name="--prefix")
-    given = None if line is None else [argument(line, name="LINE")]
+    begin = decode_argument(prefix, name="--prefix")
+    given = None if line is None else [decode_argument(line, name="LINE")]
     translator = open_translator(model, device, threads)
     console = Console()
-    for source in given or decoded(standard_input()):
-        console.print(next_token_table(begin, translator.next_tokens(source, begin, count)))
+    for source in given or decode_lines(open_standard_input()):
+        console.print(render_next_tokens(begin, translator.next_tokens(source, begin, count)))
 
 
-def next_token_table(prefix: str, tokens: "Sequence[NextToken]") -> Table:
+def render_next_tokens(prefix: str, tokens: "Sequence[NextToken]") -> Table:
     """Return tokens with their probabilities, in numbers and bars."""
     table = Table(
         "next token",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_core.cli.lines import decoded, standard_input
+from nmt_core.cli.lines import decode_lines, open_standard_input
 from nmt_core.cli.program import Device, Threads, open_language_model, open_translator
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.score import Score
+    from nmt_core.decoding.score import LogLikelihood
 
 HEADING = "log-likelihood\tperplexity\ttokens"
 """Of what is written for each line."""
@@ -47,36 +47,36 @@ def score(
     """
     if (language_model is None) == (model is None):
         raise ConfigError("say what to score with: either --language-model DIR or --model DIR")
-    lines = list(decoded(standard_input()))
-    judge = by_language(language_model, device, threads) if language_model else None
+    lines = list(decode_lines(open_standard_input()))
+    judge = build_language_scorer(language_model, device, threads) if language_model else None
     if model:
-        judge = by_translator(model, device, threads)
+        judge = build_pair_scorer(model, device, threads)
     assert judge is not None
     scores = judge(lines)
     typer.echo(HEADING, err=True)
     for one in scores:
         typer.echo(f"{one.log_likelihood:.4f}\t{one.perplexity:.4f}\t{one.tokens}")
-    typer.echo(summary(scores), err=True)
+    typer.echo(summarize(scores), err=True)
 
 
-def by_language(
+def build_language_scorer(
     folder: Path, device: str, threads: int | None
-) -> "Callable[[Sequence[str]], list[Score]]":
+) -> "Callable[[Sequence[str]], list[LogLikelihood]]":
     """Return what scores lines."""
     return open_language_model(folder, device, threads).score
 
 
-def by_translator(
+def build_pair_scorer(
     folder: Path, device: str, threads: int | None
-) -> "Callable[[Sequence[str]], list[Score]]":
+) -> "Callable[[Sequence[str]], list[LogLikelihood]]":
     """Return what scores pairs of lines."""
     translator = open_translator(folder, device, threads)
-    from nmt_core.decoding.likelihood import pair_scores  # noqa: PLC0415 - takes seconds
+    from nmt_core.decoding.likelihood import score_pairs  # noqa: PLC0415 - takes seconds
 
-    return lambda lines: pair_scores(translator, list(pairs(lines)))
+    return lambda lines: score_pairs(translator, list(split_pairs(lines)))
 
 
-def pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield source and target.
 
     Raises:
@@ -92,11 +92,11 @@ def pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield fields[0], fields[1]
 
 
-def summary(scores: "Sequence[Score]") -> str:
+def summarize(scores: "Sequence[LogLikelihood]") -> str:
     """Return the score of all lines together."""
-    from nmt_core.decoding.score import Score  # noqa: PLC0415 - takes seconds
+    from nmt_core.decoding.score import LogLikelihood  # noqa: PLC0415 - takes seconds
 
-    total = Score()
+    total = LogLikelihood()
     for one in scores:
         total = total.plus(one)
     return (

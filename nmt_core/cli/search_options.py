@@ -6,7 +6,7 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nmt_core.cli.lines import argument, decoded
+from nmt_core.cli.lines import decode_argument, decode_lines
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -95,8 +95,8 @@ class Beginnings:
         if prefix is not None and file is not None:
             raise ConfigError("--prefix and --prefix-file contradict each other; give one of them")
         self.file = file
-        given = argument(prefix or "", name="--prefix")
-        self._prefixes = repeat(given) if file is None else lines_of(file)
+        given = decode_argument(prefix or "", name="--prefix")
+        self._prefixes = repeat(given) if file is None else open_lines(file)
 
     def next(self, count: int) -> list[str]:
         """Return the beginnings of the next lines.
@@ -119,7 +119,7 @@ class Beginnings:
             raise CorpusError(f"{self.file} has more lines than the input; it needs as many")
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def open_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file.
 
     Raises:
@@ -127,6 +127,6 @@ def lines_of(path: Path) -> Iterator[str]:
     """
     try:
         with path.open("rb") as file:
-            yield from decoded(file, name=str(path))
+            yield from decode_lines(file, name=str(path))
     except OSError as error:
         raise CorpusError(f"{path} cannot be read ({error.strerror}); name a text file") from None

@@ -14,8 +14,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from nmt_core.cli.fuse import Fuse, FuseWeight, fused
-from nmt_core.cli.lines import argument, chunks, progress, standard_input
+from nmt_core.cli.fuse import Fuse, FuseWeight, fuse_language_model
+from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
 from nmt_core.cli.program import Device, Model, Threads, open_translator
 from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
 from nmt_core.errors import ConfigError
@@ -154,36 +154,38 @@ def translate(  # noqa: PLR0913 - one argument per option
     beginnings = Beginnings(prefix, prefix_file)
     if lines and interactive:
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
-    given = [argument(line, name="LINE") for line in lines or []]
-    translator = fused(open_translator(model, device, threads, batch_tokens), fuse, fuse_weight)
+    given = [decode_argument(line, name="LINE") for line in lines or []]
+    translator = fuse_language_model(
+        open_translator(model, device, threads, batch_tokens), fuse, fuse_weight
+    )
     search = options.search(translator)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
     search([], [])  # refuses what is out of range before any line comes
-    source = standard_input() if lines is None else None
+    source = open_standard_input() if lines is None else None
     if interactive:
-        converse(search, beginnings, unsure_below)
+        translate_interactively(search, beginnings, unsure_below)
         return
     if source and source.isatty():
         typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
     numbers = count(1)
-    with progress() as advance:
-        for portion in chunks(source) if source else [given]:
+    with show_progress() as advance:
+        for portion in read_chunks(source) if source else [given]:
             doubtful = []
             for found in search(portion, beginnings.next(len(portion))):
                 number = next(numbers)
-                for record in records(number, found, ranked=options.ranked, scores=scores):
+                for record in format_records(number, found, ranked=options.ranked, scores=scores):
                     sys.stdout.buffer.write(f"{record}\n".encode())
                 if found[0].score < unsure_below:
                     doubtful.append(number)
             sys.stdout.buffer.flush()
             if doubtful:
-                typer.echo(doubt(doubtful), err=True)
+                typer.echo(warn_of_unsure(doubtful), err=True)
             advance(len(portion))
     beginnings.end()
 
 
-def records(
+def format_records(
     number: int, found: "list[Translation]", *, ranked: bool, scores: bool
 ) -> Iterator[str]:
     """Yield the lines to write about one line of input; see ``nmt translate --help``."""
@@ -191,25 +193,25 @@ def records(
         fields = [str(number), str(rank), f"{best.score:.4f}"] if ranked else []
         fields.append(best.text)
         if scores:
-            fields.append(bracketed(best.token_probabilities))
+            fields.append(format_probabilities(best.token_probabilities))
         if scores and not ranked:
             fields.append(f"Score: {best.score:.4f}")
         yield "\t".join(fields)
 
 
-def bracketed(probabilities: Iterable[float]) -> str:
+def format_probabilities(probabilities: Iterable[float]) -> str:
     """Return probabilities as ``[0.898 0.937]``."""
     return f"[{' '.join(f'{probability:.3f}' for probability in probabilities)}]"
 
 
-def doubt(numbers: Sequence[int]) -> str:
+def warn_of_unsure(numbers: Sequence[int]) -> str:
     """Say of which lines the translations are not to be trusted."""
     first = ", ".join(str(number) for number in numbers[:MOST_NUMBERS])
     more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
     return f"{'line' if len(numbers) == 1 else 'lines'} {first}{more}: {DOUBT}"
 
 
-def converse(search: Search, beginnings: Beginnings, unsure_below: float) -> None:
+def translate_interactively(search: Search, beginnings: Beginnings, unsure_below: float) -> None:
     """Ask for lines and show their translations until there are no more."""
     with suppress(ImportError):  # gives the prompt a history where there is one
         import readline  # noqa: F401, PLC0415 - for its effect
@@ -227,13 +229,13 @@ def converse(search: Search, beginnings: Beginnings, unsure_below: float) -> Non
         [found] = search([line], beginnings.next(1))
         milliseconds = (time.perf_counter() - began) * 1000
         for translation in found:
-            console.print(portrait(translation))
+            console.print(render_translation(translation))
         if found[0].score < unsure_below:
             console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
         console.print(f"{milliseconds:.0f} ms\n", style="dim")
 
 
-def portrait(translation: "Translation") -> Text:
+def render_translation(translation: "Translation") -> Text:
     """Return a translation, each token in the colour of its probability, and its score."""
     text = Text(f"{translation.text}\n", style="bold")
     probabilities = translation.token_probabilities

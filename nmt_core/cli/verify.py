@@ -30,20 +30,20 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
 
     translator = open_translator(model, device, threads)
     console = Console()
-    console.print(file_table(bundle.read_manifest(model)))
-    console.print(f"bundle_sha256: {bundle.digest(model)}", soft_wrap=True)
+    console.print(render_files(bundle.read_manifest(model)))
+    console.print(f"bundle_sha256: {bundle.digest_bundle(model)}", soft_wrap=True)
     mismatches = bundle.check_golden(translator, model)
     if not mismatches:
         console.print("Every golden sentence is translated as when the model was exported.")
         return
-    console.print(mismatch_table(mismatches))
+    console.print(render_mismatches(mismatches))
     raise BundleError(
         f"{model} translates {len(mismatches)} of its golden sentences otherwise than when it was "
         f"exported; check device and library versions, and export it again if they are the same"
     )
 
 
-def file_table(manifest: dict[str, Any]) -> Table:
+def render_files(manifest: dict[str, Any]) -> Table:
     """Return the files of an exported model."""
     table = Table("file", Column("bytes", justify="right"), "SHA-256", title="As exported")
     for name, entry in manifest.items():
@@ -51,7 +51,7 @@ def file_table(manifest: dict[str, Any]) -> Table:
     return table
 
 
-def mismatch_table(mismatches: "list[Mismatch]") -> Table:
+def render_mismatches(mismatches: "list[Mismatch]") -> Table:
     """Return the lines that are translated otherwise than they were."""
     table = Table("source", "when exported", "now", title="Changed", title_style="red")
     for mismatch in mismatches:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Int
 
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 
 Lengths = Int[np.ndarray, "pairs 2"]
 """Source and target length of every pair, in tokens."""
@@ -28,7 +28,7 @@ def batches_of_epoch(
     """
     if isinstance(config, BucketBatching):
         return list(_buckets(lengths, config, seed=seed, epoch=epoch))
-    draw = generator(seed, "batches", epoch)
+    draw = make_generator(seed, "batches", epoch)
     order = draw.permutation(len(lengths))
     pool = _pool_size(lengths, config)
     batches = [
@@ -98,7 +98,7 @@ def _fill(
 def _buckets(
     lengths: Lengths, config: BucketBatching, *, seed: int, epoch: int
 ) -> Iterator[Int[np.ndarray, " rows"]]:
-    draw = generator(seed, "buckets", epoch)
+    draw = make_generator(seed, "buckets", epoch)
     sides = np.searchsorted(config.boundaries, lengths[:, 0], side="right")
     buckets: dict[int, list[int]] = {}
     for number in _through_buffer(len(lengths), config.shuffle_pairs, draw.integers):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_core.data.shards import Block, IdPair
-from nmt_core.parallel.jobs import Job, loaded
+from nmt_core.parallel.jobs import Job, load_cached
 from nmt_core.text.vocabulary import Vocabulary
 
 NUMBERED = "numbered"
@@ -24,9 +24,9 @@ class NumberJob(Job):
     leaves none out, so that the pairs still match the lines of the corpus."""
 
 
-def number(job: NumberJob, part: Path) -> Counter[str]:
+def write_numbers(job: NumberJob, part: Path) -> Counter[str]:
     """Write the pairs as numbers; return how many were left out, by reason."""
-    vocabularies = [loaded(Vocabulary.load, path) for path in job.vocabularies]
+    vocabularies = [load_cached(Vocabulary.load, path) for path in job.vocabularies]
     left_out: Counter[str] = Counter()
 
     def pairs() -> Iterator[IdPair]:

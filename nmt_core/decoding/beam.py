@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from nmt_core.decoding.constraints import Constraint
-from nmt_core.decoding.hypothesis import Hypothesis, only_possible
+from nmt_core.decoding.hypothesis import Hypothesis, drop_impossible
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.seq2seq import Rows, Seq2Seq
@@ -39,7 +39,7 @@ class Candidates(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Live(Rows):
+class ActiveBeams(Rows):
     """The unfinished hypotheses of every sentence, in the order of selection."""
 
     tokens: Int[Tensor, "B K t"]
@@ -91,7 +91,7 @@ def beam_search(
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
     state = model.start(memory, beam_size=config.beam_size)
-    live, finished = beginning(len(source), config.beam_size, source.device)
+    live, finished = start_beams(len(source), config.beam_size, source.device)
 
     for length in range(1, rules.longest + 1):
         hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
@@ -101,30 +101,32 @@ def beam_search(
         candidates = keep_live(candidates, config.beam_size)
         live = grow(live, candidates)
 
-        done = all_done(finished, live, rules.limits, config)
+        done = find_done(finished, live, rules.limits, config)
         going = (~done).nonzero().flatten()
         if len(going) < len(done):
-            report(found, sentences[done], finished.select(done.nonzero().flatten()), config.n_best)
+            report_finished(
+                found, sentences[done], finished.select(done.nonzero().flatten()), config.n_best
+            )
             if not len(going):
                 break
             sentences, rules, memory = sentences[going], rules.select(going), memory.select(going)
             live, finished = live.select(going), finished.select(going)
-        state = state.select(flat_rows(candidates.parent)[going].flatten())
+        state = state.select(flatten_rows(candidates.parent)[going].flatten())
 
-    return [only_possible(hypotheses) for hypotheses in found]
+    return [drop_impossible(hypotheses) for hypotheses in found]
 
 
-def beginning(sentences: int, size: int, device: torch.device) -> tuple[Live, Finished]:
+def start_beams(sentences: int, size: int, device: torch.device) -> tuple[ActiveBeams, Finished]:
     """Return K hypotheses that hold BOS alone, of which only the first may grow, and none done."""
     tokens = torch.full((sentences, size, 1), BOS, device=device)
     steps = torch.zeros(tokens.shape, device=device)
     nothing = torch.full((sentences, size), -torch.inf, device=device)
     log_prob = nothing.clone()
     log_prob[:, 0] = 0.0  # the others would be copies of the first
-    return Live(tokens, steps, log_prob), Finished(tokens, steps, nothing, nothing)
+    return ActiveBeams(tokens, steps, log_prob), Finished(tokens, steps, nothing, nothing)
 
 
-def extend(live: Live, step: Float[Tensor, "R V"], diversity: float) -> Candidates:
+def extend(live: ActiveBeams, step: Float[Tensor, "R V"], diversity: float) -> Candidates:
     """Return the 2K best of all K * V one-token extensions of every sentence.
 
     A hypothesis' best extension competes as it is, its second best less ``diversity``, its third
@@ -145,7 +147,7 @@ def extend(live: Live, step: Float[Tensor, "R V"], diversity: float) -> Candidat
 
 
 def collect_finished(
-    finished: Finished, live: Live, candidates: Candidates, norm: float
+    finished: Finished, live: ActiveBeams, candidates: Candidates, norm: float
 ) -> Finished:
     """Add the hypotheses that end among the K best candidates; keep the K best of all.
 
@@ -180,17 +182,17 @@ def keep_live(candidates: Candidates, size: int) -> Candidates:
     return Candidates(*(column.gather(1, first) for column in (*candidates[:3], log_prob)))
 
 
-def grow(live: Live, candidates: Candidates) -> Live:
+def grow(live: ActiveBeams, candidates: Candidates) -> ActiveBeams:
     """Return the hypotheses that the candidates describe."""
-    return Live(
+    return ActiveBeams(
         torch.cat([follow(live.tokens, candidates.parent), candidates.token[:, :, None]], dim=2),
         torch.cat([follow(live.steps, candidates.parent), candidates.step[:, :, None]], dim=2),
         candidates.log_prob,
     )
 
 
-def all_done(
-    finished: Finished, live: Live, limits: Int[Tensor, " B"], config: BeamConfig
+def find_done(
+    finished: Finished, live: ActiveBeams, limits: Int[Tensor, " B"], config: BeamConfig
 ) -> Bool[Tensor, " B"]:
     """Tell of which sentences no live hypothesis can still enter the best.
 
@@ -205,7 +207,7 @@ def all_done(
     return done
 
 
-def report(
+def report_finished(
     found: list[list[Hypothesis]], sentences: Int[Tensor, " N"], finished: Finished, best: int
 ) -> None:
     """Write down the best hypotheses of the given sentences."""
@@ -224,7 +226,7 @@ def follow(values: Shaped[Tensor, "B M t"], parent: Int[Tensor, "B N"]) -> Shape
     return values.gather(1, parent[:, :, None].expand(-1, -1, values.size(2)))
 
 
-def flat_rows(parent: Int[Tensor, "B K"]) -> Int[Tensor, "B K"]:
+def flatten_rows(parent: Int[Tensor, "B K"]) -> Int[Tensor, "B K"]:
     """Turn indices within a sentence into rows of the state."""
     sentences, size = parent.shape
     return torch.arange(sentences, device=parent.device)[:, None] * size + parent

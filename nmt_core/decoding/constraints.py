@@ -19,7 +19,7 @@ It may forbid the end of the sentence too, which has no effect at the length lim
 """
 
 
-def never(tokens: Sequence[int], device: torch.device) -> Constraint:
+def forbid_tokens(tokens: Sequence[int], device: torch.device) -> Constraint:
     """Return a constraint that forbids some tokens everywhere."""
     forbidden = torch.tensor(tokens, device=device)
 
@@ -29,7 +29,7 @@ def never(tokens: Sequence[int], device: torch.device) -> Constraint:
     return constraint
 
 
-def no_repeat_ngrams(size: int) -> Constraint:
+def forbid_repeated_ngrams(size: int) -> Constraint:
     """Return a constraint that lets no ``size`` tokens in a row stand twice in a hypothesis.
 
     Raises:
@@ -51,7 +51,7 @@ def no_repeat_ngrams(size: int) -> Constraint:
     return constraint
 
 
-def demand(
+def force_tokens(
     tokens: Int[Tensor, "R 1"], own: Float[Tensor, "R 1"], log_probs: Float[Tensor, "R V"]
 ) -> None:
     """Let nothing but the given tokens follow, as likely as they are; PAD demands nothing.

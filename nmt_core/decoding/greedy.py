@@ -7,11 +7,11 @@ from torch import Tensor
 
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import Unknown
-from nmt_core.decoding.walk import walk
+from nmt_core.decoding.walk import decode_stepwise
 from nmt_core.models.seq2seq import Seq2Seq
 
 
-def greedy(
+def greedy_search(
     model: Seq2Seq[Any, Any],
     source: Int[Tensor, "B S"],
     source_padding: Bool[Tensor, "B S"],
@@ -28,16 +28,17 @@ def greedy(
         model: what to search.
         source: source sentences, each ended by EOS.
         source_padding: True where ``source`` is padding.
-        max_lengths: tokens that a translation may have, its EOS included; see ``length_limits``.
+        max_lengths: tokens that a translation may have, its EOS included, as of
+            ``compute_length_limits``.
         unknown: whether the unknown token may be written; see ``SearchConfig``.
         prefix: how translations begin, followed by PAD.
     """
     rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
-    found = walk(model, source, source_padding, rules, most_likely)
+    found = decode_stepwise(model, source, source_padding, rules, pick_most_likely)
     return [list(hypothesis.tokens) for [hypothesis] in found]
 
 
-def most_likely(
+def pick_most_likely(
     log_probs: Float[Tensor, "R V"], _sentences: Int[Tensor, " B"], _position: int
 ) -> Int[Tensor, " R"]:
     """Choose the most likely token."""

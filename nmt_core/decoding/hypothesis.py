@@ -22,7 +22,7 @@ class Hypothesis(NamedTuple):
     """The terms of ``log_prob``: one for every token, and last the one of EOS."""
 
 
-def only_possible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+def drop_impossible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
     """Return the hypotheses of positive probability.
 
     Raises:

@@ -7,13 +7,13 @@ import torch
 
 from nmt_core.data.batch import collate
 from nmt_core.data.batching import batches_by_length
-from nmt_core.decoding.score import Score
+from nmt_core.decoding.score import LogLikelihood
 from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator
 from nmt_core.text.vocabulary import PAD, UNK
 
 
 @torch.inference_mode()
-def pair_scores(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[Score]:
+def score_pairs(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[LogLikelihood]:
     """Return how likely the model holds each target sentence, given its source; end included.
 
     A line longer than ``max_source_tokens`` is scored as if it ended there, with a warning. Pairs
@@ -24,13 +24,15 @@ def pair_scores(translator: Translator, pairs: Sequence[tuple[str, str]]) -> lis
         pairs: source and target lines.
     """
     read = [_read(translator, *pair) for pair in pairs]
-    found = [Score()] * len(pairs)
+    found = [LogLikelihood()] * len(pairs)
     lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(read)}
     for rows in batches_by_length(lengths, max_tokens=translator.config.batch_tokens):
         nats = _log_likelihoods(translator, [read[row] for row in rows])
         for row, value in zip(rows, nats, strict=True):
             target = read[row].target
-            found[row] = Score(value, len(target) + 1, target.count(UNK), read[row].characters)
+            found[row] = LogLikelihood(
+                value, len(target) + 1, target.count(UNK), read[row].characters
+            )
     return found
 
 

@@ -9,13 +9,20 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from nmt_core.decoding.constraints import Constraint, demand, never, no_repeat_ngrams
+from nmt_core.decoding.constraints import (
+    Constraint,
+    forbid_repeated_ngrams,
+    forbid_tokens,
+    force_tokens,
+)
 from nmt_core.decoding.settings import SearchConfig, Unknown
 from nmt_core.models.seq2seq import Rows
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 
-def length_limits(source_padding: Bool[Tensor, "B S"], config: SearchConfig) -> Int[Tensor, " B"]:
+def compute_length_limits(
+    source_padding: Bool[Tensor, "B S"], config: SearchConfig
+) -> Int[Tensor, " B"]:
     """Return how many tokens a hypothesis of each sentence may have, its EOS included."""
     lengths = (~source_padding).sum(dim=1)
     limits = (lengths * config.max_length_factor).long() + config.max_length_offset
@@ -60,7 +67,7 @@ class Rules(Rows):
         return cls(
             limits,
             prefix,
-            (never(forbidden, limits.device), *constraints),
+            (forbid_tokens(forbidden, limits.device), *constraints),
             frozenset(limits.tolist()),
         )
 
@@ -74,10 +81,12 @@ class Rules(Rows):
     ) -> "Rules":
         """Return the rules of a batch as configured, and further constraints."""
         guard = (
-            (no_repeat_ngrams(config.no_repeat_ngram_size),) if config.no_repeat_ngram_size else ()
+            (forbid_repeated_ngrams(config.no_repeat_ngram_size),)
+            if config.no_repeat_ngram_size
+            else ()
         )
         return cls.of(
-            length_limits(source_padding, config),
+            compute_length_limits(source_padding, config),
             unknown=config.unknown,
             constraints=(*guard, *constraints),
             prefix=prefix,
@@ -101,7 +110,7 @@ class Rules(Rows):
         for constraint in self.constraints:
             constraint(tokens, log_probs)
         if wanted is not None and own is not None:
-            demand(wanted, own, log_probs)
+            force_tokens(wanted, own, log_probs)
         return log_probs
 
     def _wanted(self, tokens: Int[Tensor, "R t"]) -> Int[Tensor, "R 1"] | None:

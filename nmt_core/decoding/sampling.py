@@ -14,14 +14,14 @@ from pydantic import Field
 from torch import Tensor
 
 from nmt_core.decoding.constraints import Constraint
-from nmt_core.decoding.greedy import most_likely
-from nmt_core.decoding.hypothesis import Hypothesis, only_possible
+from nmt_core.decoding.greedy import pick_most_likely
+from nmt_core.decoding.hypothesis import Hypothesis, drop_impossible
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import SearchConfig
-from nmt_core.decoding.token_sampling import TokenSampling, draw, shaped
-from nmt_core.decoding.walk import walk
+from nmt_core.decoding.token_sampling import TokenSampling, draw_tokens, shape_distribution
+from nmt_core.decoding.walk import decode_stepwise
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import PAD
 
 
@@ -68,18 +68,20 @@ def sample(
     def choose(
         log_probs: Float[Tensor, "R V"], sentences: Int[Tensor, " B"], position: int
     ) -> Int[Tensor, " R"]:
-        return draw(shaped(log_probs, sampling), noise[sentences, :, position].flatten())
+        return draw_tokens(
+            shape_distribution(log_probs, sampling), noise[sentences, :, position].flatten()
+        )
 
-    found = walk(
+    found = decode_stepwise(
         model,
         source,
         source_padding,
         rules,
-        choose if sampling.temperature else most_likely,
+        choose if sampling.temperature else pick_most_likely,
         walks=sampling.samples,
         length_penalty=search.length_penalty,
     )
-    return [only_possible(hypotheses) for hypotheses in found]
+    return [drop_impossible(hypotheses) for hypotheses in found]
 
 
 def _noise(
@@ -93,6 +95,6 @@ def _noise(
     for number, row in enumerate(source.tolist()):
         name = " ".join(str(token) for token in row if token != PAD)
         for one in range(sampling.samples):
-            bits = generator(sampling.seed, "sample", name, one).integers(2**32, size=longest)
+            bits = make_generator(sampling.seed, "sample", name, one).integers(2**32, size=longest)
             noise[number, one] = torch.from_numpy(bits) / 2**32
     return noise.to(source.device)

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple, Self
 
 
-class Score(NamedTuple):
+class LogLikelihood(NamedTuple):
     """What a model thinks of a text; scores of several texts add up."""
 
     log_likelihood: float = 0.0
@@ -29,9 +29,9 @@ class Score(NamedTuple):
         """Cross entropy per character, which models of different units share."""
         return -self.log_likelihood / max(1, self.characters)
 
-    def plus(self, other: Self) -> "Score":
+    def plus(self, other: Self) -> "LogLikelihood":
         """Return the score of both texts together."""
-        return Score(
+        return LogLikelihood(
             self.log_likelihood + other.log_likelihood,
             self.tokens + other.tokens,
             self.unknown + other.unknown,

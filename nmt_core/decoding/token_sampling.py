@@ -21,7 +21,9 @@ class TokenSampling(Config):
     temperature and ``top_k`` leave (Holtzman et al. 2020)."""
 
 
-def shaped(log_probs: Float[Tensor, "R V"], sampling: TokenSampling) -> Float[Tensor, "R V"]:
+def shape_distribution(
+    log_probs: Float[Tensor, "R V"], sampling: TokenSampling
+) -> Float[Tensor, "R V"]:
     """Return what to draw from, in float64: tempered probabilities, 0 beyond top k and top p.
 
     They need not sum to one.
@@ -40,7 +42,7 @@ def shaped(log_probs: Float[Tensor, "R V"], sampling: TokenSampling) -> Float[Te
     return torch.zeros_like(probabilities).scatter(1, best.indices, kept)
 
 
-def draw(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
+def draw_tokens(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
     """Return for every row the token that uniform noise in [0, 1) falls on."""
     cumulative = weights.cumsum(dim=1)
     place = noise[:, None] * cumulative[:, -1:]

@@ -21,7 +21,7 @@ and the position, from 0; returns a token per row."""
 
 
 @torch.inference_mode()
-def walk(
+def decode_stepwise(
     model: Seq2Seq[Any, Any],
     source: Int[Tensor, "B S"],
     source_padding: Bool[Tensor, "B S"],

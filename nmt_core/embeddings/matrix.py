@@ -8,7 +8,7 @@ from nmt_core.errors import CorpusError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 
-def embedding_matrix(
+def build_embedding_matrix(
     vectors: WordVectors, random: np.random.Generator, *, name: str
 ) -> Float32[np.ndarray, "V D"]:
     """Return one row per token of the vocabulary, those without a vector included.

@@ -8,7 +8,7 @@ from jaxtyping import Float32, UInt8
 
 from nmt_core.errors import CorpusError
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.text.word_vectors import sound_rows
+from nmt_core.text.word_vectors import read_sound_rows
 
 MISSING, FOUND, COMPOSED = range(3)
 """Where the vector of a word comes from: nowhere, the vectors themselves, its subwords."""
@@ -53,7 +53,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> WordVectors:
         CorpusError: if the file is missing or damaged.
     """
     rows_of = {word: row for row, word in enumerate(vocabulary.tokens) if row >= len(SPECIALS)}
-    dimensions, rows = sound_rows(path)
+    dimensions, rows = read_sound_rows(path)
     weight = np.zeros((len(vocabulary), dimensions), dtype=np.float32)
     origin = np.zeros(len(vocabulary), dtype=np.uint8)
     try:

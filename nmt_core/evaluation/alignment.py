@@ -29,7 +29,7 @@ def read_links(line: str) -> Links:
         ) from None
 
 
-def words_of_tokens(tokens: Iterable[str], words: Sequence[str]) -> list[int] | None:
+def map_tokens_to_words(tokens: Iterable[str], words: Sequence[str]) -> list[int] | None:
     """Return for each token the number of the word that holds its first character.
 
     Both must spell the same text once spaces, and SentencePiece's marks for them, are left out.
@@ -49,7 +49,7 @@ def words_of_tokens(tokens: Iterable[str], words: Sequence[str]) -> list[int] | 
     return numbers if spelt == "".join(words) else None
 
 
-def links_of_attention(
+def extract_links(
     weights: Float[np.ndarray, "T S"], source_words: Sequence[int], target_words: Sequence[int]
 ) -> Links:
     """Link every target word to the source word it looks at most.
@@ -72,7 +72,7 @@ def links_of_attention(
     return frozenset((int(looks[word].argmax()), word) for word in sorted(set(target_words)))
 
 
-def diagonal(source_words: int, target_words: int) -> Links:
+def link_diagonally(source_words: int, target_words: int) -> Links:
     """Link every target word to the source word at the same relative place, to compare with."""
     return frozenset(
         (target * source_words // target_words, target)

@@ -45,7 +45,7 @@ def cutter(language: str) -> Cut:
     return lambda line: cut(line).split()
 
 
-def failures(
+def count_failures(
     sources: Sequence[str],
     hypotheses: Sequence[str],
     references: Sequence[str],
@@ -57,17 +57,17 @@ def failures(
     return Failures(
         empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
         copied=sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
-        looping=sum(loops(cut(h)) and not loops(cut(r)) for _, h, r in lines),
-        too_long=sum(runs_on(len(cut(h)), len(cut(r))) for _, h, r in lines),
+        looping=sum(is_looping(cut(h)) and not is_looping(cut(r)) for _, h, r in lines),
+        too_long=sum(is_too_long(len(cut(h)), len(cut(r))) for _, h, r in lines),
     )
 
 
-def runs_on(words: int, reference_words: int) -> bool:
+def is_too_long(words: int, reference_words: int) -> bool:
     """Tell whether a hypothesis is far longer than its reference."""
     return words > max(2 * reference_words, reference_words + 10)
 
 
-def loops(words: Sequence[str]) -> bool:
+def is_looping(words: Sequence[str]) -> bool:
     """Tell whether some run of words stands three times in a row."""
     for size in range(1, LOOP_TOKENS + 1):
         for first in range(len(words) - LOOP_TIMES * size + 1):
@@ -80,7 +80,7 @@ def loops(words: Sequence[str]) -> bool:
     return False
 
 
-def length_ratio(
+def compute_length_ratio(
     hypotheses: Sequence[str], references: Sequence[str], *, cut: Cut = str.split
 ) -> float:
     """Return the words of all hypotheses per word of all references."""
@@ -88,7 +88,7 @@ def length_ratio(
     return sum(len(cut(line)) for line in hypotheses) / max(1, words)
 
 
-def unknown_rate(lines: Iterable[Sequence[int]]) -> float:
+def compute_unknown_rate(lines: Iterable[Sequence[int]]) -> float:
     """Return the share of unknown tokens, of lines of token numbers."""
     unknown = total = 0
     for ids in lines:

@@ -8,7 +8,7 @@ import torch
 
 from nmt_core.compute import Compute
 from nmt_core.data.batch import pad
-from nmt_core.decoding.greedy import greedy
+from nmt_core.decoding.greedy import greedy_search
 from nmt_core.evaluation.metrics.base import Metric
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.side import Side
@@ -57,7 +57,7 @@ class ValidationScore:
             source = pad(rows).to(self.compute.device)
             longest = torch.tensor([2 * len(row) + 10 for row in rows], device=source.device)
             with self.compute.autocast():
-                found = greedy(model, source, source == PAD, longest)
+                found = greedy_search(model, source, source == PAD, longest)
             for number, tokens in zip(numbers, found, strict=True):
                 hypotheses[number] = self.target.text(tokens)
         return self.metric.score(hypotheses, self.references, self.sources).value

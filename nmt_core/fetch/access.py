@@ -6,7 +6,7 @@ import os
 import httpx
 
 from nmt_core.errors import DownloadError
-from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_private, shown
+from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_private, redact_url
 
 
 def parse(url: str, setting: str) -> httpx.URL:
@@ -21,12 +21,12 @@ def parse(url: str, setting: str) -> httpx.URL:
         raise DownloadError(f"{setting} holds {UNREADABLE}; mend it") from None
     if parsed.scheme not in SCHEMES or not parsed.host:
         raise DownloadError(
-            f"{shown(url)} cannot be fetched; {setting} must begin with http:// or https://"
+            f"{redact_url(url)} cannot be fetched; {setting} must begin with http:// or https://"
         )
     return parsed
 
 
-def users() -> httpx.Auth | None:
+def find_credentials() -> httpx.Auth | None:
     """Return who we are for each server: what stands in ~/.netrc, or in the file that NETRC names.
 
     Raises:
@@ -56,7 +56,7 @@ def check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
         reason = f"into a private network ({goal.host})"
     else:
         return
-    raise DownloadError(f"{shown(str(origin))} redirects {reason}; this was refused")
+    raise DownloadError(f"{redact_url(str(origin))} redirects {reason}; this was refused")
 
 
 def _name(url: httpx.URL) -> str:

@@ -32,14 +32,14 @@ _USER = re.compile(r"(?<=://)[^\s/?#]*@")
 
 
 def _checked(url: str) -> str:
-    if not re.fullmatch(r"https?://\S+", url) or shown(url) == UNREADABLE:
+    if not re.fullmatch(r"https?://\S+", url) or redact_url(url) == UNREADABLE:
         raise ValueError(
-            f"must begin with http:// or https:// and hold no space, got {shown(url)!r}"
+            f"must begin with http:// or https:// and hold no space, got {redact_url(url)!r}"
         )
     if _USER.search(url):
         raise ValueError(
             f"must hold no user name or password, since settings are committed and pushed, got "
-            f"{shown(url)!r} with one; {IN_NETRC}"
+            f"{redact_url(url)!r} with one; {IN_NETRC}"
         )
     for name, value in parse_qsl(urlsplit(url).query):
         if _SECRET_NAME.search(name) and value != PLACEHOLDER:
@@ -54,7 +54,7 @@ Address = Annotated[str, AfterValidator(_checked)]
 """Where a file is on the web; may hold ``{placeholders}``."""
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return ``url`` as it may be printed: without user, password and query."""
     try:
         parsed = urlsplit(url)
@@ -66,12 +66,12 @@ def shown(url: str) -> str:
     return UNREADABLE if "@" in bare and not parsed.netloc else f"{bare}{mark and '?...'}"
 
 
-def without_secrets(text: str) -> str:
+def redact(text: str) -> str:
     """Return ``text`` without the users, passwords and queries of the addresses in it."""
     return _QUERY.sub(r"\1?...", _USER.sub("", text))
 
 
-def with_secret(url: str) -> str:
+def add_secret(url: str) -> str:
     """Return ``url`` with the secret of the environment where its query asks for it.
 
     Raises:
@@ -83,7 +83,7 @@ def with_secret(url: str) -> str:
     secret = os.environ.get(VARIABLE)
     if not secret:
         raise DownloadError(
-            f"{shown(url)} asks for a secret; set the environment variable {VARIABLE}"
+            f"{redact_url(url)} asks for a secret; set the environment variable {VARIABLE}"
         )
     return f"{place}{mark}{query.replace(PLACEHOLDER, quote(secret, safe=''))}"
 

@@ -102,7 +102,7 @@ class Corpus(Fetchable):
         return None
 
 
-def dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Problem, ...]:
+def list_dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Problem, ...]:
     """Return the problems for which a pair is left out and counted.
 
     Args:

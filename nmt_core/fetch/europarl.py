@@ -9,8 +9,8 @@ from pydantic import Field
 
 from nmt_core.errors import DownloadError
 from nmt_core.fetch import archive
-from nmt_core.fetch.address import Address, shown
-from nmt_core.fetch.corpus import Corpus, Description, Obtained, OnBadLine, Origin, dropped
+from nmt_core.fetch.address import Address, redact_url
+from nmt_core.fetch.corpus import Corpus, Description, Obtained, OnBadLine, Origin, list_dropped
 from nmt_core.fetch.kept import quarantine
 from nmt_core.fetch.settings import Checksum, Languages, Renewed
 from nmt_core.fetch.source import Fetch, Source
@@ -88,14 +88,14 @@ class EuroparlCorpus(Corpus):
             one, other = sides
             pivot.join(sides[one], sides[other], paths[one], paths[other])
         text = Text(
-            ((paths[languages.source], paths[languages.target]),), dropped(self.on_bad_line)
+            ((paths[languages.source], paths[languages.target]),), list_dropped(self.on_bad_line)
         )
         return Obtained({"train": text}, [one.origin for one in archives.values()])
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return the address of the first archive."""
         del split
-        return Origin("http", shown(self.sources(languages)[0].url))
+        return Origin("http", redact_url(self.sources(languages)[0].url))
 
     def describe(self) -> Description:
         """Return what the publisher says."""
@@ -131,7 +131,7 @@ def _try_out(path: Path, *, names: list[str]) -> None:
         archive.extract(path, names, Path(scratch))
 
 
-def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.Side:
+def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.PivotSide:
     try:
         found = archive.extract(path, names, scratch)
     except DownloadError as error:
@@ -140,4 +140,4 @@ def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.Side:
             f"{error}; it was moved to {rejected}: "
             f"run again, or set download.corpus.url to a mirror"
         ) from None
-    return pivot.Side(*(found[name] for name in names))
+    return pivot.PivotSide(*(found[name] for name in names))

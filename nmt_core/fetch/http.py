@@ -22,17 +22,17 @@ from rich.progress import Progress, TaskID
 
 from nmt_core import files
 from nmt_core.errors import DownloadError, NmtError, ServerError
-from nmt_core.fetch.access import check_redirect, parse, users
-from nmt_core.fetch.address import IN_NETRC, shown, with_secret
+from nmt_core.fetch.access import check_redirect, find_credentials, parse
+from nmt_core.fetch.address import IN_NETRC, add_secret, redact_url
 from nmt_core.fetch.kept import (
-    Version,
-    beside,
+    ServerVersion,
     count_lines,
     cut_lines,
+    find_recorded,
     quarantine,
     read_record,
     read_version,
-    recorded,
+    sibling_path,
 )
 from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.source import Fetched, Source
@@ -58,9 +58,9 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             the file is then kept as ``NAME.rejected``.
     """
     path = folder / source.name
-    known = recorded(path, source)
+    known = find_recorded(path, source)
     if known is None and source.digest:
-        known = recorded(beside(path, ".before"), source)
+        known = find_recorded(sibling_path(path, ".before"), source)
     if known is not None:
         return known
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,8 +76,8 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             "python -m stages.configure.refresh"
         )
         raise DownloadError(
-            f"{shown(source.url)} has the SHA-256 {digest}, expected was {source.digest}; it was "
-            f"kept as {rejected}: {remedy}"
+            f"{redact_url(source.url)} has the SHA-256 {digest}, expected was {source.digest}; "
+            f"it was kept as {rejected}: {remedy}"
         )
     return transfer.keep(digest)
 
@@ -93,9 +93,9 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             which is then kept as ``NAME.rejected``; the file at hand stays as it is.
     """
     path = folder / source.name
-    known = recorded(path, replace(source, sha256="", renewed={}))
+    known = find_recorded(path, replace(source, sha256="", renewed={}))
     folder.mkdir(parents=True, exist_ok=True)
-    version = read_version(beside(path, ".json")) if known else None
+    version = read_version(sibling_path(path, ".json")) if known else None
     transfer = _Transfer(source, path, config, known=version)
     if not transfer.complete() and known is not None:
         transfer.forget()
@@ -106,7 +106,7 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
     except NmtError as error:
         rejected = quarantine(transfer.part)
         raise DownloadError(
-            f"{error}; {shown(source.url)} sent it, and it was kept as {rejected}"
+            f"{error}; {redact_url(source.url)} sent it, and it was kept as {rejected}"
         ) from None
     return transfer.keep(files.sha256(transfer.part))
 
@@ -123,17 +123,17 @@ class _Transfer:
     """One file on its way, over as many attempts as it takes."""
 
     def __init__(
-        self, source: Source, path: Path, config: HttpConfig, *, known: Version | None = None
+        self, source: Source, path: Path, config: HttpConfig, *, known: ServerVersion | None = None
     ) -> None:
-        self.part = beside(path, ".part")
-        self._version = beside(path, ".part.json")
+        self.part = sibling_path(path, ".part")
+        self._version = sibling_path(path, ".part.json")
         self._path = path
         self._url = source.url
         self._config = config
         self._setting = source.setting
         self._lines = source.lines
         self._check = source.check
-        self._known = known or Version()
+        self._known = known or ServerVersion()
         self._failures = 0
         self._most_bytes = 0
         self._console = Console(stderr=True)
@@ -156,8 +156,8 @@ class _Transfer:
                 return retrying(self._attempt, client, progress, task)
         except _TransientError as error:
             raise ServerError(
-                f"{shown(self._url)} could not be fetched in {self._failures} attempts: {error}; "
-                f"check the network, or set {self._setting} to a mirror"
+                f"{redact_url(self._url)} could not be fetched in {self._failures} attempts: "
+                f"{error}; check the network, or set {self._setting} to a mirror"
             ) from None
         except OSError as error:
             told = f"{self.part} cannot be written: {error.strerror}"
@@ -168,18 +168,18 @@ class _Transfer:
 
         Whenever this is cut off, the old file or the new one is there with its own record.
         """
-        record, before = beside(self._path, ".json"), beside(self._path, ".before")
+        record, before = sibling_path(self._path, ".json"), sibling_path(self._path, ".before")
         if self._path.exists() and record.exists():
             old = read_record(record)
             if old.get("sha256", digest) != digest:
-                files.write_json(beside(before, ".json"), old)
+                files.write_json(sibling_path(before, ".json"), old)
                 self._path.replace(before)
         size = self.part.stat().st_size
         version = asdict(read_version(self._version))
         files.write_json(record, {"size_bytes": size, "sha256": digest, **version})
         self.part.replace(self._path)
         self._version.unlink(missing_ok=True)
-        return Fetched(self._path, shown(self._url), size, digest)
+        return Fetched(self._path, redact_url(self._url), size, digest)
 
     def forget(self) -> None:
         """Remove what came of a version that the server no longer has."""
@@ -228,7 +228,7 @@ class _Transfer:
 
     def _open(self, client: httpx.Client, headers: dict[str, str]) -> httpx.Response:
         """Follow redirects to the answer; raise what its status means."""
-        url, auth = parse(with_secret(self._url), self._setting), users()
+        url, auth = parse(add_secret(self._url), self._setting), find_credentials()
         request = client.build_request("GET", url, headers=headers)
         for _ in range(MAX_REDIRECTS + 1):
             response = client.send(request, stream=True, auth=auth)
@@ -239,7 +239,7 @@ class _Transfer:
             check_redirect(request.url, response.next_request.url)
             request = response.next_request
         raise DownloadError(
-            f"{shown(self._url)} redirects more than {MAX_REDIRECTS} times; "
+            f"{redact_url(self._url)} redirects more than {MAX_REDIRECTS} times; "
             f"set {self._setting} to the final address"
         )
 
@@ -262,7 +262,7 @@ class _Transfer:
         remedy = f"set {self._setting} to a mirror that has it"
         if code == httpx.codes.UNAUTHORIZED:
             remedy = f"{IN_NETRC}, or {remedy}"
-        raise DownloadError(f"{shown(self._url)} answered {answer}; {remedy}")
+        raise DownloadError(f"{redact_url(self._url)} answered {answer}; {remedy}")
 
     def _check_range(self, response: httpx.Response, offset: int) -> int | None:
         """Return the size of the whole file, if what comes is the rest that was asked for."""
@@ -326,7 +326,7 @@ class _Transfer:
 
     def _too_large(self) -> DownloadError:
         return DownloadError(
-            f"{shown(self._url)} is larger than download.http.max_bytes "
+            f"{redact_url(self._url)} is larger than download.http.max_bytes "
             f"({self._config.max_bytes:,} bytes); raise that if the file is right"
         )
 
@@ -344,7 +344,8 @@ class _Transfer:
 
     def _tell(self, state: tenacity.RetryCallState) -> None:
         self._console.print(
-            f"{shown(self._url)}: {_error(state)}; trying again in {state.upcoming_sleep:.0f} s",
+            f"{redact_url(self._url)}: {_error(state)}; "
+            f"trying again in {state.upcoming_sleep:.0f} s",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -357,9 +358,9 @@ def _error(state: tenacity.RetryCallState) -> _TransientError:
     return error
 
 
-def _version(response: httpx.Response) -> Version:
+def _version(response: httpx.Response) -> ServerVersion:
     headers = response.headers
-    return Version(
+    return ServerVersion(
         headers.get("ETag", ""), headers.get("Last-Modified", ""), _content_length(response)
     )
 

@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from nmt_core import files
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.source import Fetched, Source
 
 
 @dataclass(frozen=True)
-class Version:
+class ServerVersion:
     """What a server says of a file, by which it may tell another one from it."""
 
     etag: str = ""
@@ -27,7 +27,7 @@ class Version:
         return self.etag if strong else self.last_modified
 
 
-def beside(path: Path, suffix: str) -> Path:
+def sibling_path(path: Path, suffix: str) -> Path:
     """Return the path of what is kept of a file beside it."""
     return path.with_name(path.name + suffix)
 
@@ -36,27 +36,27 @@ def quarantine(path: Path) -> Path:
     """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
     rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
     path.replace(rejected)
-    beside(path, ".json").unlink(missing_ok=True)
+    sibling_path(path, ".json").unlink(missing_ok=True)
     return rejected
 
 
-def recorded(path: Path, source: Source) -> Fetched | None:
+def find_recorded(path: Path, source: Source) -> Fetched | None:
     """Return the file as an earlier run fetched it, if it is whole and has the wanted digest."""
-    expected = read_record(beside(path, ".json")).get("sha256")
+    expected = read_record(sibling_path(path, ".json")).get("sha256")
     if expected is None or not path.exists():
         return None
     digest = files.sha256(path)
     if digest != expected or digest != (source.digest or digest):
         return None
-    return Fetched(path, shown(source.url), path.stat().st_size, digest)
+    return Fetched(path, redact_url(source.url), path.stat().st_size, digest)
 
 
-def read_version(path: Path) -> Version:
+def read_version(path: Path) -> ServerVersion:
     """Return the version that a record names, if there is one that names one."""
     try:
-        return TypeAdapter(Version).validate_json(path.read_bytes(), strict=True)
+        return TypeAdapter(ServerVersion).validate_json(path.read_bytes(), strict=True)
     except (OSError, ValidationError):
-        return Version()
+        return ServerVersion()
 
 
 def read_record(path: Path) -> dict[str, Any]:

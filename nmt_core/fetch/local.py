@@ -5,11 +5,19 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from nmt_core import files
-from nmt_core.fetch.corpus import GIVEN, Corpus, Description, Obtained, OnBadLine, Origin, dropped
+from nmt_core.fetch.corpus import (
+    GIVEN,
+    Corpus,
+    Description,
+    Obtained,
+    OnBadLine,
+    Origin,
+    list_dropped,
+)
 from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.cleaning import SPLITS, Split
-from nmt_core.text.corpus import Text, TextFiles, ordinary, unreadable
+from nmt_core.text.corpus import Text, TextFiles, explain_unreadable_file, require_regular_file
 
 
 class FilesCorpus(Corpus):
@@ -39,7 +47,7 @@ class FilesCorpus(Corpus):
         for split, text in self._texts():
             text.check()
             parts = tuple(text.found().values())
-            texts[split] = Text(parts, dropped(self.on_bad_line, given=split != "train"))
+            texts[split] = Text(parts, list_dropped(self.on_bad_line, given=split != "train"))
             paths += [path for part in parts for path in part]
         return Obtained(texts, [_origin(path) for path in dict.fromkeys(paths)])
 
@@ -93,7 +101,7 @@ class FilesCorpus(Corpus):
 
 def _origin(path: Path) -> dict[str, Any]:
     try:
-        digest = files.sha256(ordinary(path))
+        digest = files.sha256(require_regular_file(path))
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise explain_unreadable_file(path, error) from None

@@ -9,7 +9,7 @@ from typing import Self
 from urllib.parse import unquote
 
 from nmt_core.config import Config
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.settings import Languages
 
 
@@ -34,7 +34,11 @@ class Source:
     def name(self) -> str:
         """What the file is called on disk: safe, short, readable, and of this address alone."""
         digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
-        last = unquote(shown(self.url).removesuffix("?...")).rstrip("/").rsplit("/", maxsplit=1)[-1]
+        last = (
+            unquote(redact_url(self.url).removesuffix("?..."))
+            .rstrip("/")
+            .rsplit("/", maxsplit=1)[-1]
+        )
         name = f"{digest}-{re.sub('[^A-Za-z0-9._-]', '_', last)[-100:]}"
         return name if self.lines is None else f"{self.lines}-lines-{name}"
 

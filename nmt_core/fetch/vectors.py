@@ -19,7 +19,7 @@ from nmt_core.errors import CorpusError
 from nmt_core.fetch.address import Address
 from nmt_core.fetch.settings import Languages, Renewed
 from nmt_core.fetch.source import Fetch, Fetchable, Source
-from nmt_core.text.corpus import ordinary, unreadable
+from nmt_core.text.corpus import explain_unreadable_file, require_regular_file
 from nmt_core.text.word_vectors import open_vectors
 
 Rows = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -167,14 +167,14 @@ def copy_model(model: Path, path: Path) -> None:
         CorpusError: if it is not there or is none.
     """
     try:
-        with ordinary(model).open("rb") as content:
+        with require_regular_file(model).open("rb") as content:
             if content.read(len(MODEL_MAGIC)) != MODEL_MAGIC:
                 raise CorpusError(f"{model} is no fastText model; give a .bin that fastText wrote")
             content.seek(0)
             with files.whole_file(path) as part, part.open("wb") as file:
                 shutil.copyfileobj(content, file)
     except FileNotFoundError as error:
-        raise unreadable(model, error) from None
+        raise explain_unreadable_file(model, error) from None
 
 
 def _sound(

@@ -8,11 +8,11 @@ from pydantic import Field
 from torch import Tensor
 
 from nmt_core.errors import BundleError
-from nmt_core.language_models.feed_forward import FeedForward, FeedForwardConfig
+from nmt_core.language_models.feed_forward import FeedForwardConfig, FeedForwardLanguageModel
 from nmt_core.language_models.model import LanguageModel, NeuralLanguageModel
 from nmt_core.language_models.ngram import NGram, NGramConfig
 from nmt_core.language_models.recurrent import Recurrent, RecurrentConfig
-from nmt_core.models.weights import load_own_tensors, misfits
+from nmt_core.models.weights import compare_shapes, load_own_tensors
 
 LanguageModelConfig = Annotated[
     NGramConfig | FeedForwardConfig | RecurrentConfig, Field(discriminator="kind")
@@ -25,11 +25,11 @@ def build_neural(
 ) -> NeuralLanguageModel[Any]:
     """Return a freshly initialised model; torch's generator decides its weights."""
     if isinstance(config, FeedForwardConfig):
-        return FeedForward(config, words)
+        return FeedForwardLanguageModel(config, words)
     return Recurrent(config, words)
 
 
-def restore(
+def restore_language_model(
     config: NGramConfig | FeedForwardConfig | RecurrentConfig,
     words: int,
     tensors: Mapping[str, Tensor],
@@ -46,7 +46,7 @@ def restore(
         raise BundleError(f"the tensors do not fit the settings of the model: {error}") from None
     build = partial(build_neural, config, words)
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
-    if wrong := misfits(build, shapes):
+    if wrong := compare_shapes(build, shapes):
         raise BundleError(f"the tensors do not fit the settings of the model: {wrong}")
     model = build()
     load_own_tensors(model, tensors)

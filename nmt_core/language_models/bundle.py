@@ -18,10 +18,10 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
-from nmt_core.bundle import MANIFEST, contents, reading, verify
+from nmt_core.bundle import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.compute import find_device
 from nmt_core.config import Config
-from nmt_core.language_models import LanguageModelConfig, restore
+from nmt_core.language_models import LanguageModelConfig, restore_language_model
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import own_tensors
@@ -51,7 +51,7 @@ def write_language_model(
         files.write_json(part / "model.json", model_config.model_dump(mode="json"))
         files.write_json(part / "learning.json", dict(learning))
         model.units.save(part)
-        files.write_json(part / MANIFEST, {"format": FORMAT, "files": contents(part)})
+        files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
 
 
 def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
@@ -61,13 +61,13 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
         BundleError: if it is incomplete, altered, of another format, or no language model.
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
-    verify(folder, known=FORMAT)
-    with reading(folder):
+    verify_bundle(folder, known=FORMAT)
+    with explain_unreadable(folder):
         units = Units.load(folder)
-    with reading(folder / "model.json"):
+    with explain_unreadable(folder / "model.json"):
         values = {"model": files.read_json(folder / "model.json")}
         settings = config.build(_Settings, values, at=folder.name).model
-    with reading(folder / "model.safetensors"):
+    with explain_unreadable(folder / "model.safetensors"):
         tensors = load_file(folder / "model.safetensors")
-        model = restore(settings, len(units.vocabulary), tensors)
+        model = restore_language_model(settings, len(units.vocabulary), tensors)
     return TextModel(model.to(find_device(device)), units)

@@ -32,7 +32,7 @@ class FeedForwardConfig(Config):
     """Probability of dropping a feature before and after the hidden layer."""
 
 
-class FeedForward(NeuralLanguageModel[Window]):
+class FeedForwardLanguageModel(NeuralLanguageModel[Window]):
     """Looks at the last N - 1 tokens.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nmt_core.decoding.token_sampling import TokenSampling, draw, shaped
+from nmt_core.decoding.token_sampling import TokenSampling, draw_tokens, shape_distribution
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.text.vocabulary import BOS, EOS
 
@@ -38,7 +38,7 @@ def generate_tokens(
         log_probs = model.log_probs(hidden[:, -1])
         log_probs[:, list(never)] = -torch.inf
         noise = torch.tensor([chance.random()], dtype=torch.float64, device=model.device)
-        token = int(draw(shaped(log_probs, sampling), noise))
+        token = int(draw_tokens(shape_distribution(log_probs, sampling), noise))
         yield token
         newest = torch.tensor([[token]], device=model.device)
         if token == EOS:

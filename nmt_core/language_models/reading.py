@@ -15,7 +15,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from nmt_core.data.batch import pad
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, PAD
 
 POOL = 64
@@ -106,7 +106,7 @@ class Windows:
 
     def epoch(self, epoch: int) -> Iterator[Passage]:
         """See the contract."""
-        draw = generator(self.seed, "windows", epoch)
+        draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
         spans = [spans[place] for place in draw.permutation(len(spans))]
         pool = POOL * self.rows
@@ -118,7 +118,7 @@ class Windows:
     def _spans(self, epoch: int) -> list[tuple[int, int]]:
         begins = 1 + np.flatnonzero(self.text == BOS)
         ends = [*(begins[1:] - 1), len(self.text)]
-        offset = int(generator(self.seed, "offset", epoch).integers(1, self.window + 1))
+        offset = int(make_generator(self.seed, "offset", epoch).integers(1, self.window + 1))
         spans = []
         for begin, end in zip(begins.tolist(), ends, strict=True):
             cuts = [begin, end]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nmt_core.decoding.score import Score
+from nmt_core.decoding.score import LogLikelihood
 from nmt_core.decoding.token_sampling import TokenSampling
 from nmt_core.language_models.generation import generate_tokens
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
 from nmt_core.language_models.units import Units, blank, split_lines, unknown
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 
@@ -27,7 +27,7 @@ class TextModel:
     def __post_init__(self) -> None:
         self.model.eval()
 
-    def score(self, lines: Sequence[str]) -> list[Score]:
+    def score(self, lines: Sequence[str]) -> list[LogLikelihood]:
         """Return what the model thinks of every line, its end included.
 
         Characters are read as one stream, each line after those before it; so are words and
@@ -47,10 +47,10 @@ class TextModel:
             tokens = [line[1:] for line in encoded]
             worth = line_log_likelihoods(self.model, encoded)
         scores = iter(
-            Score(float(nats.sum()), len(numbers), unknown(numbers), len(line) + 1)
+            LogLikelihood(float(nats.sum()), len(numbers), unknown(numbers), len(line) + 1)
             for nats, numbers, line in zip(worth, tokens, read, strict=True)
         )
-        return [next(scores) if counted else Score() for counted in counts]
+        return [next(scores) if counted else LogLikelihood() for counted in counts]
 
     def generate(self, length: int, sampling: TokenSampling, *, seed: int, prefix: str = "") -> str:
         """Return ``prefix`` and ``length`` more tokens.
@@ -70,6 +70,6 @@ class TextModel:
         if not (self.units.document or self.model.carries):
             context = context[len(context) - 1 - context[::-1].index(BOS) :]
         tokens = generate_tokens(
-            self.model, context, sampling, generator(seed, "generate"), never=never
+            self.model, context, sampling, make_generator(seed, "generate"), never=never
         )
         return self.units.decode([*read, *islice(tokens, length)])

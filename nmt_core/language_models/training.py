@@ -36,13 +36,13 @@ from nmt_core.language_models.reading import Passage, Reading, Streams, Windows
 from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.weights import load_own_tensors, own_tensors
-from nmt_core.random import seed_of
+from nmt_core.random import derive_seed
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.tracking import Display
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
-    restore,
+    restore_training,
     training_tensors,
 )
 from nmt_core.training.optimizer import build_optimizer
@@ -97,7 +97,7 @@ class LearningConfig(Config):
     """Decides initial weights, dropout and the order of windows."""
 
 
-class Point(Config):
+class LanguagePoint(Config):
     """What one validation saw; losses are cross entropies per token, in nats."""
 
     epoch: int
@@ -118,7 +118,7 @@ class LearningProgress(Config, frozen=False):
     tokens: int = 0
     best_epoch: int = 0
     finished: bool = False
-    history: list[Point] = Field(default_factory=list)
+    history: list[LanguagePoint] = Field(default_factory=list)
 
 
 @dataclass
@@ -188,7 +188,7 @@ class Learning:
         step = self.progress.step
         # the end of a schedule comes after the last update, which is lost at a rate of 0
         self._learning_rate = self.config.schedule.rate(step, (step + 1) / (self._total + 1))
-        torch.manual_seed(seed_of(self.seed, "dropout", step))
+        torch.manual_seed(derive_seed(self.seed, "dropout", step))
         with self.compute.autocast():
             nats, count, state = self._sum_loss(passage, state)
             loss = nats / max(1, count)
@@ -230,7 +230,7 @@ class Learning:
         with self.compute.autocast():
             loss = mean_loss(self.model, self.validation, document=self.document)
         require_finite(loss, name="validation loss", place=f"step {progress.step}", remedy=REMEDY)
-        point = Point(
+        point = LanguagePoint(
             epoch=progress.epoch, step=progress.step, train_loss=train_loss, validation_loss=loss
         )
         progress.history.append(point)
@@ -254,11 +254,11 @@ class Learning:
         if checkpoint is None:
             return
         self.progress = settings.build(LearningProgress, checkpoint.progress, at="progress")
-        restore(self.model, self.optimizer, checkpoint.tensors)
+        restore_training(self.model, self.optimizer, checkpoint.tensors)
         self.display.note(f"continuing after epoch {self.progress.epoch}")
 
 
-def learn(
+def train_language_model(
     config: LearningConfig,
     units: Units,
     *,
@@ -266,7 +266,7 @@ def learn(
     validation: Int[np.ndarray, " N"],
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
-) -> tuple[LanguageModel[Any], list[Point]]:
+) -> tuple[LanguageModel[Any], list[LanguagePoint]]:
     """Return a language model of a text, and what its validations saw.
 
     Args:
@@ -281,7 +281,7 @@ def learn(
     if isinstance(config.model, NGramConfig):
         counted = NGram.count(config.model, words, training)
         loss = mean_loss(counted, validation, document=document)
-        point = Point(
+        point = LanguagePoint(
             epoch=1,
             step=0,
             train_loss=mean_loss(counted, training, document=document),
@@ -290,7 +290,7 @@ def learn(
         return counted.eval(), [point]
     wanted = config.training.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
-    torch.manual_seed(seed_of(config.seed, "weights"))
+    torch.manual_seed(derive_seed(config.seed, "weights"))
     model = build_neural(config.model, words).to(compute.device)
     rows, window = config.training.rows, config.training.window
     stateful = isinstance(config.model, RecurrentConfig) and config.model.stateful
@@ -339,7 +339,7 @@ def mean_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"], *, documen
     return nats / max(1, tokens)
 
 
-def fingerprint(
+def compute_text_fingerprint(
     config: LearningConfig,
     units: Units,
     *,

@@ -75,7 +75,9 @@ class WeightNormLinear(nn.Linear):
         )
 
 
-def dense(config: ConvS2SConfig, inputs: int, outputs: int, *, gated: bool = False) -> nn.Linear:
+def build_dense(
+    config: ConvS2SConfig, inputs: int, outputs: int, *, gated: bool = False
+) -> nn.Linear:
     """Return a dense layer that keeps the variance of what it reads (section 3.5).
 
     Args:
@@ -105,7 +107,7 @@ class GatedConvolution(nn.Module):
         super().__init__()
         width = config.hidden_width or config.width
         self.kernel = config.kernel
-        self.taps = dense(config, config.kernel * width, 2 * width, gated=True)
+        self.taps = build_dense(config, config.kernel * width, 2 * width, gated=True)
         self.drop = config.dropout if config.block == "published" else 0.0
         self.variational = config.variational_dropout
 
@@ -190,8 +192,8 @@ class PublishedAttention(nn.Module):
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
         hidden = config.hidden_width or config.width
-        self.query = dense(config, hidden, config.width)
-        self.output = dense(config, config.width, hidden)
+        self.query = build_dense(config, hidden, config.width)
+        self.output = build_dense(config, config.width, hidden)
 
     def forward(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
         """Return ``y`` with what was found added to it."""
@@ -362,4 +364,4 @@ def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:
     hidden = config.hidden_width or config.width
     if hidden == config.width:
         return nn.Identity(), nn.Identity()
-    return dense(config, config.width, hidden), dense(config, hidden, config.width)
+    return build_dense(config, config.width, hidden), build_dense(config, hidden, config.width)

@@ -74,17 +74,19 @@ class Encoder(nn.Module):
         Padding stands at the end. A sentence of padding alone is read as if it had one word.
         """
         lengths = (~padding).sum(dim=1).clamp(min=1)
-        x = backwards(words, lengths) if self.reversed else words
+        x = reverse_sequences(words, lengths) if self.reversed else words
         ends = []
         for number, layer in enumerate(cast("list[RecurrentLayer]", list(self.layers))):
             below = dropout(x, self.drop, training=self.training)
             above, end = layer.read(below, lengths)
             x = x + above if number else above
             ends.append(end)
-        return backwards(x, lengths) if self.reversed else x, ends
+        return reverse_sequences(x, lengths) if self.reversed else x, ends
 
 
-def backwards(x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]) -> Float[Tensor, "B S D"]:
+def reverse_sequences(
+    x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]
+) -> Float[Tensor, "B S D"]:
     """Return sequences in reverse; what stands after their ends stays there."""
     place = torch.arange(x.size(1), device=x.device)
     mirrored = lengths[:, None] - 1 - place
@@ -98,7 +100,7 @@ class Bridge(nn.Module):
     def __init__(self, config: RnnConfig) -> None:
         super().__init__()
         self.parts = nn.ModuleList(
-            nn.Sequential(dense(config.hidden_width, config.hidden_width), nn.Tanh())
+            nn.Sequential(build_linear(config.hidden_width, config.hidden_width), nn.Tanh())
             for _ in range(STATE_PARTS[config.cell] if config.bridge == "projection" else 0)
         )
 
@@ -119,10 +121,10 @@ class Attention(nn.Module):
     def __init__(self, kind: AttentionKind, width: int) -> None:
         super().__init__()
         self.multiplies = kind in ("dot", "general")
-        self.key = nn.Identity() if kind == "dot" else dense(width, width, bias=False)
-        self.query = nn.Identity() if self.multiplies else dense(width, width)
-        self.score = nn.Identity() if self.multiplies else dense(width, 1, bias=False)
-        self.combine = dense(2 * width, width)
+        self.key = nn.Identity() if kind == "dot" else build_linear(width, width, bias=False)
+        self.query = nn.Identity() if self.multiplies else build_linear(width, width)
+        self.score = nn.Identity() if self.multiplies else build_linear(width, 1, bias=False)
+        self.combine = build_linear(2 * width, width)
 
     def forward(
         self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
@@ -257,8 +259,8 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self.scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.encoder = Encoder(config)
         self.bridges = nn.ModuleList(Bridge(config) for _ in range(config.decoder_layers))
-        self.decoder = decoder(config)
-        self.readout = dense(config.hidden_width, config.width)
+        self.decoder = build_decoder(config)
+        self.readout = build_linear(config.hidden_width, config.width)
         self.output = OutputLayer(config, target_size)
         self.drop = config.dropout
         tie(config, self.source_embedding, self.target_embedding, self.output)
@@ -312,7 +314,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         return self.decoder(self.target_embedding(tokens) * self.scale, memory, state)
 
 
-def decoder(config: RnnConfig) -> WholeDecoder | SteppedDecoder:
+def build_decoder(config: RnnConfig) -> WholeDecoder | SteppedDecoder:
     """Return the fastest decoder of the configured shape."""
     if config.attention == "none":
         return WholeDecoder(config, None)
@@ -327,7 +329,7 @@ def layer_inputs(config: RnnConfig, layers: int) -> list[int]:
     return [config.width, *[config.hidden_width] * (layers - 1)]
 
 
-def dense(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
+def build_linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
     """Return a dense layer, initialised by Glorot's rule."""
     layer = nn.Linear(inputs, outputs, bias=bias)
     nn.init.xavier_uniform_(layer.weight)

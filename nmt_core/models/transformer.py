@@ -58,8 +58,8 @@ class Sublayer(nn.Module):
     def __init__(self, config: TransformerConfig, *, first: bool = False) -> None:
         super().__init__()
         before = config.norm == "pre" or (config.norm == "article" and first)
-        self.before = layer_norm(config) if before else nn.Identity()
-        self.after = nn.Identity() if config.norm == "pre" else layer_norm(config)
+        self.before = build_layer_norm(config) if before else nn.Identity()
+        self.after = nn.Identity() if config.norm == "pre" else build_layer_norm(config)
         self.drop = config.dropout
         self.variational = config.variational_dropout
 
@@ -99,7 +99,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.attention = attention(config)
+        self.attention = build_attention(config)
         self.feed_forward = FeedForward(config)
         self.attend = Sublayer(config, first=True)
         self.transform = Sublayer(config)
@@ -115,8 +115,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = attention(config)
-        self.cross_attention = attention(config)
+        self.self_attention = build_attention(config)
+        self.cross_attention = build_attention(config)
         self.feed_forward = FeedForward(config)
         self.attend_self = Sublayer(config, first=True)
         self.attend_source = Sublayer(config)
@@ -137,7 +137,7 @@ class DecoderLayer(nn.Module):
         if past is not None:
             keys = torch.cat([past[0], keys], dim=2)
             values = torch.cat([past[1], values], dim=2)
-        future = causal_block(y.size(1), keys.size(2), y.device)
+        future = make_causal_mask(y.size(1), keys.size(2), y.device)
         y = self.self_attention(y, (keys, values), future)
         return self.attend_self.add(x, y), (keys, values)
 
@@ -171,8 +171,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self.target_embedding = embedding(config, target, scale=scale)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
-        self.encoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
-        self.decoder_norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
+        self.encoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
+        self.decoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.output = OutputLayer(config, target_size)
         self.drop = config.dropout
         self.variational = config.variational_dropout
@@ -240,7 +240,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return dropout(x, self.drop, training=self.training, variational=self.variational)
 
 
-def attention(config: TransformerConfig) -> MultiHeadAttention:
+def build_attention(config: TransformerConfig) -> MultiHeadAttention:
     """Return an attention block of the configured shape."""
     return MultiHeadAttention(
         config.width,
@@ -251,14 +251,16 @@ def attention(config: TransformerConfig) -> MultiHeadAttention:
     )
 
 
-def layer_norm(config: TransformerConfig) -> nn.LayerNorm:
+def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:
     """Return a normalisation over features, with or without a trained scale."""
     norm = nn.LayerNorm(config.width)
     norm.weight.requires_grad_(config.norm_scale)
     return norm
 
 
-def causal_block(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 Q S"] | None:
+def make_causal_mask(
+    queries: int, keys: int, device: torch.device
+) -> Bool[Tensor, "1 1 Q S"] | None:
     """Block each of the last ``queries`` positions from the keys after it."""
     if queries == 1:
         return None

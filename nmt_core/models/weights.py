@@ -31,7 +31,7 @@ def load_own_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     model.load_state_dict(dict(tensors), strict=False)  # of tied names, all but the first lack
 
 
-def misfits(build: Callable[[], nn.Module], stored: Shapes) -> str:
+def compare_shapes(build: Callable[[], nn.Module], stored: Shapes) -> str:
     """Say how stored tensors differ from those of the model that ``build`` makes; empty if not.
 
     The model is built without memory for its weights, so settings that ask for more than was

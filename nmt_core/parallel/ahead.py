@@ -8,7 +8,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def ahead(
+def submit_ahead(
     submit: Callable[[Job], Callable[[], Result]], jobs: Iterable[Job], at_most: int
 ) -> Iterator[Result]:
     """Yield the results of all jobs in order, with ``at_most`` submitted and not yet yielded.

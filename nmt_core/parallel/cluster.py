@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from nmt_core.errors import WorkersError
-from nmt_core.parallel.ahead import ahead
+from nmt_core.parallel.ahead import submit_ahead
 
 AHEAD = 1000
 """Jobs that are submitted; they are small, and a cluster may grow with what waits for it."""
@@ -38,7 +38,7 @@ logging.getLogger("distributed.client").setLevel(
 )  # of a lost scheduler we tell ourselves
 
 
-def on_cluster(
+def run_on_cluster(
     work: Callable[[Job], Result], jobs: Sequence[Job], address: str
 ) -> Iterator[Result]:
     """Yield the results of all jobs in order; a job whose worker is lost is done by another.
@@ -48,18 +48,18 @@ def on_cluster(
             again, run other code, or do not see the project's folder.
     """
     dask = _dask()
-    there = partial(_at_worker, identity(), work)
+    there = partial(_at_worker, identify_code(), work)
     with _connected(dask, address) as client:
 
         def submit(job: Job) -> Callable[[], Result]:
             future = client.submit(there, job, pure=False)
             return partial(_result, dask, client, future, job)
 
-        yield from ahead(submit, jobs, AHEAD)
+        yield from submit_ahead(submit, jobs, AHEAD)
 
 
 @cache
-def identity() -> str:
+def identify_code() -> str:
     """Return what decides the bytes that this process writes: the code it runs, and on what.
 
     It is found once: a process keeps the code that it began with when files change.
@@ -98,9 +98,9 @@ def _connected(dask: ModuleType, address: str) -> Any:
 def _at_worker(expected: str, work: Callable[[Job], Result], job: Job) -> Result:
     """Do one job at a time, whatever threads the worker has: a tokenizer serves one at a time."""
     host = socket.gethostname()
-    if identity() != expected:
+    if identify_code() != expected:
         raise WorkersError(
-            f"the Dask worker on {host} runs other code than this program ({identity()}; here "
+            f"the Dask worker on {host} runs other code than this program ({identify_code()}; here "
             f"{expected}); make them the same and start the worker again"
         )
     try:

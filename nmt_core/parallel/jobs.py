@@ -78,7 +78,7 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def in_order(
+def run_in_order(
     function: Callable[[SomeJob, Path], Result],
     jobs: Sequence[SomeJob],
     workers: WorkersConfig,
@@ -115,7 +115,7 @@ def in_order(
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def loaded(load: Callable[[Path], Loaded], path: Path) -> Loaded:
+def load_cached(load: Callable[[Path], Loaded], path: Path) -> Loaded:
     """Return what ``load`` makes of a file or folder, kept for the next job while it is the same.
 
     A process of a cluster outlives many runs, which write to the same places.
@@ -142,13 +142,13 @@ def _results(
 ) -> Generator[tuple[Path, Result], None, None]:
     processes = min(len(jobs), workers.processes or _worth(sum(job.size for job in jobs)))
     if workers.dask is not None and len(jobs) > 1:
-        from nmt_core.parallel.cluster import on_cluster  # noqa: PLC0415 - an optional package
+        from nmt_core.parallel.cluster import run_on_cluster  # noqa: PLC0415 - an optional package
 
-        yield from on_cluster(work, jobs, workers.dask)
+        yield from run_on_cluster(work, jobs, workers.dask)
     elif processes > 1:
-        from nmt_core.parallel.pool import in_pool  # noqa: PLC0415
+        from nmt_core.parallel.pool import run_in_pool  # noqa: PLC0415
 
-        yield from in_pool(work, jobs, processes)
+        yield from run_in_pool(work, jobs, processes)
     else:
         yield from map(work, jobs)
 
@@ -175,4 +175,4 @@ def _shown(
             progress.advance(task, job.size)
 
 
-__all__ = ["Job", "Span", "WorkersConfig", "append", "cut", "in_order", "loaded"]
+__all__ = ["Job", "Span", "WorkersConfig", "append", "cut", "load_cached", "run_in_order"]

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from nmt_core.errors import WorkersError
-from nmt_core.parallel.ahead import ahead
+from nmt_core.parallel.ahead import submit_ahead
 from nmt_core.parallel.parent import end_with_parent
 
 AHEAD = 4
@@ -22,7 +22,9 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def in_pool(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) -> Iterator[Result]:
+def run_in_pool(
+    work: Callable[[Job], Result], jobs: Sequence[Job], processes: int
+) -> Iterator[Result]:
     """Yield the results of all jobs in order; whoever leaves early waits for the jobs under way.
 
     Raises:
@@ -35,7 +37,7 @@ def in_pool(work: Callable[[Job], Result], jobs: Sequence[Job], processes: int) 
             return pool.submit(work, job).result
 
     try:
-        yield from ahead(submit, jobs, AHEAD * processes)
+        yield from submit_ahead(submit, jobs, AHEAD * processes)
     except BrokenProcessPool:
         raise WorkersError(
             f"one of {processes} processes was killed, most often because memory ran out; lower "

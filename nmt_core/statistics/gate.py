@@ -22,11 +22,11 @@ from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_detoken
 from nmt_core.evaluation.metrics.registered import (
     DEFAULT_METRICS,
     MetricName,
-    label,
+    find_label,
+    find_metric_class,
     load_metric,
-    metric_class,
 )
-from nmt_core.statistics.resampling import paired_test
+from nmt_core.statistics.resampling import run_paired_test
 
 
 class GateError(NmtError):
@@ -88,7 +88,9 @@ class Effect(Config):
     @property
     def gain(self) -> float:
         """By how much the challenger is better: below 0 where it is worse."""
-        return self.difference if metric_class(self.metric).higher_is_better else -self.difference
+        return (
+            self.difference if find_metric_class(self.metric).higher_is_better else -self.difference
+        )
 
 
 class Verdict(Config):
@@ -123,13 +125,13 @@ def judge(
         GateError: if the two did not translate the same test set, or a metric cannot be tested.
         CorpusError: if translations do not pair up with references.
     """
-    check(champion, challenger)
+    check_outputs(champion, challenger)
     references = challenger.references
     for system in (champion, challenger):
         check_detokenized(system.hypotheses, references)
-    metrics = {name: testable_metric(name, language) for name in config.metrics}
+    metrics = {name: load_testable_metric(name, language) for name in config.metrics}
     effects = tuple(
-        effect(
+        measure_effect(
             name,
             metric,
             *(
@@ -140,19 +142,19 @@ def judge(
         )
         for name, metric in metrics.items()
     )
-    outcome, reason = decide(effects, config)
+    outcome, reason = judge_effects(effects, config)
     return Verdict(
         outcome=outcome,
         reason=reason,
         effects=effects,
         sentences=len(references),
-        test_set=digest(challenger.sources, references),
+        test_set=digest_test_set(challenger.sources, references),
         signatures=[metric.signature for metric in metrics.values()],
         gate=config,
     )
 
 
-def check(champion: Candidate, challenger: Candidate) -> None:
+def check_outputs(champion: Candidate, challenger: Candidate) -> None:
     """Refuse what would mean nothing.
 
     Raises:
@@ -173,7 +175,7 @@ def check(champion: Candidate, challenger: Candidate) -> None:
         raise GateError("the test set is empty; a model cannot be judged without one")
 
 
-def testable_metric(name: str, language: str) -> SummedMetric:
+def load_testable_metric(name: str, language: str) -> SummedMetric:
     """Return a metric of which differences can be tested.
 
     Raises:
@@ -189,11 +191,11 @@ def testable_metric(name: str, language: str) -> SummedMetric:
     return metric
 
 
-def effect(
+def measure_effect(
     name: str, metric: SummedMetric, champion: Counts, challenger: Counts, *, config: GateConfig
 ) -> Effect:
     """Measure and test the difference in one metric, from what each sentence counts."""
-    test = paired_test(
+    test = run_paired_test(
         metric.score_of_sums,
         challenger,
         champion,
@@ -217,7 +219,7 @@ def effect(
     )
 
 
-def decide(
+def judge_effects(
     effects: Sequence[Effect], config: GateConfig
 ) -> tuple[Literal["promote", "hold", "reject"], str]:
     """Return the outcome and its reason."""
@@ -225,34 +227,38 @@ def decide(
     for found in effects:
         if found.worse <= level:
             return "reject", (
-                f"{moved(found)}, which chance alone would give with probability {found.worse:.4f}"
+                f"{describe_change(found)}, which chance alone would give with probability "
+                f"{found.worse:.4f}"
             )
     first = effects[0]
     if first.better > level:
         return "hold", (
-            f"{label(first.metric)} differs by {first.difference:+.2f}, which chance alone would "
-            f"give with probability {first.better:.4f}, more than {level}"
+            f"{find_label(first.metric)} differs by {first.difference:+.2f}, which chance alone "
+            f"would give with probability {first.better:.4f}, more than {level}"
         )
     if first.gain < config.minimum_effect:
         return "hold", (
-            f"{label(first.metric)} is surely better, but by {first.gain:.2f} only; a change is "
-            f"worth it from {config.minimum_effect} on"
+            f"{find_label(first.metric)} is surely better, but by {first.gain:.2f} only; a change "
+            f"is worth it from {config.minimum_effect} on"
         )
     for other in effects[1:]:
         if other.gain < 0:
-            return "hold", f"{moved(first)}, but {moved(other)}; the two should agree"
+            return (
+                "hold",
+                f"{describe_change(first)}, but {describe_change(other)}; the two should agree",
+            )
     return "promote", (
-        f"{moved(first)}, which chance alone would give with probability {first.better:.4f}, and "
-        f"no other score is worse"
+        f"{describe_change(first)}, which chance alone would give with probability "
+        f"{first.better:.4f}, and no other score is worse"
     )
 
 
-def moved(effect: Effect) -> str:
+def describe_change(effect: Effect) -> str:
     """Return in words which way a score has moved, and how far."""
     way = "higher" if effect.difference > 0 else "lower"
-    return f"{label(effect.metric)} is {abs(effect.difference):.2f} {way}"
+    return f"{find_label(effect.metric)} is {abs(effect.difference):.2f} {way}"
 
 
-def digest(sources: Sequence[str], references: Sequence[str]) -> str:
+def digest_test_set(sources: Sequence[str], references: Sequence[str]) -> str:
     """Return a digest of a test set."""
     return hashlib.sha256(json.dumps([[*sources], [*references]]).encode()).hexdigest()

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from nmt_core.evaluation.metrics.base import Counts
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 
 ScoreOfSums = Callable[[Float[np.ndarray, "R C"]], Float[np.ndarray, " R"]]
 """The scores of test sets, each given by the sum of its sentences' counts."""
@@ -47,11 +47,15 @@ class PairedTest:
 
     def above(self) -> PValues:
         """Return the probability that chance puts the first system ahead by as much."""
-        return PValues(p_value(self.drawn <= 0), p_value(self.exchanged >= self.seen))
+        return PValues(
+            compute_p_value(self.drawn <= 0), compute_p_value(self.exchanged >= self.seen)
+        )
 
     def below(self) -> PValues:
         """Return the probability that chance puts the first system behind by as much."""
-        return PValues(p_value(self.drawn >= 0), p_value(self.exchanged <= self.seen))
+        return PValues(
+            compute_p_value(self.drawn >= 0), compute_p_value(self.exchanged <= self.seen)
+        )
 
     def apart(self) -> PValues:
         """Return the probability that chance puts either system ahead by as much.
@@ -61,11 +65,12 @@ class PairedTest:
         """
         far = abs(self.seen)
         return PValues(
-            p_value(np.abs(self.drawn - self.seen) >= far), p_value(np.abs(self.exchanged) >= far)
+            compute_p_value(np.abs(self.drawn - self.seen) >= far),
+            compute_p_value(np.abs(self.exchanged) >= far),
         )
 
 
-def paired_test(
+def run_paired_test(
     score_of_sums: ScoreOfSums,
     first: Counts,
     second: Counts,
@@ -95,7 +100,7 @@ def paired_test(
     return PairedTest(float(one - other), np.concatenate(drawn), np.concatenate(exchanged))
 
 
-def p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:
+def compute_p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:
     """Return the share of resamples as extreme as what was seen, which is one of them.
 
     Ties count: leaving them out would make sure of what differs in a few sentences only.
@@ -112,7 +117,7 @@ def _chunks(total: int) -> list[tuple[int, int]]:
 def _drawn(sentences: int, chunk: tuple[int, int], seed: int) -> Float[np.ndarray, "R N"]:
     """Return how often each sentence is drawn for each of a chunk of test sets."""
     number, rows = chunk
-    draw = generator(seed, "bootstrap", number)
+    draw = make_generator(seed, "bootstrap", number)
     chance = np.full(sentences, 1 / sentences)
     return draw.multinomial(sentences, chance, size=rows).astype(np.float64)
 
@@ -121,5 +126,5 @@ def _drawn(sentences: int, chunk: tuple[int, int], seed: int) -> Float[np.ndarra
 def _flips(sentences: int, chunk: tuple[int, int], seed: int) -> Float[np.ndarray, "R N"]:
     """Return 1 where a sentence's two translations are exchanged, for a chunk of trials."""
     number, rows = chunk
-    draw = generator(seed, "exchange", number)
+    draw = make_generator(seed, "exchange", number)
     return draw.integers(0, 2, size=(rows, sentences)).astype(np.float64)

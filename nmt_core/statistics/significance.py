@@ -16,7 +16,7 @@ import numpy as np
 from nmt_core.config import Config
 from nmt_core.evaluation.metrics.base import Counts, SummedMetric
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.statistics.resampling import paired_test
+from nmt_core.statistics.resampling import run_paired_test
 
 SEED = 1
 """Draws the resamples."""
@@ -42,7 +42,7 @@ class Difference(Config):
     randomization_holm: float
 
 
-def differences(
+def compare_all(
     systems: Mapping[str, Sequence[Sequence[str]]],
     references: Sequence[str],
     sources: Sequence[str],
@@ -79,7 +79,7 @@ def differences(
         }
         pairs = list(combinations(counts, 2))
         tests = [
-            paired_test(
+            run_paired_test(
                 metric.score_of_sums,
                 *(counts[system] for system in pair),
                 resamples=resamples,
@@ -89,7 +89,7 @@ def differences(
             for pair in pairs
         ]
         p_values = [test.apart() for test in tests]
-        corrected = [holm([p[kind] for p in p_values]) for kind in range(2)]
+        corrected = [correct_holm([p[kind] for p in p_values]) for kind in range(2)]
         found += [
             Difference(
                 metric=name,
@@ -108,7 +108,7 @@ def differences(
     return found
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def correct_holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values corrected for being many, in their order (Holm 1979).
 
     The smallest is multiplied by their number, the next by one less, and so on; none may come out

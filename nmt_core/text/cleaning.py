@@ -23,8 +23,8 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from nmt_core.config import Config
 from nmt_core.errors import CorpusError
-from nmt_core.parallel.jobs import WorkersConfig, append, in_order
-from nmt_core.text.corpus import Pair, Problem, Reading, Rows, Text, cut_rows, read_pairs
+from nmt_core.parallel.jobs import WorkersConfig, append, run_in_order
+from nmt_core.text.corpus import CorpusReading, Pair, PairRows, Problem, Text, cut_rows, read_pairs
 from nmt_core.text.normalize import normalize
 
 Split = Literal["train", "validation", "test"]
@@ -102,12 +102,12 @@ class SplitConfig(Config):
 
 
 @dataclass
-class Outcome:
+class CleaningOutcome:
     """Pairs kept per split, and removed per split and reason."""
 
     kept: dict[str, int] = field(default_factory=dict)
     removed: dict[str, Counter[str]] = field(default_factory=dict)
-    readings: dict[str, Reading] = field(default_factory=dict)
+    readings: dict[str, CorpusReading] = field(default_factory=dict)
     """What was met in each text."""
 
 
@@ -131,7 +131,7 @@ class Sieve:
 
 
 @dataclass(frozen=True)
-class SiftJob(Rows):
+class SiftJob(PairRows):
     """Pairs that nobody has looked at yet."""
 
     sieve: Sieve
@@ -141,7 +141,7 @@ class SiftJob(Rows):
 class Sifted:
     """What was met while sifting."""
 
-    reading: Reading = field(default_factory=Reading)
+    reading: CorpusReading = field(default_factory=CorpusReading)
     unfit: Counter[str] = field(default_factory=Counter)
 
 
@@ -164,7 +164,7 @@ _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 
 
 @lru_cache(maxsize=2)  # the sides of a pair, of which several functions ask
-def comparison_key(line: str) -> str:
+def make_comparison_key(line: str) -> str:
     """Return what two lines have in common if they are one sentence for us.
 
     That is what a model sees of the line (:func:`normalize`), case-folded and composed (NFC),
@@ -174,7 +174,7 @@ def comparison_key(line: str) -> str:
     return folded.translate(_COMPARABLE) or folded
 
 
-def letters(line: str) -> int:
+def count_letters(line: str) -> int:
     """Return how many characters of an alphabet would say as much as a line.
 
     An ideograph counts as three, a syllable as two. So measured, an English sentence of the Tanaka
@@ -184,10 +184,10 @@ def letters(line: str) -> int:
     return len(line) + 2 * len(_IDEOGRAPHS.findall(line)) + len(_SYLLABLES.findall(line))
 
 
-def fault(pair: Pair, config: FilterConfig) -> str | None:
+def find_fault(pair: Pair, config: FilterConfig) -> str | None:
     """Return why ``pair`` is not fit to train on, or None if it is."""
     characters = max(len(side.strip()) for side in pair)
-    shorter, longer = sorted(letters(side.strip()) for side in pair)
+    shorter, longer = sorted(count_letters(side.strip()) for side in pair)
     words = sorted(len(side.split()) for side in pair)
     floor = config.ratio_floor_characters
     if words[0] < config.min_words:
@@ -209,7 +209,7 @@ def split_of(source: str, config: SplitConfig) -> Split:
     Test grows from one end of the hashes and validation from the other, so changing the size of
     one does not touch the other.
     """
-    digest = _digest(comparison_key(source), salt=config.salt)
+    digest = _digest(make_comparison_key(source), salt=config.salt)
     place = int.from_bytes(digest, "little") / 2**64 * PER
     if place < config.test_per_10000:
         return "test"
@@ -225,7 +225,7 @@ def sift(job: SiftJob, part: Path) -> Sifted:
         homes = {name: _Home(part, name, stack) for name in (sieve.name, *sieve.split_off)}
         for pair in read_pairs(job, drop=sieve.drop, reading=found.reading):
             home = sieve.home(pair)
-            why = fault(pair, sieve.filters) if home == "train" else None
+            why = find_fault(pair, sieve.filters) if home == "train" else None
             if why is None:
                 homes[home].add(pair)
             else:
@@ -233,7 +233,7 @@ def sift(job: SiftJob, part: Path) -> Sifted:
     return found
 
 
-def prepare(
+def clean_and_split(
     texts: Mapping[Split, Text],
     folder: Path,
     *,
@@ -241,7 +241,7 @@ def prepare(
     filters: FilterConfig,
     split: SplitConfig,
     workers: WorkersConfig,
-) -> Outcome:
+) -> CleaningOutcome:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
     No sentence of test, on either side, is left in validation or train, and none of validation in
@@ -260,9 +260,9 @@ def prepare(
         CorpusError: if the text cannot be trusted, or a split is left without any pair.
         WorkersError: if workers are lost.
     """
-    outcome = Outcome(
+    outcome = CleaningOutcome(
         removed={name: Counter() for name in SPLITS},
-        readings={name: Reading() for name in texts},
+        readings={name: CorpusReading() for name in texts},
     )
     jobs = list(_jobs(texts, scratch, filters, split, workers.chunk_lines))
     staged = _stage(jobs, scratch, workers, outcome)
@@ -317,7 +317,7 @@ class _Home:
     def add(self, pair: Pair) -> None:
         self._source.write(f"{pair.source}\n".encode())
         self._target.write(f"{pair.target}\n".encode())
-        self._digests.write(b"".join(_digest(comparison_key(line)) for line in pair))
+        self._digests.write(b"".join(_digest(make_comparison_key(line)) for line in pair))
 
 
 class _Staged:
@@ -362,10 +362,10 @@ def _jobs(
 
 
 def _stage(
-    jobs: Sequence[SiftJob], scratch: Path, workers: WorkersConfig, outcome: Outcome
+    jobs: Sequence[SiftJob], scratch: Path, workers: WorkersConfig, outcome: CleaningOutcome
 ) -> dict[Split, _Staged]:
     staged = {name: _Staged(scratch, name) for name in SPLITS}
-    with in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
+    with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
         for job, (part, found) in zip(jobs, done, strict=True):
             for stage in staged.values():
                 stage.take(part)
@@ -381,7 +381,7 @@ def _strike(keep: Mask, marked: Mask, removed: Counter[str], why: str) -> Mask:
     return keep & ~marked
 
 
-def _check(outcome: Outcome, texts: Mapping[Split, Text], split: SplitConfig) -> None:
+def _check(outcome: CleaningOutcome, texts: Mapping[Split, Text], split: SplitConfig) -> None:
     """Refuse a split without any pair, train first, for the others may come of it."""
     rates = {"validation": split.validation_per_10000, "test": split.test_per_10000}
     for name in ("train", "test", "validation"):
@@ -408,7 +408,7 @@ def _check(outcome: Outcome, texts: Mapping[Split, Text], split: SplitConfig) ->
 
 
 def _same(pair: Pair) -> bool:
-    return comparison_key(pair.source) == comparison_key(pair.target)
+    return make_comparison_key(pair.source) == make_comparison_key(pair.target)
 
 
 def _digest(key: str, *, salt: str = "") -> bytes:

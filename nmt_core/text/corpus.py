@@ -140,7 +140,7 @@ class TextFiles(Config):
         """
         try:
             digests = {
-                part: [files.sha256(ordinary(path)) for path in pair]
+                part: [files.sha256(require_regular_file(path)) for path in pair]
                 for part, pair in self.found().items()
             }
         except OSError as error:
@@ -175,7 +175,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Rows(Job):
+class PairRows(Job):
     """The same lines of two aligned files, or some of a TSV."""
 
     names: tuple[Path, ...]
@@ -187,13 +187,13 @@ class Rows(Job):
 
 
 @dataclass
-class Reading:
+class CorpusReading:
     """What was met while reading, in pairs dropped and lines repaired."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
 
-    def add(self, other: "Reading") -> None:
+    def add(self, other: "CorpusReading") -> None:
         """Count what was met elsewhere, too."""
         self.dropped.update(other.dropped)
         self.repaired.update(other.repaired)
@@ -205,7 +205,7 @@ class _BadLineError(Exception):
         self.problem = problem
 
 
-def raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
+def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
     r"""Yield the lines of a file, plain or .gz, without their ``\n``; None for one too long.
 
     Raises:
@@ -215,14 +215,14 @@ def raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[b
         yield from _bounded(file.readline, max_line_bytes)
 
 
-def unreadable(path: Path, error: OSError) -> CorpusError:
+def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
     """Return what to tell a user whose file cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
         return CorpusError(f"{path} does not exist; check the name and the folder")
     return CorpusError(f"{path} cannot be read: {error.strerror}")
 
 
-def ordinary(path: Path) -> Path:
+def require_regular_file(path: Path) -> Path:
     """Return a path that is a file, or nothing yet.
 
     Raises:
@@ -233,7 +233,7 @@ def ordinary(path: Path) -> Path:
     return path
 
 
-def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[Rows]:
+def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[PairRows]:
     """Cut text into rows of so many lines.
 
     Args:
@@ -248,10 +248,10 @@ def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[Rows]:
 
 
 def read_pairs(
-    rows: Rows,
+    rows: PairRows,
     *,
     drop: Collection[Problem],
-    reading: Reading,
+    reading: CorpusReading,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[Pair]:
     """Yield the pairs of some rows; the lines keep every character they have, but for ends.
@@ -303,7 +303,11 @@ def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
 
 
 def _opened(path: Path) -> BinaryIO | gzip.GzipFile:
-    return gzip.open(ordinary(path)) if path.suffix == ".gz" else ordinary(path).open("rb")
+    return (
+        gzip.open(require_regular_file(path))
+        if path.suffix == ".gz"
+        else require_regular_file(path).open("rb")
+    )
 
 
 def _parts(path: Path) -> set[str]:
@@ -318,18 +322,18 @@ def _filled(path: Path, part: str) -> Path:
     return Path(str(path).replace(STAR, part))
 
 
-def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[Rows]:
+def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[PairRows]:
     columns = []
     for path in paths:
         with _told(path):
-            columns.append(cut(_plain(ordinary(path), scratch), lines))
+            columns.append(cut(_plain(require_regular_file(path), scratch), lines))
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
             f"line N of one must translate line N of the other"
         )
-    return (Rows(spans, paths) for spans in zip(*columns, strict=True))
+    return (PairRows(spans, paths) for spans in zip(*columns, strict=True))
 
 
 def _plain(path: Path, scratch: Path) -> Path:
@@ -352,7 +356,7 @@ def _told(path: Path) -> Iterator[None]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise explain_unreadable_file(path, error) from None
 
 
 def _bounded(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from nmt_core import files
 from nmt_core.errors import CorpusError
-from nmt_core.text.corpus import MAX_LINE_BYTES, raw_lines
+from nmt_core.text.corpus import MAX_LINE_BYTES, read_raw_lines
 
 Numbers = npt.NDArray[np.int64]
 
@@ -22,14 +22,14 @@ _CHUNK_BYTES = 1 << 20
 _NO_SENTENCE = 0
 
 
-class Side(NamedTuple):
+class PivotSide(NamedTuple):
     """One of the two corpora: line N of ``text`` translates line N of ``shared``."""
 
     text: Path
     shared: Path
 
 
-def join(source: Side, target: Side, source_out: Path, target_out: Path) -> int:
+def join(source: PivotSide, target: PivotSide, source_out: Path, target_out: Path) -> int:
     """Write the texts of ``source`` and ``target`` side by side, in the order of ``source``.
 
     Returns:
@@ -52,7 +52,7 @@ def join(source: Side, target: Side, source_out: Path, target_out: Path) -> int:
     return int(chosen.shape[1])
 
 
-def _starts(side: Side) -> Numbers:
+def _starts(side: PivotSide) -> Numbers:
     """Return where every line of ``text`` begins, and where the last one ends."""
     starts, shared = (_line_starts(path) for path in side)
     if len(starts) != len(shared):
@@ -77,7 +77,7 @@ def _line_starts(path: Path) -> Numbers:
 
 def _single(path: Path) -> tuple[npt.NDArray[np.uint64], Numbers]:
     """Return the digests of the lines that stand once, ascending, and the lines' numbers."""
-    digests = np.fromiter((_digest(line) for line in raw_lines(path)), dtype=np.uint64)
+    digests = np.fromiter((_digest(line) for line in read_raw_lines(path)), dtype=np.uint64)
     keys, first, counts = np.unique(digests, return_index=True, return_counts=True)
     single = (counts == 1) & (keys != _NO_SENTENCE)
     return keys[single], first[single]

@@ -131,7 +131,7 @@ class Subwords:
         return self._processor.decode([p for token in tokens for p in spelt.get(token, (token,))])
 
 
-def evenly(lines: Iterable[str], total: int, at_most: int) -> Iterable[str]:
+def sample_evenly(lines: Iterable[str], total: int, at_most: int) -> Iterable[str]:
     """Yield at most ``at_most`` of ``total`` lines, spread evenly."""
     step = max(1, -(-total // at_most))
     return (line for number, line in enumerate(lines) if number % step == 0)

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_core.parallel.jobs import Job, loaded
+from nmt_core.parallel.jobs import Job, load_cached
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 
@@ -22,7 +22,7 @@ class TokenizeJob(Job):
 
 def tokenize(job: TokenizeJob, part: Path) -> int:
     """Write the tokens of every line, as models see it, with spaces between; return how many."""
-    tokenizer = loaded(load_tokenizer, job.tokenizer)
+    tokenizer = load_cached(load_tokenizer, job.tokenizer)
     [span] = job.spans
     count = 0
     with (part / TOKENS).open("w", encoding="utf-8", newline="") as file:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.errors import CorpusError
-from nmt_core.text.corpus import raw_lines
+from nmt_core.text.corpus import read_raw_lines
 
 MAX_DIMENSIONS = 10_000
 
@@ -41,7 +41,7 @@ def open_vectors(path: Path) -> VectorText:
     Raises:
         CorpusError: if the file cannot be read, or does not begin as it must.
     """
-    lines = raw_lines(path)
+    lines = read_raw_lines(path)
     line = next(lines, b"") or b""
     found = _HEADER.fullmatch(line)
     if found is None or not 0 < int(found[2]) <= MAX_DIMENSIONS:
@@ -53,7 +53,7 @@ def open_vectors(path: Path) -> VectorText:
     return VectorText(int(found[1]), int(found[2]), lines)
 
 
-def sound_rows(path: Path) -> tuple[int, Iterator[Row]]:
+def read_sound_rows(path: Path) -> tuple[int, Iterator[Row]]:
     """Return the dimensions and the rows of a file that the download stage wrote.
 
     Raises:

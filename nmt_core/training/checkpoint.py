@@ -221,7 +221,7 @@ def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor
     return tensors
 
 
-def restore(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+def restore_training(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """Bring back what :func:`training_tensors` gave; other tensors are left alone.
 
     Raises:

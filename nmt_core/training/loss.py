@@ -49,7 +49,7 @@ def batch_loss(
     else:
         losses = estimate(model, hidden, target)
         plain = losses.detach()
-    return (losses * token_weights(batch, per, losses.dtype)).sum(), plain.sum()
+    return (losses * compute_token_weights(batch, per, losses.dtype)).sum(), plain.sum()
 
 
 @torch.inference_mode()
@@ -63,7 +63,7 @@ def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> fl
     return total / max(1, tokens)
 
 
-def token_weights(
+def compute_token_weights(
     batch: Batch, per: Normalization, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, " N"]:
     """Return each target token's share in the loss; the shares sum to one."""

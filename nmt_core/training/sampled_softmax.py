@@ -20,11 +20,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 
 
 @functools.lru_cache(maxsize=4)
-def inclusion(words: int, expected: int) -> np.ndarray:
+def compute_inclusion(words: int, expected: int) -> np.ndarray:
     """Return each word's probability of being drawn; they sum to ``expected``, none exceeds 1.
 
     They are proportional to ``log((n + 2) / (n + 1))`` for word ``n``: Zipf's law, for vocabularies
@@ -59,8 +59,8 @@ class SampledSoftmax:
     ) -> Float[Tensor, " N"]:
         """Return an estimate of every token's cross entropy, in nats."""
         words = model.project(hidden[:1]).size(-1)
-        probabilities = inclusion(words, self.expected)
-        draws = generator(self.seed, "sampled softmax", self.step).random(words)
+        probabilities = compute_inclusion(words, self.expected)
+        draws = make_generator(self.seed, "sampled softmax", self.step).random(words)
         drawn = (draws < probabilities).nonzero()[0]
         return sampled_cross_entropy(
             functools.partial(model.project, hidden),

@@ -20,7 +20,7 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.training.settings import ScheduledSampling
 
 
-def with_own_words(
+def replace_with_predictions(
     model: Seq2Seq[Any, Any], batch: Batch, config: ScheduledSampling, done: float
 ) -> Batch:
     """Return the batch with some of what the decoder reads replaced by its own words.

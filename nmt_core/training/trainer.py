@@ -22,13 +22,13 @@ from nmt_core.compute import Compute, explain_out_of_memory
 from nmt_core.data.batch import Batch, Share, TrainingBatches
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors, own_tensors
-from nmt_core.random import seed_of
+from nmt_core.random import derive_seed
 from nmt_core.tracking import Display, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
-    restore,
+    restore_training,
     training_tensors,
 )
 from nmt_core.training.distributed import ALONE, World
@@ -38,7 +38,7 @@ from nmt_core.training.loss import batch_loss, mean_cross_entropy
 from nmt_core.training.progress import Clock, Point, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
-from nmt_core.training.scheduled_sampling import with_own_words
+from nmt_core.training.scheduled_sampling import replace_with_predictions
 from nmt_core.training.selection import Merit, Selection, select
 from nmt_core.training.settings import TrainingConfig
 from nmt_core.training.step import apply_gradients, require_finite
@@ -168,10 +168,12 @@ class Trainer:
         if not sentences:
             return torch.zeros((), device=self.compute.device)
         batch = share.batch.to(self.compute.device)
-        torch.manual_seed(seed_of(self.seed, "scheduled sampling", step, *self.world.seed_rank))
+        torch.manual_seed(derive_seed(self.seed, "scheduled sampling", step, *self.world.seed_rank))
         with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
-            batch = with_own_words(self.model, batch, self.config.scheduled_sampling, done)
-        torch.manual_seed(seed_of(self.seed, "dropout", step, *self.world.seed_rank))
+            batch = replace_with_predictions(
+                self.model, batch, self.config.scheduled_sampling, done
+            )
+        torch.manual_seed(derive_seed(self.seed, "dropout", step, *self.world.seed_rank))
         with self.compute.autocast():
             loss, plain = batch_loss(
                 self.model,
@@ -335,7 +337,7 @@ class Trainer:
         if self.progress.finished:  # where another budget was spent, perhaps
             spent = self.progress.has_spent(self.budget)
             self.progress.finished = spent or self._select().is_out_of_patience
-        restore(self.model, self.optimizer, checkpoint.tensors)
+        restore_training(self.model, self.optimizer, checkpoint.tensors)
         self._average.restore(checkpoint.tensors)
 
     def _newest(self) -> Checkpoint | None:

@@ -12,11 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from nmt_core import files
-from nmt_core.evaluation.metrics.registered import label
+from nmt_core.evaluation.metrics.registered import find_label
 from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.comparison.results import Comparison, Outcome, table
+from stages.comparison.results import Comparison, Outcome, tabulate
 
 FOLDER = paths.REPORTS / "comparison"
 RESULTS = Path("docs/results.md")
@@ -33,17 +33,17 @@ UNITS = {"steps": "updates", "tokens": "target tokens"}
 """What the report calls the limits of a budget, where it is not their own name."""
 
 
-def heading(comparison: Comparison) -> list[str]:
+def render_heading(comparison: Comparison) -> list[str]:
     """Return what is above the columns that say how good systems are."""
-    return ["system", *map(label, comparison.metrics), "perplexity"]
+    return ["system", *map(find_label, comparison.metrics), "perplexity"]
 
 
-def rows(comparison: Comparison) -> Iterator[list[str]]:
+def render_rows(comparison: Comparison) -> Iterator[list[str]]:
     """Yield a row per system, means over its seeds, and below it one per seed if there are more.
 
     The interval of a mean is the mean of the intervals, which is no narrower than its own.
     """
-    runs = table(comparison.runs)
+    runs = tabulate(comparison.runs)
     for letter, (name, seeds) in zip(LETTERS, runs.groupby("system", sort=False), strict=False):
         yield cells(f"{letter}  {name}", comparison, seeds)
         if len(seeds) > 1:
@@ -57,35 +57,35 @@ def cells(name: str, comparison: Comparison, runs: pd.DataFrame) -> list[str]:
     return [
         name,
         *(
-            interval(*(mean[f"scores.{metric}.{end}"] for end in ("value", "low", "high")))
+            format_interval(*(mean[f"scores.{metric}.{end}"] for end in ("value", "low", "high")))
             for metric in comparison.metrics
         ),
-        number(mean["perplexity"], "{:.2f}"),
-        millions(mean["parameters"]),
-        number(mean["steps"], "{:,.0f}"),
-        millions(mean["target_tokens"]),
-        duration(mean["train_seconds"]),
-        number(mean["tokens_per_second"], "{:,.0f}"),
-        number(mean["sentences_per_second"], "{:,.1f}"),
+        format_value(mean["perplexity"], "{:.2f}"),
+        format_millions(mean["parameters"]),
+        format_value(mean["steps"], "{:,.0f}"),
+        format_millions(mean["target_tokens"]),
+        format_duration(mean["train_seconds"]),
+        format_value(mean["tokens_per_second"], "{:,.0f}"),
+        format_value(mean["sentences_per_second"], "{:,.1f}"),
     ]
 
 
-def interval(value: float, low: float, high: float) -> str:
+def format_interval(value: float, low: float, high: float) -> str:
     """Return a score with its 95 % interval."""
     return f"{value:.1f} ({low:.1f}–{high:.1f})"
 
 
-def number(value: float, form: str) -> str:
+def format_value(value: float, form: str) -> str:
     """Return a number, or a dash for one that nobody knows."""
     return "–" if pd.isna(value) else form.format(value)
 
 
-def millions(count: float) -> str:
+def format_millions(count: float) -> str:
     """Return a count in millions."""
     return f"{count / 1e6:.2f} M"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return minutes and seconds."""
     if pd.isna(seconds):
         return "–"
@@ -93,36 +93,38 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02d}"
 
 
-def matrices(comparison: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
+def render_matrices(comparison: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield who is better than whom, two metrics at a time, each with its title."""
     tested = list(dict.fromkeys(pair.metric for pair in comparison.differences))
     for first in range(0, len(tested), 2):
         metrics = tested[first : first + 2]
         places = zip(metrics, ("above", "below"), strict=False)
-        where = " and ".join(f"{label(metric)} {place} the diagonal" for metric, place in places)
-        yield f"Row minus column, {where}; {TESTED}", matrix(comparison, *metrics)
+        where = " and ".join(
+            f"{find_label(metric)} {place} the diagonal" for metric, place in places
+        )
+        yield f"Row minus column, {where}; {TESTED}", render_matrix(comparison, *metrics)
 
 
-def matrix(comparison: Comparison, above: str, below: str | None = None) -> list[list[str]]:
+def render_matrix(comparison: Comparison, above: str, below: str | None = None) -> list[list[str]]:
     """Return the differences between systems in one metric above the diagonal, another below it."""
     names = list(comparison.systems)
     cells = [["" for _ in names] for _ in names]
     for pair in comparison.differences:
         row, column = names.index(pair.first), names.index(pair.second)
         if pair.metric == above:
-            cells[row][column] = verdict(pair.value, pair.randomization_holm)
+            cells[row][column] = render_difference(pair.value, pair.randomization_holm)
         elif pair.metric == below:
-            cells[column][row] = verdict(-pair.value, pair.randomization_holm)
+            cells[column][row] = render_difference(-pair.value, pair.randomization_holm)
     return cells
 
 
-def verdict(difference: float, p_value: float) -> str:
+def render_difference(difference: float, p_value: float) -> str:
     """Return a difference and how probable one as large is by chance."""
     p = f"p = {p_value:.3f}" if p_value >= SMALLEST_SHOWN else f"p < {SMALLEST_SHOWN}"
     return f"{difference:+.1f}, {p}"
 
 
-def budget_in_words(budgets: dict[str, Budget]) -> str:
+def describe_budget(budgets: dict[str, Budget]) -> str:
     """Return what every system was allowed to spend."""
     words = {
         name: " or ".join(
@@ -137,13 +139,13 @@ def budget_in_words(budgets: dict[str, Budget]) -> str:
     return "budgets that are not equal: " + ", ".join(f"{n} {w}" for n, w in words.items())
 
 
-def notes(comparison: Comparison) -> list[str]:
+def render_notes(comparison: Comparison) -> list[str]:
     """Return what one must know to read the tables."""
     threads = sorted({run.threads for run in comparison.runs})
     said = ", ".join(str(count or "all") for count in threads)
     return [
         (
-            f"{comparison.sentences:,} test sentences; {budget_in_words(comparison.budgets)}; "
+            f"{comparison.sentences:,} test sentences; {describe_budget(comparison.budgets)}; "
             f"processor threads each: {said}; parentheses hold 95 % intervals."
         ),
         (
@@ -160,48 +162,48 @@ TESTED = (
 )
 
 
-def markdown(comparison: Comparison) -> str:
+def render_markdown(comparison: Comparison) -> str:
     """Return the report as a page."""
     lines = ["```", comparison.command, "```", "", f"At commit {comparison.commit}.", ""]
-    lines += pipe_table([*heading(comparison), *COSTS], rows(comparison))
-    lines += ["", *(line for note in notes(comparison) for line in (note, ""))]
+    lines += render_pipe_table([*render_heading(comparison), *COSTS], render_rows(comparison))
+    lines += ["", *(line for note in render_notes(comparison) for line in (note, ""))]
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
-        names = [cell for cell, *_ in rows(comparison) if not cell.startswith(" ")]
-        for title, found in matrices(comparison):
+        names = [cell for cell, *_ in render_rows(comparison) if not cell.startswith(" ")]
+        for title, found in render_matrices(comparison):
             body = ([name, *line] for name, line in zip(names, found, strict=True))
-            lines += [f"{title}:", "", *pipe_table(["", *letters], body), ""]
+            lines += [f"{title}:", "", *render_pipe_table(["", *letters], body), ""]
     return "\n".join([*lines, "![scores and learning curves](comparison.png)", ""])
 
 
-def pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+def render_pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table in Markdown, numbers to the right."""
     rule = ["---", *("---:" for _ in head[1:])]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
 
 
-def shown(comparison: Comparison) -> Group:
+def render_report(comparison: Comparison) -> Group:
     """Return the report as a terminal of 80 columns shows it."""
-    body, head = list(rows(comparison)), heading(comparison)
+    body, head = list(render_rows(comparison)), render_heading(comparison)
     systems = [line for line in body if not line[0].startswith(" ")]
     parts: list[Table | Text] = [
-        plain_table(head, (line[: len(head)] for line in body)),
+        render_plain_table(head, (line[: len(head)] for line in body)),
         Text(),
-        plain_table(["", *COSTS], ([line[0][0], *line[len(head) :]] for line in systems)),
+        render_plain_table(["", *COSTS], ([line[0][0], *line[len(head) :]] for line in systems)),
         Text(),
-        *(Text(note, style="dim") for note in notes(comparison)),
+        *(Text(note, style="dim") for note in render_notes(comparison)),
     ]
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
-        for title, found in matrices(comparison):
+        for title, found in render_matrices(comparison):
             lines = [[cell.replace(", ", "\n") for cell in line] for line in found]
             named = ([name, *line] for name, line in zip(letters, lines, strict=True))
-            matrix_table = plain_table(["", *letters], named)
+            matrix_table = render_plain_table(["", *letters], named)
             parts += [Text(), matrix_table, Text(), Text(f"{title}.", style="dim")]
     return Group(*parts)
 
 
-def plain_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> Table:
+def render_plain_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> Table:
     """Return a table without lines, numbers to the right, seeds less prominent."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for number, column in enumerate(head):
@@ -211,19 +213,21 @@ def plain_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> Table:
     return table
 
 
-def write(comparison: Comparison, outcomes: Sequence[Outcome], folder: Path = FOLDER) -> None:
+def write_report(
+    comparison: Comparison, outcomes: Sequence[Outcome], folder: Path = FOLDER
+) -> None:
     """Write the report for people, for programs, and as a picture."""
     files.write_json(folder / "comparison.json", comparison.model_dump(mode="json"))
-    files.write_text(folder / "comparison.md", markdown(comparison))
-    draw(comparison, outcomes, folder / "comparison.png")
+    files.write_text(folder / "comparison.md", render_markdown(comparison))
+    draw_results(comparison, outcomes, folder / "comparison.png")
 
 
-def draw(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> None:
+def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> None:
     """Draw scores with their intervals, and how they were come by."""
     by_time = all(
         point["step"] in found.seconds for found in outcomes for point in found.history
     ) and all(budget.seconds is not None for budget in comparison.budgets.values())
-    metric, validated_by = comparison.metrics[0], validation_metric(outcomes[0])
+    metric, validated_by = comparison.metrics[0], find_validation_metric(outcomes[0])
     places = {end: f"scores.{metric}.{end}" for end in ("value", "low", "high")}
     intervals = [
         Interval(
@@ -231,7 +235,7 @@ def draw(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> Non
             **{end: runs[place].mean() for end, place in places.items()},
             points=runs[places["value"]].to_list(),
         )
-        for name, runs in table(comparison.runs).groupby("system", sort=False)
+        for name, runs in tabulate(comparison.runs).groupby("system", sort=False)
     ]
     curves = [
         Curve(
@@ -243,26 +247,28 @@ def draw(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> Non
             y=[point["validation_scores"][validated_by] for point in found.history],
         )
         for found in outcomes
-        if validation_metric(found) == validated_by
+        if find_validation_metric(found) == validated_by
     ]
     unit = "minutes spent in updates" if by_time else "million target tokens trained on"
     draw_comparison(
-        path, intervals, curves, unit=unit, metrics=(label(metric), label(validated_by))
+        path, intervals, curves, unit=unit, metrics=(find_label(metric), find_label(validated_by))
     )
 
 
-def validation_metric(outcome: Outcome) -> str:
+def find_validation_metric(outcome: Outcome) -> str:
     """Return by which metric translations were scored while a model was trained."""
     return next(iter(outcome.history[0]["validation_scores"]))
 
 
-def record(comparison: Comparison, *, results: Path = RESULTS, folder: Path = FOLDER) -> None:
+def record_results(
+    comparison: Comparison, *, results: Path = RESULTS, folder: Path = FOLDER
+) -> None:
     """Put the report between its markers in the results, at the end if there are none yet."""
     text = results.read_text(encoding="utf-8") if results.exists() else ""
     before, _, rest = text.partition(BEGIN)
     _, marked, after = rest.partition(END)
     heading = "" if marked else "\n## Architectures on equal terms\n\n"
-    between = markdown(comparison)
+    between = render_markdown(comparison)
     files.write_text(results, f"{before}{heading}{BEGIN}\n{between}{END}{after or chr(10)}")
     with files.whole_file(results.parent / "comparison.png") as part:
         part.write_bytes((folder / "comparison.png").read_bytes())

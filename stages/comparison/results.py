@@ -17,8 +17,8 @@ from dvc.api import DVCFileSystem
 
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
-from nmt_core.evaluation.metrics.registered import metric_class, names_in
-from nmt_core.statistics.significance import Difference, differences
+from nmt_core.evaluation.metrics.registered import find_metric_class, find_metric_names
+from nmt_core.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.tracking.journal import Journal
@@ -28,7 +28,7 @@ class ComparisonError(NmtError):
     """Systems cannot be compared."""
 
 
-class Interval(Config):
+class ScoreInterval(Config):
     """A score with the ends of its 95 % confidence interval."""
 
     value: float
@@ -43,7 +43,7 @@ class Run(Config):
     seed: int
     experiment: str
     fingerprint: str
-    scores: dict[str, Interval]
+    scores: dict[str, ScoreInterval]
     """Of the test set, by the name of the metric; the most important one is first."""
     perplexity: float
     """Of the test references, per token of the system's own."""
@@ -107,7 +107,7 @@ class Comparison(Config):
         return {name: list(runs) for name, runs in groupby(self.runs, key=lambda run: run.system)}
 
 
-def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
+def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
     """Read what an experiment left, at its commit.
 
     Raises:
@@ -134,7 +134,7 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
         seed=seed,
         experiment=experiment,
         fingerprint=record["fingerprint"],
-        scores=intervals(scores),
+        scores=read_intervals(scores),
         perplexity=scores["perplexity"],
         **{name: record[name] for name in ("parameters", "steps", "epochs", "target_tokens")},
         threads=params["compute"]["threads"],
@@ -147,18 +147,20 @@ def outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
         list(text["source"]),
         list(text["reference"]),
         list(text["hypothesis"]),
-        {name: scores[f"{name}_signature"] for name in names_in(scores)},
+        {name: scores[f"{name}_signature"] for name in find_metric_names(scores)},
         settings["download"]["languages"]["target"],
         record["history"],
-        validated_at(journal),
+        read_validation_times(journal),
     )
 
 
-def intervals(scores: Mapping[str, Any]) -> dict[str, Interval]:
+def read_intervals(scores: Mapping[str, Any]) -> dict[str, ScoreInterval]:
     """Return every score that ``evaluate`` has written with its interval."""
     return {
-        name: Interval(value=scores[name], low=scores[f"{name}_low"], high=scores[f"{name}_high"])
-        for name in names_in(scores)
+        name: ScoreInterval(
+            value=scores[name], low=scores[f"{name}_low"], high=scores[f"{name}_high"]
+        )
+        for name in find_metric_names(scores)
     }
 
 
@@ -175,7 +177,7 @@ def read_translations(text: str) -> pd.DataFrame:
     )
 
 
-def validated_at(journal: Journal) -> dict[int, float]:
+def read_validation_times(journal: Journal) -> dict[int, float]:
     """Return the seconds spent in updates before each validation that the journal knows."""
     entries, _ = journal.read() if journal.path.exists() else ([], 0)
     return {
@@ -185,18 +187,18 @@ def validated_at(journal: Journal) -> dict[int, float]:
     }
 
 
-def compare(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Comparison:
+def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Comparison:
     """Put systems in order and test every two of them.
 
     Raises:
         ComparisonError: if they were not tested alike.
     """
-    check(outcomes)
+    check_comparable(outcomes)
     first = outcomes[0]
     by_system: dict[str, list[Outcome]] = {}
     for found in outcomes:
         by_system.setdefault(found.run.system, []).append(found)
-    best_first = best(outcomes)
+    best_first = find_best(outcomes)
     hypotheses = {name: [run.hypotheses for run in by_system[name]] for name in best_first}
     return Comparison(
         command=command,
@@ -206,7 +208,7 @@ def compare(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Compar
         budgets={name: by_system[name][0].budget for name in best_first},
         runs=tuple(found.run for name in best_first for found in by_system[name]),
         differences=tuple(
-            differences(
+            compare_all(
                 hypotheses,
                 first.references,
                 first.sources,
@@ -217,7 +219,7 @@ def compare(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Compar
     )
 
 
-def check(outcomes: Sequence[Outcome]) -> None:
+def check_comparable(outcomes: Sequence[Outcome]) -> None:
     """Refuse numbers that mean nothing beside each other.
 
     Raises:
@@ -239,17 +241,17 @@ def check(outcomes: Sequence[Outcome]) -> None:
             )
 
 
-def table(runs: Sequence[Run]) -> pd.DataFrame:
+def tabulate(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a row per run; the columns of scores are called as in ``scores.bleu.low``."""
     rows = [run.model_dump() | {"tokens_per_second": run.tokens_per_second} for run in runs]
     unknown = dict.fromkeys(["train_seconds", "tokens_per_second", "sentences_per_second"], float)
     return pd.json_normalize(rows).astype(unknown)
 
 
-def best(outcomes: Sequence[Outcome]) -> list[str]:
+def find_best(outcomes: Sequence[Outcome]) -> list[str]:
     """Return the systems, the best first: by the mean over seeds in the first metric."""
     metric = next(iter(outcomes[0].signatures))
-    scores = table([found.run for found in outcomes])
+    scores = tabulate([found.run for found in outcomes])
     means = scores.groupby("system", sort=False)[f"scores.{metric}.value"].mean()
-    lowest_first = not metric_class(metric).higher_is_better
+    lowest_first = not find_metric_class(metric).higher_is_better
     return list(means.sort_values(ascending=lowest_first, kind="stable").index)

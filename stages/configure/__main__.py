@@ -13,7 +13,7 @@ alone change params.yaml as it lies. Without arguments only the pins of text fil
 import sys
 
 from stages import paths
-from stages.configure.compose import configured, pinned, write
+from stages.configure.compose import compose_settings, pin_all, write_params
 from stages.params import build_all
 from stages.runtime.entry import run_stage
 
@@ -21,7 +21,7 @@ from stages.runtime.entry import run_stage
 def main() -> None:
     """Compose or change what is asked, check everything, and write params.yaml if it changes."""
     arguments = sys.argv[1:]
-    write(pinned(build_all(configured(arguments), source=str(paths.PARAMS))))
+    write_params(pin_all(build_all(compose_settings(arguments), source=str(paths.PARAMS))))
 
 
 if __name__ == "__main__":

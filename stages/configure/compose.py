@@ -13,9 +13,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from nmt_core import files
-from nmt_core.config import Config, hint
+from nmt_core.config import Config, suggest
 from nmt_core.errors import ConfigError
-from nmt_core.fetch.address import without_secrets
+from nmt_core.fetch.address import redact
 from stages import paths
 from stages.params import SECTIONS, DownloadParams, read
 
@@ -28,7 +28,7 @@ Edit values by hand as you like; a wrong one is named before any work begins.
 WIDTH = 100
 
 
-def configured(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+def compose_settings(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
     """Return what params.yaml should hold.
 
     Raises:
@@ -39,15 +39,17 @@ def configured(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, An
     settings = [given for given in arguments if given not in choices]
     for name in (given.split("=")[0] for given in settings):
         if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
-            raise ConfigError(f"{name} is no group of conf/; {hint(name, groups)}")
+            raise ConfigError(f"{name} is no group of conf/; {suggest(name, groups)}")
     for group, _, name in (given.partition("=") for given in choices):
         names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
         if name not in names:
-            raise ConfigError(f"conf/: there is no {group}={name}; {hint(name, names)}")
-    return changed(composed(choices, conf=conf) if choices else read(paths.PARAMS), settings)
+            raise ConfigError(f"conf/: there is no {group}={name}; {suggest(name, names)}")
+    return apply_changes(
+        compose_groups(choices, conf=conf) if choices else read(paths.PARAMS), settings
+    )
 
 
-def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
+def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     """Return values with some set (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
 
     Raises:
@@ -62,7 +64,7 @@ def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     try:
         overrides = OverridesParser.create().parse_overrides(settings)
     except HydraException as error:
-        reason = without_secrets(str(error)).split("\n")[0]
+        reason = redact(str(error)).split("\n")[0]
         raise ConfigError(f"{reason}; write settings as section.key=value") from None
     for override in overrides:
         *parents, last = override.key_or_group.split(".")
@@ -77,7 +79,7 @@ def changed(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
     return fresh
 
 
-def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
     """Return what the groups compose to.
 
     Raises:
@@ -98,13 +100,13 @@ def composed(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]
             for folder in sorted(conf.iterdir())
             if folder.is_dir()
         )
-        reason = " ".join(without_secrets(str(error)).split("\n")[0].split()).rstrip(".")
+        reason = " ".join(redact(str(error)).split("\n")[0].split()).rstrip(".")
         raise ConfigError(f"conf/: {reason}; groups are {groups}") from None
     assert isinstance(values, dict)
     return {str(name): value for name, value in values.items()}
 
 
-def pinned(sections: Mapping[str, Config]) -> dict[str, Config]:
+def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     """Return the sections with the digests of the user's own files, so that DVC sees a change.
 
     Raises:
@@ -116,28 +118,28 @@ def pinned(sections: Mapping[str, Config]) -> dict[str, Config]:
     return {**sections, "download": download.model_copy(update={"corpus": corpus})}
 
 
-def commented(settings: Config) -> CommentedMap:
+def add_comments(settings: Config) -> CommentedMap:
     """Return settings as YAML, each with its documentation above it."""
     document = CommentedMap()
     for name in type(settings).model_fields:
         value = getattr(settings, name)
-        document[name] = commented(value) if isinstance(value, Config) else plain(value)
+        document[name] = add_comments(value) if isinstance(value, Config) else convert_value(value)
     return document
 
 
-def plain(value: Any) -> Any:
+def convert_value(value: Any) -> Any:
     """Return a value as YAML holds it."""
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
+        return [convert_value(item) for item in value]
     return str(value) if isinstance(value, Path) else value
 
 
-def document(sections: Mapping[str, Config]) -> str:
+def render_params(sections: Mapping[str, Config]) -> str:
     """Return the text of params.yaml."""
-    whole = CommentedMap({name: commented(section) for name, section in sections.items()})
+    whole = CommentedMap({name: add_comments(section) for name, section in sections.items()})
     whole.yaml_set_start_comment(HEADING)
     for name, section in sections.items():
-        whole.yaml_set_comment_before_after_key(name, before=summary(section))
+        whole.yaml_set_comment_before_after_key(name, before=first_line(section))
         annotate(whole[name], section, indent=2)
     text = io.StringIO()
     writer = YAML()
@@ -148,11 +150,11 @@ def document(sections: Mapping[str, Config]) -> str:
     return text.getvalue()
 
 
-def write(sections: Mapping[str, Config]) -> None:
+def write_params(sections: Mapping[str, Config]) -> None:
     """Write params.yaml whole, unless it says the same already, in whatever words."""
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()}
     if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):
-        files.write_text(paths.PARAMS, document(sections))
+        files.write_text(paths.PARAMS, render_params(sections))
 
 
 def _scalar(tag: str) -> Callable[[Any, Any], Any]:
@@ -176,6 +178,6 @@ def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
             annotate(mapping[name], value, indent=indent + 2)
 
 
-def summary(settings: Config) -> str:
+def first_line(settings: Config) -> str:
     """Return the first line of a section's own documentation."""
     return (type(settings).__doc__ or "").strip().split("\n")[0]

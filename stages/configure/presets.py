@@ -23,7 +23,7 @@ HEADING = """\
 """
 
 
-def bases(conf: Path = paths.CONF) -> Iterator[tuple[Path, str]]:
+def find_bases(conf: Path = paths.CONF) -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of what presets start from, for each architecture."""
     for kind in get_args(get_args(ModelConfig)[0]):
         values = kind().model_dump(mode="json")
@@ -35,7 +35,7 @@ def bases(conf: Path = paths.CONF) -> Iterator[tuple[Path, str]]:
 
 def main() -> None:
     """Write them all."""
-    for path, text in bases():
+    for path, text in find_bases():
         files.write_text(path, text)
 
 

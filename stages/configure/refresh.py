@@ -19,7 +19,7 @@ from rich.console import Console
 
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.corpus import Corpus
 from nmt_core.fetch.http import renew
 from nmt_core.fetch.source import Fetchable
@@ -33,7 +33,7 @@ LOGGER = logging.getLogger(__name__)
 Published = TypeVar("Published", bound=Fetchable)
 
 
-def renewed(
+def refresh_pins(
     sections: Mapping[str, Config], *, downloads: Path = paths.DOWNLOADS
 ) -> tuple[dict[str, Config], list[str]]:
     """Return the sections with fresh pins, and a sentence for each pin that is another.
@@ -44,7 +44,7 @@ def renewed(
     Raises:
         CorpusError: if a file of the user's own cannot be read.
     """
-    given, fresh = sections["download"], compose.pinned(sections)
+    given, fresh = sections["download"], compose.pin_all(sections)
     download = fresh["download"]
     assert isinstance(given, DownloadParams)
     assert isinstance(download, DownloadParams)
@@ -56,8 +56,8 @@ def renewed(
 
 def main() -> None:
     """Renew params.yaml, and say what is new."""
-    fresh, changes = renewed(check_all())
-    compose.write(fresh)
+    fresh, changes = refresh_pins(check_all())
+    compose.write_params(fresh)
     for sentence in changes or ["nothing has changed"]:
         Console().print(sentence, markup=False, highlight=False, soft_wrap=True)
 
@@ -85,7 +85,7 @@ def _asked(
             continue
         if found != source.digest:
             what = "changed" if source.digest else "had no pin and got one"
-            changes.append(f"{shown(source.url)} {what}: SHA-256 {found}")
+            changes.append(f"{redact_url(source.url)} {what}: SHA-256 {found}")
             pins[name] = found
     return (config.with_digests(pins) if changes else config), changes
 

@@ -20,7 +20,7 @@ from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 from nmt_core.errors import CorpusError
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from stages.demo.composer import Composer
 from stages.demo.phrases import Combination
 from stages.demo.sentence import Sentence
@@ -105,7 +105,7 @@ def _share(text: str) -> Split:
 def _draw_split(
     split: Split, count: int, seed: int, seen: set[str], known: set[str]
 ) -> list[Sentence]:
-    composer = Composer(generator(seed, "grammar", split))
+    composer = Composer(make_generator(seed, "grammar", split))
     kept: list[Sentence] = []
     for _ in range(DRAWS_PER_PAIR * count + 10_000):
         drawn = sentence(composer)

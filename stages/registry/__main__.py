@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nmt_core.evaluation.metrics.registered import METRICS, label
+from nmt_core.evaluation.metrics.registered import METRICS, find_label
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import CHAMPION, PROMOTE_ONE, Promotion, Registry, RegistryError
@@ -21,7 +21,7 @@ from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 
 
-def table(registry: Registry) -> Table:
+def render_versions(registry: Registry) -> Table:
     """Return all versions, newest first."""
     champion = registry.champion()
     serving = champion and champion.number
@@ -31,14 +31,14 @@ def table(registry: Registry) -> Table:
     overview.add_column("version", justify="right")
     overview.add_column()
     for name in names:
-        overview.add_column(label(name), justify="right")
+        overview.add_column(find_label(name), justify="right")
     for heading in ("since", "by", "reason"):
         overview.add_column(heading)
     for version in versions:
         state = Text("withdrawn" if "rolled_back_at" in version.tags else "")
         if version.number == serving:
             state = Text(CHAMPION, style="bold green")
-        at, by, reason = last_event(version.tags)
+        at, by, reason = find_last_event(version.tags)
         overview.add_row(
             str(version.number),
             state,
@@ -50,7 +50,7 @@ def table(registry: Registry) -> Table:
     return overview
 
 
-def last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
+def find_last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
     """Return when a version was last promoted, restored or withdrawn, by whom and why."""
     events = {
         "promoted": ("promoted_at", "promoted_by", "reason"),
@@ -74,7 +74,7 @@ Name = Annotated[
 Reason = Annotated[str, typer.Option(help="Why, for whoever looks later.")]
 
 
-def user() -> str:
+def find_user() -> str:
     """Return who runs this, by number where the machine knows no name."""
     try:
         return getpass.getuser()
@@ -82,7 +82,7 @@ def user() -> str:
         return f"user {os.getuid()}"
 
 
-def named(name: str | None) -> Registry:
+def open_registry(name: str | None) -> Registry:
     """Return the registry of a name, or of the languages of params.yaml."""
     return Registry(name or model_name(load(DownloadParams, "download").languages))
 
@@ -90,7 +90,7 @@ def named(name: str | None) -> Registry:
 @app.command()
 def show(name: Name = None) -> None:
     """Show all versions: which is the champion, since when, and why."""
-    Console().print(table(named(name)))
+    Console().print(render_versions(open_registry(name)))
 
 
 @app.command()
@@ -100,9 +100,9 @@ def promote(
     name: Name = None,
 ) -> None:
     """Make a version champion by hand, whatever the gate would say."""
-    registry = named(name)
+    registry = open_registry(name)
     champion = registry.champion()
-    by_hand = Promotion(id=f"by hand {uuid.uuid4()}", by=user(), reason=reason)
+    by_hand = Promotion(id=f"by hand {uuid.uuid4()}", by=find_user(), reason=reason)
     registry.promote(version, expected=champion.number if champion else None, promotion=by_hand)
     typer.echo(f"version {version} of {registry.name} is the champion")
 
@@ -110,8 +110,8 @@ def promote(
 @app.command()
 def rollback(reason: Reason = "by hand", name: Name = None) -> None:
     """Make the champion before the present one champion again."""
-    registry = named(name)
-    back = registry.rollback(by=user(), reason=reason)
+    registry = open_registry(name)
+    back = registry.rollback(by=find_user(), reason=reason)
     typer.echo(f"version {back.number} of {registry.name} is the champion again")
 
 
@@ -120,7 +120,7 @@ def serve(
     port: Annotated[int, typer.Option(help="On this machine alone.")] = 5001, name: Name = None
 ) -> None:
     """Translate over HTTP with the champion of now; a server does not follow the alias."""
-    registry = named(name)
+    registry = open_registry(name)
     if registry.champion() is None:
         raise RegistryError(f"{registry.name} has no champion to serve; {PROMOTE_ONE}")
     model = f"models:/{registry.name}@{CHAMPION}"

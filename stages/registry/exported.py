@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from nmt_core import bundle, files
 from nmt_core.errors import BundleError
-from nmt_core.evaluation.metrics.registered import load_metric, names_in
+from nmt_core.evaluation.metrics.registered import find_metric_names, load_metric
 from nmt_core.fetch.settings import Languages
 from nmt_core.statistics import gate
 from stages import paths
@@ -23,7 +23,7 @@ class HeldOut(NamedTuple):
     @property
     def digest(self) -> str:
         """What it is known by."""
-        return gate.digest(self.sources, self.references)
+        return gate.digest_test_set(self.sources, self.references)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
     return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
 
 
-def rule(download: DownloadParams) -> str:
+def describe_rule(download: DownloadParams) -> str:
     """Return by which rule the test set was held out.
 
     By the same rule, whatever the amount of text, no source sentence of one model's test set was
@@ -92,7 +92,7 @@ def read_exported(
         held_out = read_held_out(corpus)
         language = download.languages.target
         scores = files.read_json(metrics / "evaluate.json")
-        names = names_in(scores)
+        names = find_metric_names(scores)
         return Exported(
             folder=folder,
             name=model_name(download.languages),
@@ -100,9 +100,9 @@ def read_exported(
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],
-                BUNDLE_DIGEST: bundle.digest(folder),
+                BUNDLE_DIGEST: bundle.digest_bundle(folder),
                 "test_set": held_out.digest,
-                "held_out": rule(download),
+                "held_out": describe_rule(download),
                 "signature": load_metric(names[0], language).signature,
                 **{name: f"{scores[name]:.2f}" for name in names},
             },

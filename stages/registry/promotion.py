@@ -16,7 +16,7 @@ from nmt_core import files
 from nmt_core.bundle import load_translator
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
-from nmt_core.evaluation.metrics.registered import label
+from nmt_core.evaluation.metrics.registered import find_label
 from nmt_core.fetch.corpus import GIVEN
 from nmt_core.statistics.gate import (
     Candidate,
@@ -56,7 +56,7 @@ class Contest(Config):
         return self.outcome in ("promote", "first")
 
 
-def contest(
+def run_contest(
     registry: Registry,
     challenger: Exported,
     params: EvaluateParams,
@@ -96,7 +96,7 @@ def contest(
             challenger=challenger.digest,
             champion=champion.number,
         )
-    check(champion, challenger, test_set)
+    check_same_test_set(champion, challenger, test_set)
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     with TemporaryDirectory() as scratch:
         folders = {
@@ -104,7 +104,7 @@ def contest(
             str(challenger.folder): challenger.folder,
         }
         old, new = (
-            candidate(name, folder, challenger.held_out, compute.device)
+            translate_test_set(name, folder, challenger.held_out, compute.device)
             for name, folder in folders.items()
         )
     verdict = judge(old, new, gate, language=challenger.language)
@@ -117,7 +117,7 @@ def contest(
     )
 
 
-def check(champion: Version, challenger: Exported, test_set: Judged) -> None:
+def check_same_test_set(champion: Version, challenger: Exported, test_set: Judged) -> None:
     """Refuse a test set on which the two are no equals.
 
     One of the champion's own was held out from both. Of another, the rule by which it was held out
@@ -146,7 +146,9 @@ def check(champion: Version, challenger: Exported, test_set: Judged) -> None:
         )
 
 
-def candidate(name: str, folder: Path, held_out: HeldOut, device: torch.device) -> Candidate:
+def translate_test_set(
+    name: str, folder: Path, held_out: HeldOut, device: torch.device
+) -> Candidate:
     """Let a sealed export translate the test set, as it was sealed to."""
     translator = load_translator(folder, device=device.type)
     return Candidate(name, *held_out, translator.translate(held_out.sources))
@@ -177,25 +179,25 @@ def enact(
             id=promotion,
             by=by,
             reason=contest.reason,
-            evidence=dict(evidence(contest, challenger)),
-            report=report(contest),
+            evidence=dict(list_evidence(contest, challenger)),
+            report=render_verdict(contest),
         ),
     )
 
 
-def evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]]:
+def list_evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]]:
     """Yield the tags that say on what a promotion is founded."""
     for name in ("test_set", "held_out", "signature"):
         yield name, challenger.tags[name]
     if paths.LOCK.exists():
         yield "dvc_lock_sha256", files.sha256(paths.LOCK)
-    for effect in effects(contest):
+    for effect in list_effects(contest):
         name = f"p_value_{effect.metric}"
         yield f"{name}_bootstrap", f"{effect.bootstrap:.6g}"
         yield f"{name}_randomization", f"{effect.randomization:.6g}"
 
 
-def record(contest: Contest, challenger: Exported) -> None:
+def record_verdict(contest: Contest, challenger: Exported) -> None:
     """Keep what came of a contest with the challenger's run.
 
     A champion that has met itself keeps what is told of how it became champion.
@@ -204,13 +206,13 @@ def record(contest: Contest, challenger: Exported) -> None:
         return
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
-    files.write_text(folder / "promotion.md", report(contest))
+    files.write_text(folder / "promotion.md", render_verdict(contest))
     with open_tracker(
         challenger.fingerprint,
         experiment=paths.EXPERIMENT,
         tags={"gate_outcome": contest.outcome, "gate_reason": contest.reason},
     ) as tracker:
-        for effect in effects(contest):
+        for effect in list_effects(contest):
             name = f"gate_{effect.metric}"
             numbers = {
                 f"{name}_difference": effect.difference,
@@ -222,7 +224,7 @@ def record(contest: Contest, challenger: Exported) -> None:
             tracker.artifact(path)
 
 
-def report(contest: Contest) -> str:
+def render_verdict(contest: Contest) -> str:
     """Return what came of a contest, in Markdown."""
     lines = [f"**{contest.outcome}**: {contest.reason}."]
     if contest.verdict is not None:
@@ -232,19 +234,19 @@ def report(contest: Contest) -> str:
             f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
             "|---|---|---|---|---|---|",
             *(
-                f"| {label(one.metric)} | {one.champion:.2f} | {one.challenger:.2f} "
+                f"| {find_label(one.metric)} | {one.champion:.2f} | {one.challenger:.2f} "
                 f"| {one.difference:+.2f} | p = {one.bootstrap:.4f} | p = {one.randomization:.4f} |"
                 for one in contest.verdict.effects
             ),
             "",
             (
-                f"On {contest.verdict.sentences:,} sentences; of {label(gate.metrics[0])}, p must "
-                f"not exceed {gate.significance}."
+                f"On {contest.verdict.sentences:,} sentences; of {find_label(gate.metrics[0])}, p "
+                f"must not exceed {gate.significance}."
             ),
         ]
     return "\n".join([*lines, ""])
 
 
-def effects(contest: Contest) -> tuple[Effect, ...]:
+def list_effects(contest: Contest) -> tuple[Effect, ...]:
     """Return how the two differ, as far as they were compared."""
     return contest.verdict.effects if contest.verdict else ()

@@ -31,16 +31,22 @@ from pydantic import Field
 from nmt_core import bundle, files
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported
-from stages.tracking.journal import BUNDLE_DIGEST, DESCRIPTION_CHARACTERS, Journal, packed, unpacked
+from stages.tracking.journal import (
+    BUNDLE_DIGEST,
+    DESCRIPTION_CHARACTERS,
+    Journal,
+    pack_tags,
+    unpack_tags,
+)
 from stages.tracking.tracker import (
     TrackingError,
-    in_one_line,
     open_tracker,
     send,
     set_defaults,
+    summarize_error,
     tracking_uri,
 )
 
@@ -148,7 +154,7 @@ class Registry:
         """Return all versions by number, the newest first."""
         with self._client() as client:
             found = client.search_model_versions(f"name = '{self.name}'")
-        versions = (Version(number=int(one.version), tags=unpacked(one.tags)) for one in found)
+        versions = (Version(number=int(one.version), tags=unpack_tags(one.tags)) for one in found)
         return {one.number: one for one in sorted(versions, key=lambda one: -one.number)}
 
     def champion(self) -> Version | None:
@@ -207,8 +213,8 @@ class Registry:
                 artifact_uri=f"{kept}/artifacts", dst_path=str(folder), tracking_uri=self._uri
             )
         [fetched] = Path(found).iterdir()
-        bundle.verify(fetched)
-        if bundle.digest(fetched) != version.digest:
+        bundle.verify_bundle(fetched)
+        if bundle.digest_bundle(fetched) != version.digest:
             raise RegistryError(
                 f"version {version.number} of {self.name} holds another export than its tag "
                 f"{BUNDLE_DIGEST!r} says; {PROMOTE_ONE}"
@@ -323,17 +329,17 @@ class Registry:
 
     def _tag(self, version: Version, tags: Mapping[str, str]) -> None:
         """Set tags, the record last."""
-        whole = packed(self.version(version.number).tags | dict(tags))
+        whole = pack_tags(self.version(version.number).tags | dict(tags))
         with self._client() as client:
-            for name in packed(tags):
+            for name in pack_tags(tags):
                 client.set_model_version_tag(self.name, str(version.number), name, whole[name])
 
     def _untag(self, version: Version, names: Collection[str]) -> None:
         """Remove tags."""
         tags = self.version(version.number).tags
-        left = packed({name: value for name, value in tags.items() if name not in names})
+        left = pack_tags({name: value for name, value in tags.items() if name not in names})
         with self._client() as client:
-            for name, value in packed(tags).items():
+            for name, value in pack_tags(tags).items():
                 if name not in left:
                     client.delete_model_version_tag(self.name, str(version.number), name)
                 elif left[name] != value:
@@ -362,9 +368,9 @@ class Registry:
         try:
             yield self._mlflow
         except (MlflowException, OSError) as error:
-            reason = in_one_line(error)
+            reason = summarize_error(error)
             raise RegistryAwayError(
-                f"MLflow at {shown(self._uri)}: {reason}; {TRY_AGAIN}"
+                f"MLflow at {redact_url(self._uri)}: {reason}; {TRY_AGAIN}"
             ) from None
 
     @cached_property

@@ -33,7 +33,7 @@ LIBRARIES = (
 """What the library imports; with all that these need, nothing else decides a byte of a model."""
 
 
-def bill_of_materials(*, model: str, version: str) -> dict[str, Any]:
+def list_materials(*, model: str, version: str) -> dict[str, Any]:
     """Return the packages of this environment that make and run a model, as CycloneDX.
 
     Args:
@@ -52,11 +52,11 @@ def bill_of_materials(*, model: str, version: str) -> dict[str, Any]:
         "metadata": {
             "component": {"type": "machine-learning-model", "name": model, "version": version}
         },
-        "components": [python, *map(_component, closure(LIBRARIES))],
+        "components": [python, *map(_component, resolve_requirements(LIBRARIES))],
     }
 
 
-def closure(names: Iterable[str]) -> list[Distribution]:
+def resolve_requirements(names: Iterable[str]) -> list[Distribution]:
     """Return the installed packages of these names and all that they need, by name."""
     found: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()

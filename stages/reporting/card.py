@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from nmt_core.evaluation.metrics.registered import label, names_in
+from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from stages.params import DownloadParams
 
 TEMPLATE = """# {source} to {target}
@@ -48,7 +48,7 @@ the model may repeat.
 """
 
 
-def model_card(
+def render_card(
     download: DownloadParams,
     record: dict[str, Any],
     measured: dict[str, Any],
@@ -102,20 +102,20 @@ def model_card(
 
 def score_rows(scores: dict[str, Any]) -> Iterator[str]:
     """Yield two rows of the card's table for each metric."""
-    for name in names_in(scores):
+    for name in find_metric_names(scores):
         value, low, high = (scores[key] for key in (name, f"{name}_low", f"{name}_high"))
-        yield f"| {label(name)} | {value:.1f} (95 % confidence: {low:.1f} to {high:.1f}) |"
+        yield f"| {find_label(name)} | {value:.1f} (95 % confidence: {low:.1f} to {high:.1f}) |"
         yield f"| | `{_cell(scores[f'{name}_signature'])}` |"
 
 
 def _front_matter(download: DownloadParams, record: dict[str, Any], scores: dict[str, Any]) -> str:
     data = download.corpus.describe()
     pair = f"{download.languages.source}-{download.languages.target}"
-    names = names_in(scores)
+    names = find_metric_names(scores)
     values_of = [
         {
             "type": name,
-            "name": label(name),
+            "name": find_label(name),
             "value": round(scores[name], 2),
             "args": scores[f"{name}_signature"],
         }

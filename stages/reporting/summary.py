@@ -16,8 +16,8 @@ from rich.text import Text
 
 from nmt_core import files
 from nmt_core.errors import NmtError
-from nmt_core.evaluation.metrics.registered import label, names_in
-from nmt_core.fetch.address import shown
+from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
+from nmt_core.fetch.address import redact_url
 from stages import paths
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
@@ -30,9 +30,9 @@ def score_table(scores: dict[str, Any]) -> Table:
     table.add_column("score", justify="right")
     table.add_column("95 % confidence", justify="center")
     table.add_column("signature", style="dim", overflow="fold")
-    for name in names_in(scores):
+    for name in find_metric_names(scores):
         table.add_row(
-            label(name),
+            find_label(name),
             f"[bold green]{scores[name]:.1f}[/]",
             f"{scores[f'{name}_low']:.1f} – {scores[f'{name}_high']:.1f}",
             scores[f"{name}_signature"],
@@ -40,7 +40,7 @@ def score_table(scores: dict[str, Any]) -> Table:
     return table
 
 
-def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
+def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     """Return what else was measured, a line per topic."""
     measured = [
         f"{scores['sentences']:,} test sentences",
@@ -50,7 +50,7 @@ def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     ]
     trained = [
         f"{training['steps']:,} updates",
-        epochs(training["epochs"]),
+        describe_epochs(training["epochs"]),
         f"{training['target_tokens']:,} target tokens",
         f"best at update {training['best_step']:,}",
     ]
@@ -63,14 +63,14 @@ def facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     return Text("\n".join(lines), style="dim")
 
 
-def epochs(number: int) -> str:
+def describe_epochs(number: int) -> str:
     """Return in words how often the text was read to its end."""
     if number == 0:
         return "less than an epoch"
     return "1 epoch" if number == 1 else f"{number} epochs"
 
 
-def example_table(examples: list[dict[str, str]]) -> Table:
+def render_examples(examples: list[dict[str, str]]) -> Table:
     """Return translations beside their references."""
     table = Table(show_lines=True, header_style="bold", expand=True)
     for side, style in (("source", ""), ("translation", "green"), ("reference", "dim")):
@@ -80,13 +80,13 @@ def example_table(examples: list[dict[str, str]]) -> Table:
     return table
 
 
-def next_steps(corpus: str, example: str) -> Table:
+def render_next_steps(corpus: str, example: str) -> Table:
     """Return commands that a person may want to type now."""
     translate, runs = f".venv/bin/nmt translate --model {paths.EXPORT}", tracking_uri()
     steps = [
         ("translate", f"{translate} {shlex.quote(example)}"),
         ("talk to it", f"{translate} --interactive"),
-        ("compare runs", "make mlflow" if runs.startswith("sqlite:") else shown(runs)),
+        ("compare runs", "make mlflow" if runs.startswith("sqlite:") else redact_url(runs)),
         ("see what it looks at", f"{paths.REPORTS}/attention/"),
     ]
     if corpus == "demo":
@@ -118,15 +118,15 @@ def main() -> None:
             Group(
                 score_table(scores),
                 Text(),
-                facts(scores, training),
+                render_facts(scores, training),
                 Text(),
-                example_table(examples),
+                render_examples(examples),
                 Text(),
                 Text.assemble(
                     "model  ", (str(paths.EXPORT), "bold"), f"  ({size / 1e6:.0f} MB, sealed)"
                 ),
                 Rule(style="dim"),
-                next_steps(corpus, example),
+                render_next_steps(corpus, example),
             ),
             title=f"[bold]{languages}  {corpus}[/]",
             padding=(1, 2),

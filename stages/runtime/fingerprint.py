@@ -13,7 +13,9 @@ from nmt_core import files
 from stages import paths
 
 
-def fingerprint(settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE) -> str:
+def compute_fingerprint(
+    settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE
+) -> str:
     """Return a digest of what decides the course of a training, a hyphen, and one of what ends it.
 
     Checkpoints are kept under it: whoever changes a setting, the data or what the code does starts

@@ -23,7 +23,7 @@ def git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def head() -> str:
+def head_commit() -> str:
     """Return the full name of the commit that is checked out.
 
     Raises:
@@ -32,7 +32,7 @@ def head() -> str:
     return git("rev-parse", "HEAD")
 
 
-def branch() -> str:
+def current_branch() -> str:
     """Return the branch that the checkout is on; nothing if it is on none, or git knows nothing."""
     try:
         return git("symbolic-ref", "--quiet", "--short", "HEAD")
@@ -40,7 +40,7 @@ def branch() -> str:
         return ""
 
 
-def date() -> str:
+def commit_date() -> str:
     """Return the day of the commit that is checked out, such as 2026-11-22.
 
     Raises:
@@ -49,7 +49,7 @@ def date() -> str:
     return git("show", "--no-patch", "--format=%cs", "HEAD")
 
 
-def named(revision: str) -> str:
+def resolve_revision(revision: str) -> str:
     """Return the full name of the commit that a revision names.
 
     Raises:
@@ -63,7 +63,7 @@ def named(revision: str) -> str:
         ) from None
 
 
-def short() -> str:
+def short_commit() -> str:
     """Return the short name of the commit that is checked out; nothing where git knows none."""
     try:
         return git("rev-parse", "--short", "HEAD")
@@ -71,7 +71,7 @@ def short() -> str:
         return ""
 
 
-def titled(revision: str) -> str:
+def describe_commit(revision: str) -> str:
     """Return the short name of a commit, and the first line of what was said of it."""
     return git("log", "--max-count=1", "--format=%h (%s)", "--end-of-options", revision)
 
@@ -85,7 +85,7 @@ def is_within(older: str, newer: str) -> bool:
     return True
 
 
-def changed() -> list[str]:
+def list_changed_files() -> list[str]:
     """Return the files that differ from the commit; params.yaml and dvc.lock may.
 
     Raises:
@@ -96,10 +96,10 @@ def changed() -> list[str]:
     return [line[2:].strip() for line in listed.splitlines()]
 
 
-def checkout() -> str:
+def describe_checkout() -> str:
     """Return the full name of the commit, marked if the files differ from it.
 
     Raises:
         NmtError: without git, or outside it, or before the first commit.
     """
-    return head() + ("-dirty" if changed() else "")
+    return head_commit() + ("-dirty" if list_changed_files() else "")

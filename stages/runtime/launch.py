@@ -43,7 +43,7 @@ def is_rank() -> bool:
     return is_torchelastic_launched()
 
 
-def start(module: str, config: WorldConfig) -> None:
+def launch(module: str, config: WorldConfig) -> None:
     """Run ``python -m module`` as several processes, and return when all of them have ended well.
 
     Signals go to all of them, and whatever ends this process ends them.
@@ -85,10 +85,10 @@ def start(module: str, config: WorldConfig) -> None:
             codes = {failure.exitcode for failure in error.failures.values()}
             if codes <= STOPPED:
                 sys.exit(128 + signal.SIGTERM)
-            raise TrainingError(cause(error.failures)) from None
+            raise TrainingError(find_cause(error.failures)) from None
 
 
-def cause(failures: Mapping[int, ProcessFailure]) -> str:
+def find_cause(failures: Mapping[int, ProcessFailure]) -> str:
     """Return what went wrong first, of all that went wrong then, by rank."""
     left = {rank: _left_behind(failure) for rank, failure in failures.items()}
     lost = [words for kind, words in left.values() if kind == PeerError.__name__]
@@ -119,7 +119,7 @@ def _left_behind(failure: ProcessFailure) -> tuple[str, str]:
 
 
 @contextmanager
-def reporting() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Leave an error of ours to whoever started this process, who tells it once for all."""
     if not is_rank():
         yield

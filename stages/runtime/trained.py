@@ -13,14 +13,14 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import load_own_tensors
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.side import Side
 from stages import paths
 from stages.params import EvaluateParams
 
 
 @dataclass(frozen=True)
-class Inputs:
+class TrainedInputs:
     """What the stages before left."""
 
     trained: Path = paths.TRAINED
@@ -29,7 +29,7 @@ class Inputs:
     vocabulary: Path = paths.VOCABULARY
 
 
-def load_trained(params: EvaluateParams, inputs: Inputs) -> Translator:
+def load_trained(params: EvaluateParams, inputs: TrainedInputs) -> Translator:
     """Return the trained model with what turns text into its tokens and back."""
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     source, target = (
@@ -55,5 +55,5 @@ def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any
 
 def choose(total: int, count: int, seed: int) -> list[int]:
     """Draw different line numbers, in order."""
-    drawn = generator(seed, "examples").permutation(total)[:count]
+    drawn = make_generator(seed, "examples").permutation(total)[:count]
     return sorted(int(number) for number in drawn)

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from nmt_core.errors import NmtError
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from stages import paths
 from stages.runtime.servers import check_port
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import TrackingError, page, send, tracking_uri
+from stages.tracking.tracker import TrackingError, find_page, send, tracking_uri
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -29,10 +29,10 @@ def ui(
     uri = tracking_uri()
     try:
         if not uri.startswith("sqlite:"):
-            typer.echo(f"runs go to a server, which shows them at {page(shown(uri))}")
+            typer.echo(f"runs go to a server, which shows them at {find_page(redact_url(uri))}")
             return
         check_port(port)
-        address = page(f"http://127.0.0.1:{port}")
+        address = find_page(f"http://127.0.0.1:{port}")
     except NmtError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None

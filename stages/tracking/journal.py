@@ -46,14 +46,14 @@ _FOR_PROGRAMS = (
 """How their names begin."""
 
 
-def packed(tags: Mapping[str, str]) -> dict[str, str]:
+def pack_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return the tags of a version as MLflow shows them, a line each; the last is the record."""
     record = {name: value for name, value in tags.items() if name.startswith(_FOR_PROGRAMS)}
     shown = {name: value for name, value in tags.items() if name not in record}
     return shown | ({RECORD: json.dumps(record)} if record else {})
 
 
-def unpacked(tags: Mapping[str, str]) -> dict[str, str]:
+def unpack_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return what was packed."""
     shown = {name: value for name, value in tags.items() if name != RECORD}
     return shown | json.loads(tags.get(RECORD, "{}"))

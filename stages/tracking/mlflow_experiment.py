@@ -9,7 +9,7 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
 )
 
-from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, metric_class
+from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_metric_class
 from stages import paths
 
 LEADING = DEFAULT_METRICS[0]
@@ -30,7 +30,9 @@ COLUMNS = {
 TAGS = {
     "mlflow.experimentKind": "custom_model_development",
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: f"test_{LEADING}",
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: str(metric_class(LEADING).higher_is_better),
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: str(
+        find_metric_class(LEADING).higher_is_better
+    ),
     f"mlflow.sharedViewState.{LIST}": json.dumps(
         {"selectedColumns": [*COLUMNS], "columnOrder": [*COLUMNS], "columnWidths": COLUMNS}
     ),
@@ -59,7 +61,7 @@ def open_experiment(client: MlflowClient, name: str) -> str:
     return found.experiment_id
 
 
-def page(server: str, *, uri: str) -> str:
+def locate_page(server: str, *, uri: str) -> str:
     """Return the address at which a server's pages list the runs that MLflow has at a URI."""
     experiment = open_experiment(MlflowClient(uri), paths.EXPERIMENT)
     return (

@@ -31,8 +31,8 @@ from stages.tracking.journal import (
     DESCRIPTION_CHARACTERS,
     Entry,
     Journal,
-    packed,
-    unpacked,
+    pack_tags,
+    unpack_tags,
 )
 from stages.tracking.mlflow_experiment import open_experiment
 
@@ -226,10 +226,10 @@ class MlflowRun:
     def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
         """Register an exported model unless MLflow has it, or another one lies there by now."""
         sealed = tags.get(BUNDLE_DIGEST)
-        if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest(folder):
+        if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest_bundle(folder):
             return
         versions = self._client.search_model_versions(f"name = '{name}'")
-        if any(unpacked(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
+        if any(unpack_tags(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
             return
         mlflow.set_tracking_uri(self._uri)
         with mlflow.start_run(run_id=self._id):
@@ -241,7 +241,7 @@ class MlflowRun:
                 pip_requirements=_requirements(),
                 input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
                 registered_model_name=name,
-                tags=packed(tags),
+                tags=pack_tags(tags),
             )
         version = str(logged.registered_model_version)
         self._client.update_model_version(name, version, _card(folder))

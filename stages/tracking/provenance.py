@@ -3,16 +3,16 @@
 from nmt_core import files
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.runtime.git import changed, head
+from stages.runtime.git import head_commit, list_changed_files
 
 COMMIT, DIRTY = "mlflow.source.git.commit", "mlflow.source.git.dirty"
 
 
-def tags() -> dict[str, str]:
+def collect_provenance() -> dict[str, str]:
     """Return what is known; without git or a repository, no commit."""
     sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
     found = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
     try:
-        return found | {COMMIT: head(), DIRTY: "true" if changed() else "false"}
+        return found | {COMMIT: head_commit(), DIRTY: "true" if list_changed_files() else "false"}
     except NmtError:
         return found

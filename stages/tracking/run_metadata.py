@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from nmt_core import files
-from nmt_core.fetch.address import shown
+from nmt_core.fetch.address import redact_url
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load, read
@@ -37,14 +37,14 @@ class Dataset:
     pairs: int
 
 
-def tags(params: TrainParams) -> dict[str, str]:
+def describe_run(params: TrainParams) -> dict[str, str]:
     """Return the name of a training, and what to type to get it again."""
     languages = load(DownloadParams, "download").languages
     pair = f"{languages.source}-{languages.target}"
-    made_from = provenance.tags()
+    made_from = provenance.collect_provenance()
     what = [
         f"{pair} {params.model.architecture}",
-        f"{dataset('train').pairs:,} pairs",
+        f"{describe_dataset('train').pairs:,} pairs",
         *_limits(params.budget),
         f"seed {params.seed}",
         made_from.get(provenance.COMMIT, "")[:7],
@@ -77,13 +77,13 @@ def _note(made_from: Mapping[str, str]) -> str:
     return f"To get this run again:\n\n{commands}\n"
 
 
-def settings(*sections: str) -> dict[str, object]:
+def read_public_settings(*sections: str) -> dict[str, object]:
     """Return sections of params.yaml under dotted names, without what is secret in addresses."""
     document = _public(read(paths.PARAMS))
     return dict(_flat({section: document[section] for section in sections}))
 
 
-def params_text() -> str:
+def read_public_params() -> str:
     """Return params.yaml without comments, and without what is secret in addresses."""
     document = _public(read(paths.PARAMS))
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
@@ -96,7 +96,7 @@ def _public(value: Any) -> Any:
         case list():
             return [_public(inner) for inner in value]
         case str() if value.startswith(("http://", "https://")) and {"@", "?"} & {*value}:
-            return shown(value)
+            return redact_url(value)
     return value
 
 
@@ -108,7 +108,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield prefix + name, value
 
 
-def dataset(split: str) -> Dataset:
+def describe_dataset(split: str) -> Dataset:
     """Return what there is to know about the text of a split."""
     download = load(DownloadParams, "download")
     found = files.read_json(paths.CORPUS / "corpus.json")

@@ -39,7 +39,7 @@ class TranslationModel(PythonModel):
         """
         beam_size = (params or {}).get("beam_size") or None
         try:
-            check(model_input, beam_size)
+            check_request(model_input, beam_size)
             return self.translator.translate(model_input, beam_size=beam_size)
         except NmtError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
@@ -49,7 +49,7 @@ class TranslationModel(PythonModel):
             raise MlflowException(failed, INTERNAL_ERROR) from None
 
 
-def check(lines: list[str], beam_size: int | None) -> None:
+def check_request(lines: list[str], beam_size: int | None) -> None:
     """Make sure that a request is text, and that it can be answered in bounded time and memory.
 
     Raises:

@@ -22,7 +22,7 @@ MEGABYTE = 1e6
 
 
 @contextmanager
-def watched(tracker: Tracker, journal: Journal) -> Iterator[None]:
+def watch_machine(tracker: Tracker, journal: Journal) -> Iterator[None]:
     """Tell the tracker how busy the machine is, every few seconds until the block ends.
 
     Samples are counted as MLflow counts its own: on from those of a run that is continued.
@@ -43,13 +43,13 @@ def _watch(tracker: Tracker, journal: Journal, ended: threading.Event) -> None:
         psutil.cpu_percent()  # the next call returns the mean since this one
         while not last:
             last = ended.wait(SECONDS)
-            tracker.metrics(sample(nvml), step=step)
+            tracker.metrics(sample_machine(nvml), step=step)
             step += 1
     except Exception as error:  # noqa: BLE001 - watching may break nothing
         LOGGER.warning("how busy the machine is remains unknown: %s", error)
 
 
-def sample(nvml: Any = None) -> dict[str, float]:
+def sample_machine(nvml: Any = None) -> dict[str, float]:
     """Return how busy processor, memory, disk and, with NVIDIA's library, all its GPUs are."""
     memory, disk = psutil.virtual_memory(), psutil.disk_usage(".")
     found = {

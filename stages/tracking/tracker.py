@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nmt_core.errors import NmtError
-from nmt_core.fetch.address import shown, without_secrets
+from nmt_core.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.servers import find_servers
 from stages.tracking import provenance
@@ -170,7 +170,7 @@ def open_tracker(
     follower = _Follower(journal) if enabled else None
     tracker = MlflowTracker(journal, follower)
     said = {tag: os.environ[name] for tag, name in EXPERIMENT_TAGS.items() if name in os.environ}
-    tags = {**(tags or {}), **provenance.tags(), **said}
+    tags = {**(tags or {}), **provenance.collect_provenance(), **said}
     tracker._note("run", experiment=experiment, tags=tags)  # noqa: SLF001 - same module
     if follower is not None:
         follower.start()
@@ -212,7 +212,7 @@ class _Follower(threading.Thread):
                 self._follow()
                 caught_up = True
             except Exception as error:  # noqa: BLE001 - a tracker may break nothing
-                self._warn(in_one_line(error))
+                self._warn(summarize_error(error))
                 self._finished.wait(self._pause_seconds)
                 self._pause_seconds = min(2 * self._pause_seconds, MAX_RETRY_SECONDS)
 
@@ -223,7 +223,9 @@ class _Follower(threading.Thread):
         if self._lost.locked():
             self._lost.release()
             LOGGER.warning(
-                "MLflow at %s is back, and knows all of %s", shown(self._uri), self._journal.path
+                "MLflow at %s is back, and knows all of %s",
+                redact_url(self._uri),
+                self._journal.path,
             )
         finished = False
         while not finished:
@@ -237,7 +239,7 @@ class _Follower(threading.Thread):
             LOGGER.warning(
                 "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or by: "
                 "python -m stages.tracking sync",
-                shown(self._uri),
+                redact_url(self._uri),
                 reason,
                 self._journal.path,
             )
@@ -269,7 +271,7 @@ def tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
 
 
-def page(server: str) -> str:
+def find_page(server: str) -> str:
     """Return the address at which a server's pages list our runs, with their scores.
 
     Raises:
@@ -280,15 +282,15 @@ def page(server: str) -> str:
     from stages.tracking import mlflow_experiment  # noqa: PLC0415 - takes more than a second
 
     try:
-        return mlflow_experiment.page(server, uri=uri)
+        return mlflow_experiment.locate_page(server, uri=uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        told = f"MLflow at {without_secrets(uri)}: {in_one_line(error)}"
+        told = f"MLflow at {redact(uri)}: {summarize_error(error)}"
         raise TrackingError(told) from None
 
 
-def in_one_line(error: Exception) -> str:
+def summarize_error(error: Exception) -> str:
     """Return what went wrong, as short as it can be told, without passwords."""
-    return without_secrets(f"{type(error).__name__}: {error}").splitlines()[0][:200]
+    return redact(f"{type(error).__name__}: {error}").splitlines()[0][:200]
 
 
 def send(journal: Journal) -> int:
@@ -301,5 +303,5 @@ def send(journal: Journal) -> int:
     try:
         _, _, points = _bring_up_to_date(journal, uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        raise TrackingError(f"MLflow at {shown(uri)}: {in_one_line(error)}") from None
+        raise TrackingError(f"MLflow at {redact_url(uri)}: {summarize_error(error)}") from None
     return points

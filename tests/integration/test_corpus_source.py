@@ -22,7 +22,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nmt_core.fetch.address import Address, shown
+from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin
 from nmt_core.fetch.settings import Languages, Renewed
 from nmt_core.fetch.source import Fetch, Source
@@ -54,7 +54,7 @@ class TableCorpus(Corpus):
         return Obtained({"train": Text(((table.path,),), UNUSABLE)}, [table.origin])
 
     def origin(self, split, languages):
-        return Origin("http", shown(self.url))
+        return Origin("http", redact_url(self.url))
 
     def describe(self):
         return Description("table", {"license": "cc0-1.0"}, "A table that anybody may copy.")
@@ -64,11 +64,11 @@ LINE = "CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus,"
 TOLD = """
 import json
 from stages.params import DownloadParams, load
-from stages.registry.exported import rule
-from stages.tracking.run_metadata import dataset
+from stages.registry.exported import describe_rule
+from stages.tracking.run_metadata import describe_dataset
 download = load(DownloadParams, "download")
-found = dataset("test")
-print(json.dumps([found.name, found.source_type, found.source, rule(download)]))
+found = describe_dataset("test")
+print(json.dumps([found.name, found.source_type, found.source, describe_rule(download)]))
 print(json.dumps(download.corpus.describe()))
 """
 

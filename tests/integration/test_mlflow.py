@@ -30,7 +30,7 @@ from stages import paths
 from stages.tracking import mlflow_experiment, mlflow_run, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
-from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, packed
+from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, pack_tags
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
 from tests.support.tiny import LINES, export, tiny_translator
@@ -383,7 +383,7 @@ def test_a_sample_says_what_mlflow_would_say(monkeypatch):
     for monitor in (CPUMonitor(), DiskMonitor(), GPUMonitor()):
         monitor.collect_metrics()
         theirs |= {f"system/{name}": v for name, v in monitor.aggregate_metrics().items()}
-    ours = system_metrics.sample(system_metrics._nvml())
+    ours = system_metrics.sample_machine(system_metrics._nvml())
 
     assert ours.keys() == theirs.keys()
     gpus = {name for name in ours if "gpu" in name}
@@ -397,7 +397,7 @@ def test_samples_of_a_run_that_is_continued_are_counted_on(database, monkeypatch
     for _ in range(2):
         with (
             open_tracker("f", experiment="e") as tracker,
-            system_metrics.watched(tracker, Journal("f")),
+            system_metrics.watch_machine(tracker, Journal("f")),
         ):
             time.sleep(0.12)
 
@@ -578,7 +578,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     translator = tiny_translator(seed=1)
     folder = export(project / "export", translator=translator)
-    tags = {BUNDLE_DIGEST: bundle.digest(folder), "bleu": "30.10"}
+    tags = {BUNDLE_DIGEST: bundle.digest_bundle(folder), "bleu": "30.10"}
     with open_tracker("f", experiment="e") as tracker:
         tracker.model(folder, name="nmt-de-en", tags=tags)
     served = subprocess.run(
@@ -595,7 +595,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     assert expected == json.loads(served.stdout)
     [version] = database.search_model_versions("name = 'nmt-de-en'")
     assert version.run_id == only_run(database).info.run_id
-    assert version.tags == packed(tags)
+    assert version.tags == pack_tags(tags)
     assert version.description == (folder / "README.md").read_text()
 
 
@@ -620,7 +620,7 @@ def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
         (folder / bundle.MANIFEST).write_text(weights)
         (folder / "README.md").write_text(card)
         with open_tracker("f", experiment="e") as tracker:
-            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
+            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest_bundle(folder)})
 
     versions = database.search_model_versions("name = 'echo'")
     assert len(versions) == 2
@@ -641,9 +641,9 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
         (folder / bundle.MANIFEST).write_text(run)
         (folder / "README.md").touch()
         with open_tracker(run, experiment="e") as tracker:
-            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest(folder)})
+            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest_bundle(folder)})
     assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
-    assert version.tags == packed({BUNDLE_DIGEST: bundle.digest(folder)})
+    assert version.tags == pack_tags({BUNDLE_DIGEST: bundle.digest_bundle(folder)})
     assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"

@@ -23,14 +23,14 @@ from nmt_core import bundle, files
 from nmt_core.data.batch import collate
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.statistics.gate import GateConfig
 from nmt_core.training.loss import batch_loss
 from stages import paths
 from stages.params import EvaluateParams
 from stages.registry.__main__ import app
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.promotion import contest, enact, record
+from stages.registry.promotion import enact, record_verdict, run_contest
 from stages.registry.registry import (
     ChampionMovedError,
     Promotion,
@@ -248,7 +248,7 @@ def sealed(project, name, translator, **tags):
     folder = export(project / name / "artifacts" / "export", translator=translator)
     told = {
         "fingerprint": name,
-        "bundle_sha256": bundle.digest(folder),
+        "bundle_sha256": bundle.digest_bundle(folder),
         "test_set": HELD_OUT.digest,
         "held_out": "by hash",
         "bleu": "30.10",
@@ -258,7 +258,7 @@ def sealed(project, name, translator, **tags):
 
 
 ROWS = list(itertools.product(WORDS, repeat=4))
-CHOSEN = [ROWS[n] for n in generator(1, "words").permutation(len(ROWS))[:60]]
+CHOSEN = [ROWS[n] for n in make_generator(1, "words").permutation(len(ROWS))[:60]]
 HELD_OUT = HeldOut(
     [f"{' '.join(row)}." for row in CHOSEN],
     [f"{' '.join(WORDS[word] for word in row)}." for row in CHOSEN],
@@ -306,11 +306,11 @@ def test_a_contest_between_sealed_exports(
     if champion == challenger:
         card = new.folder / "README.md"
         card.write_text("# The same weights, told of otherwise\n")
-        manifest = {"format": bundle.FORMAT, "files": bundle.contents(new.folder)}
+        manifest = {"format": bundle.FORMAT, "files": bundle.list_contents(new.folder)}
         files.write_json(new.folder / bundle.MANIFEST, manifest)
-        new.tags["bundle_sha256"] = bundle.digest(new.folder)
+        new.tags["bundle_sha256"] = bundle.digest_bundle(new.folder)
 
-    found = contest(registry, new, ON_ONE_CORE, gate=GateConfig(minimum_effect=0.1))
+    found = run_contest(registry, new, ON_ONE_CORE, gate=GateConfig(minimum_effect=0.1))
 
     assert (found.outcome, found.champion) == (expected, 1)
     assert found.verdict.test_set == HELD_OUT.digest
@@ -318,7 +318,7 @@ def test_a_contest_between_sealed_exports(
     assert won == (expected == "promote")
     assert not enact(registry, found, new, promotion="flow", by="a flow")
     assert registry.champion().digest == (new if won else old).digest
-    record(found, new)
+    record_verdict(found, new)
     [kept] = registry._mlflow.search_runs(
         [registry._mlflow.get_experiment_by_name(paths.EXPERIMENT).experiment_id]
     )
@@ -330,15 +330,15 @@ def test_a_contest_between_sealed_exports(
         tags = registry.champion().tags
         assert float(tags["p_value_bleu_bootstrap"]) < 0.05
         assert tags["previous_champion"] == "1"
-        again = contest(registry, new, ON_ONE_CORE, gate=GateConfig())
+        again = run_contest(registry, new, ON_ONE_CORE, gate=GateConfig())
         assert again.outcome == "same"
-        record(again, new)
+        record_verdict(again, new)
         assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == "promote"
 
 
 def test_the_first_is_champion_without_a_contest(registry, project, echo):
     first = sealed(project, "first", tiny_translator())
-    found = contest(registry, first, ON_ONE_CORE, gate=GateConfig())
+    found = run_contest(registry, first, ON_ONE_CORE, gate=GateConfig())
 
     assert (found.outcome, found.verdict) == ("first", None)
     assert enact(registry, found, first, promotion="flow", by="a flow")
@@ -351,7 +351,7 @@ def test_who_was_judged_against_a_champion_of_the_past_is_refused(registry, proj
     for _ in range(2):
         register(registry, old.folder.parents[1], **old.tags)
     promote(registry, 1, None, "first")
-    found = contest(registry, new, ON_ONE_CORE, gate=GateConfig())
+    found = run_contest(registry, new, ON_ONE_CORE, gate=GateConfig())
     promote(registry, 2, 1, "meanwhile")
 
     with pytest.raises(ChampionMovedError):
@@ -376,7 +376,7 @@ def test_an_export_is_registered_once_and_comes_back_as_it_was(
     assert [*registry.versions()] == [version.number] == [1]
     assert version.tags == exported.tags
     back = registry.fetch(version, project / "fetched")
-    assert bundle.contents(back) == bundle.contents(exported.folder)
+    assert bundle.list_contents(back) == bundle.list_contents(exported.folder)
 
 
 def test_only_what_was_exported_is_fetched(registry, project):

@@ -66,7 +66,7 @@ def address(site, name="{pair}.tgz"):
 
 def europarl(site, *, corpus=None, **settings):
     """The sections of a project whose archives lie at the test's server."""
-    values = compose.composed(["data=europarl"])
+    values = compose.compose_groups(["data=europarl"])
     values["download"]["corpus"] |= {"url": address(site), **(corpus or {})}
     values["download"]["http"] |= {"attempts": 1, "timeout_seconds": 2.0}
     values["download"]["split"] |= {"validation_per_10000": 2500.0, "test_per_10000": 2500.0}
@@ -88,14 +88,14 @@ def origins(settings, folder, downloads=paths.DOWNLOADS):
 
 def test_every_machine_takes_what_was_renewed(site, project):
     url = site.put("/de-en.tgz", whole(OLD))
-    first, said = refresh.renewed(europarl(site))
+    first, said = refresh.refresh_pins(europarl(site))
     assert [f"{url} had no pin and got one: SHA-256 {digest(OLD)}"] == said
     site.put("/de-en.tgz", whole(NEW, tag='"v2"'))
-    second, said = refresh.renewed(first)
+    second, said = refresh.refresh_pins(first)
 
     assert [f"{url} changed: SHA-256 {digest(NEW)}"] == said
     asked = len(site.requests)
-    assert (second, said) == refresh.renewed(first)  # cut off before params.yaml was written
+    assert (second, said) == refresh.refresh_pins(first)  # cut off before params.yaml was written
     assert ['"v2"'] == [sent["If-None-Match"] for _, sent in site.requests[asked:]]
     assert origins(second["download"], project) == [digest(NEW)]
     assert origins(second["download"], project, project / "clone") == [digest(NEW)]
@@ -108,10 +108,10 @@ def test_every_machine_takes_what_was_renewed(site, project):
 
 def test_a_renewal_that_finds_nothing_new_changes_nothing(site, project):
     site.put("/de-en.tgz", whole(OLD))
-    given, _ = refresh.renewed(europarl(site))
+    given, _ = refresh.refresh_pins(europarl(site))
 
-    assert (given, []) == refresh.renewed(given)
-    assert (given, []) == refresh.renewed(given, downloads=project / "clone")
+    assert (given, []) == refresh.refresh_pins(given)
+    assert (given, []) == refresh.refresh_pins(given, downloads=project / "clone")
     assert given["download"].corpus.renewed == {
         Source(address(site, "de-en.tgz"), "").name: digest(OLD)
     }
@@ -121,7 +121,7 @@ def test_a_promise_is_kept_and_nobody_asked(site, project):
     site.put("/de-en.tgz", whole(NEW))
     given = europarl(site, corpus={"sha256": digest(OLD)})
 
-    assert (given, []) == refresh.renewed(given)
+    assert (given, []) == refresh.refresh_pins(given)
     assert not site.requests
 
 
@@ -132,11 +132,11 @@ def test_a_promise_is_kept_and_nobody_asked(site, project):
 )
 def test_what_fails_is_said_and_costs_nothing(site, project, caplog, now):
     site.put("/de-en.tgz", whole(OLD))
-    given, _ = refresh.renewed(europarl(site))
+    given, _ = refresh.refresh_pins(europarl(site))
     site.put("/de-en.tgz", now)
 
     with caplog.at_level(logging.WARNING, "stages.configure.refresh"):
-        assert (given, []) == refresh.renewed(given)
+        assert (given, []) == refresh.refresh_pins(given)
     [told] = caplog.messages
     assert address(site, "de-en.tgz") in told
     assert told.endswith("; it stays as it is here")
@@ -148,11 +148,11 @@ def test_what_fails_does_not_keep_the_rest_from_being_renewed(site, project, cap
     french = [tgz("fr", sentences(0, last, "fr")) for last in (60, 80)]
     site.put("/de-en.tgz", whole(OLD))
     site.put("/fr-en.tgz", whole(french[0]))
-    given, said = refresh.renewed(europarl(site, languages={"source": "de", "target": "fr"}))
+    given, said = refresh.refresh_pins(europarl(site, languages={"source": "de", "target": "fr"}))
     assert len(said) == 2
     site.put("/de-en.tgz", status(503))
     site.put("/fr-en.tgz", whole(french[1], tag='"v2"'))
-    fresh, said = refresh.renewed(given)
+    fresh, said = refresh.refresh_pins(given)
 
     assert [f"{address(site, 'fr-en.tgz')} changed: SHA-256 {digest(french[1])}"] == said
     assert len(caplog.messages) == 1
@@ -164,7 +164,7 @@ def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
     french = tgz("fr", sentences(0, 60, "fr"))
     site.put("/de-en.tgz", whole(OLD))
     site.put("/fr-en.tgz", whole(french))
-    german, _ = refresh.renewed(europarl(site))
+    german, _ = refresh.refresh_pins(europarl(site))
     pins = german["download"].corpus.renewed
     languages = {"source": "fr", "target": "en"}
     given = europarl(site, languages=languages, corpus={"renewed": pins})
@@ -172,8 +172,8 @@ def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
     assert origins(given["download"], project) == [digest(french)]
     both = pins | {Source(address(site, "fr-en.tgz"), "").name: digest(french)}
     at_rest = europarl(site, languages=languages, corpus={"renewed": both})
-    assert (at_rest, []) == refresh.renewed(at_rest)
-    fresh, _ = refresh.renewed(given)
+    assert (at_rest, []) == refresh.refresh_pins(at_rest)
+    fresh, _ = refresh.refresh_pins(given)
     assert [digest(french)] == [*fresh["download"].corpus.renewed.values()]
 
 
@@ -186,9 +186,9 @@ def test_vectors_are_renewed(site, project):
     site.put("/de-en.tgz", whole(OLD))
     vectors = {"kind": "download", "url": address(site, "{language}.vec"), "rows": 3}
     put(range(9), '"v1"')
-    given, _ = refresh.renewed(europarl(site, vectors=vectors))
+    given, _ = refresh.refresh_pins(europarl(site, vectors=vectors))
     put(range(1, 9), '"v2"')
-    fresh, said = refresh.renewed(given)
+    fresh, said = refresh.refresh_pins(given)
 
     assert [sentence.split(" changed")[0] for sentence in said] == [
         address(site, f"{code}.vec") for code in ("de", "en")
@@ -199,7 +199,7 @@ def test_vectors_are_renewed(site, project):
     put([], '"v3"')
     site.put("/de.vec", whole(b"<html>"))
     site.put("/en.vec", whole(b"3 0\n"))
-    assert (fresh, []) == refresh.renewed(fresh)
+    assert (fresh, []) == refresh.refresh_pins(fresh)
 
 
 def test_files_are_pinned_again(project):
@@ -208,7 +208,7 @@ def test_files_are_pinned_again(project):
         f"download.corpus.train.{side}=text/*.{code}"
         for side, code in (("source", "de"), ("target", "en"))
     ]
-    given = build_all(compose.composed(["data=files", *settings]), source="test")
+    given = build_all(compose.compose_groups(["data=files", *settings]), source="test")
     (project / "text").mkdir()
 
     def put(name):
@@ -216,28 +216,28 @@ def test_files_are_pinned_again(project):
             (project / "text" / f"{name}.{code}").write_text(f"{name}\n")
 
     put("may")
-    pinned, said = refresh.renewed(given)
+    pinned, said = refresh.refresh_pins(given)
     assert said == ["text/*.de and text/*.en had no pin and got one"]
-    assert pinned == compose.pinned(given)
+    assert pinned == compose.pin_all(given)
     put("june")
-    fresh, said = refresh.renewed(pinned)
+    fresh, said = refresh.refresh_pins(pinned)
     assert said == ["text/*.de and text/*.en changed"]
-    assert fresh == compose.pinned(given) != pinned
-    assert (fresh, []) == refresh.renewed(fresh)
+    assert fresh == compose.pin_all(given) != pinned
+    assert (fresh, []) == refresh.refresh_pins(fresh)
     (project / "text" / "june.en").unlink()
     with pytest.raises(CorpusError, match=r"june\.de is there but text/june\.en is not"):
-        refresh.renewed(fresh)
+        refresh.refresh_pins(fresh)
 
 
 def test_the_demo_has_nothing_to_renew(project):
-    given = build_all(compose.composed(["data=demo"]), source="test")
+    given = build_all(compose.compose_groups(["data=demo"]), source="test")
 
-    assert (given, []) == refresh.renewed(given)
+    assert (given, []) == refresh.refresh_pins(given)
 
 
 def test_the_commands_take_new_text_from_the_web_to_the_corpus(site, project, type_, capsys):
     url = site.put("/de-en.tgz", without_ranges(OLD))
-    compose.write(europarl(site))
+    compose.write_params(europarl(site))
     unpinned = Path("params.yaml").read_bytes()
     settings = type_(configure)
     assert unpinned == Path("params.yaml").read_bytes()

@@ -11,8 +11,8 @@ from safetensors.torch import load_file
 
 from nmt_core import config, files
 from nmt_core.bundle import load_translator as load_exported
-from nmt_core.bundle import verify
-from nmt_core.errors import ConfigError, CorpusError, TokenizerError
+from nmt_core.bundle import verify_bundle
+from nmt_core.errors import CorpusError, TokenizerError
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords
@@ -23,9 +23,9 @@ from stages.configure import compose
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
 from stages.params import build_all
-from stages.reporting.bill import bill_of_materials
-from stages.reporting.card import model_card
-from stages.runtime.trained import Inputs, load_trained
+from stages.reporting.bill import list_materials
+from stages.reporting.card import render_card
+from stages.runtime.trained import TrainedInputs, load_trained
 from tests.support.projects import PROJECT
 from tests.support.torch_settings import torchs_own_settings
 
@@ -108,8 +108,8 @@ def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     arguments = [*KINDS[request.param], *TINY]
     groups = [given for given in arguments if given.startswith("model=")] or ["data=demo"]
-    values = compose.changed(
-        compose.composed(groups, conf=PROJECT / "conf"),
+    values = compose.apply_changes(
+        compose.compose_groups(groups, conf=PROJECT / "conf"),
         [given for given in arguments if given not in groups],
     )
     settings = build_all(values, source="test")
@@ -149,12 +149,12 @@ def project(request, tmp_path_factory):
     )
     model, progress = train_on(project)
     train.write_model(project.trained, model, settings["train"], progress, "f" * 16)
-    measured["train"] = train.summary(progress)
+    measured["train"] = train.summarize_training(progress)
     measured["evaluate"] = evaluate.run(
         settings["evaluate"], inputs(project), language="en", reports=project.reports
     )
     record = files.read_json(project.trained / "training.json")
-    card = model_card(
+    card = render_card(
         settings["download"], record, measured, commit="c" * 40, date="2026-11-22", packages="torch"
     )
     measured["export"] = export.run(
@@ -162,7 +162,7 @@ def project(request, tmp_path_factory):
         settings["evaluate"],
         inputs(project),
         card=card,
-        bill=bill_of_materials(model="nmt", version="1"),
+        bill=list_materials(model="nmt", version="1"),
         unsure_below=measured["evaluate"]["unsure_below"],
         export=project.export,
     )
@@ -186,7 +186,7 @@ def train_on(project, *, checkpoints="checkpoints"):
 
 
 def inputs(project, corpus="corpus"):
-    return Inputs(
+    return TrainedInputs(
         trained=project.trained,
         corpus=project.folder / corpus,
         tokenizer=project.tokenizer,
@@ -272,7 +272,7 @@ def test_training_is_recorded(project):
 
 def test_the_learning_curve_is_a_line_per_validation(project):
     _, progress = train_on(project)  # finished: reads its checkpoint
-    heading, *rows = train.learning_curve(progress.history).splitlines()
+    heading, *rows = train.format_learning_curve(progress.history).splitlines()
 
     assert heading.startswith("step,epoch,target_tokens,learning_rate,train_loss")
     assert [row.split(",")[0] for row in rows] == ["40", "80", "120"]
@@ -350,7 +350,7 @@ def test_examples_and_pictures_are_for_people(project):
 
 def test_the_export_translates_as_evaluation_did(project):
     """Alone, from raw text; and it is sealed."""
-    verify(project.export)
+    verify_bundle(project.export)
     exported = load_exported(project.export, device="cpu")
     sources = lines(project.corpus / "test.source")
 
@@ -443,8 +443,8 @@ def test_too_little_text_for_the_pieces_is_told(tmp_path):
 
 def test_the_vectors_words_in_their_order_make_a_vocabulary(tmp_path):
     files.write_lines(tmp_path / "source.vec", ["3 2", "eule 1 2", "fuchs 3 4", "igel 5 6"])
-    ranks = vocabulary.rank_in_vectors(tmp_path / "source.vec")
+    ranks = vocabulary.rank_words(tmp_path / "source.vec")
 
     assert Vocabulary.most_frequent(ranks, max_size=2).tokens == (*SPECIALS, "eule", "fuchs")
-    with pytest.raises(ConfigError, match=r"target\.vec does not exist"):
-        vocabulary.rank_in_vectors(tmp_path / "target.vec")
+    with pytest.raises(CorpusError, match=r"target\.vec does not exist"):
+        vocabulary.rank_words(tmp_path / "target.vec")

@@ -15,7 +15,7 @@ import pytest
 from nmt_core import config
 from nmt_core.errors import WorkersError
 from nmt_core.parallel import cluster
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
@@ -252,7 +252,7 @@ def text(tmp_path):
 def copied(text, address, *, function=jobs.copy):
     work = [Job((span,)) for span in cut(text, 10)]
     out = text.parents[1] / "out"
-    with in_order(function, work, WorkersConfig(dask=address), beside=out, title="") as done:
+    with run_in_order(function, work, WorkersConfig(dask=address), beside=out, title="") as done:
         jobs.together(done, out)
     return out
 
@@ -274,8 +274,8 @@ def test_a_mistake_on_a_cluster_is_told_with_its_place(text, running):
 
 @pytest.mark.slow
 def test_a_worker_with_other_code_is_refused(text, running, monkeypatch):
-    here = cluster.identity()
-    monkeypatch.setattr(cluster, "identity", lambda: "code of another day")
+    here = cluster.identify_code()
+    monkeypatch.setattr(cluster, "identify_code", lambda: "code of another day")
 
     assert f"runs other code than this program ({here}; here code of another day)" in refusal(
         text, running.address
@@ -290,7 +290,7 @@ def test_a_worker_that_does_not_see_the_folder_is_told(text, running):
 
     with (
         pytest.raises(WorkersError) as told,
-        in_order(jobs.copy, work, workers, beside=text.parent, title="") as done,
+        run_in_order(jobs.copy, work, workers, beside=text.parent, title="") as done,
     ):
         list(done)
     assert f"cannot work on {text} lines 1 to 10 ([Errno 2] No such file" in str(told.value)

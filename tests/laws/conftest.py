@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from tests.support.presets import TARGET_SIZE
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory):
-    draw = generator(0, "pairs")
+    draw = make_generator(0, "pairs")
     folder = tmp_path_factory.mktemp("data") / "train"
 
     def pairs() -> Iterator[IdPair]:

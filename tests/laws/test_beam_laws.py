@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.decoding.beam import beam_search
-from nmt_core.decoding.constraints import no_repeat_ngrams
-from nmt_core.decoding.greedy import greedy
-from nmt_core.decoding.rules import Rules, length_limits
+from nmt_core.decoding.constraints import forbid_repeated_ngrams
+from nmt_core.decoding.greedy import greedy_search
+from nmt_core.decoding.rules import Rules, compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.errors import NmtError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -57,7 +57,7 @@ def test_a_fast_beam_of_one_is_greedy(model):
     """Both take the best token until it is the end."""
     config = beam(beam_size=1, stopping="fast")
     found = beam_search(model, source, padding, config)
-    simple = greedy(model, source, padding, length_limits(padding, config))
+    simple = greedy_search(model, source, padding, compute_length_limits(padding, config))
 
     assert simple == [list(best.tokens) for [best] in found]
 
@@ -73,9 +73,9 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
         max_length_offset=1,
         unknown="forbid" if forbid_unknown else "write",
     )
-    limits = length_limits(padding, config)
+    limits = compute_length_limits(padding, config)
     found = beam_search(model, source, padding, config)
-    simple = greedy(model, source, padding, limits, unknown=config.unknown)
+    simple = greedy_search(model, source, padding, limits, unknown=config.unknown)
 
     assert limits.tolist() == [8, 5, 4]
     assert simple == [list(best.tokens) for [best] in found]
@@ -85,7 +85,7 @@ def test_an_exact_beam_of_one_is_never_worse_than_greedy(model):
     """What greedy decoding finds is among what the search has seen."""
     config = beam(beam_size=1)
     found = beam_search(model, source, padding, config)
-    simple = greedy(model, source, padding, length_limits(padding, config))
+    simple = greedy_search(model, source, padding, compute_length_limits(padding, config))
 
     for row, ([best], tokens) in enumerate(zip(found, simple, strict=True)):
         assert best.score >= teacher_forced(model, row, [tokens]).mean().item() - 1e-9
@@ -154,7 +154,10 @@ def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
 
     assert [len(best.tokens) for [best] in found] == [10, 6, 4]
     assert [
-        len(tokens) for tokens in greedy(endless, source, padding, length_limits(padding, config))
+        len(tokens)
+        for tokens in greedy_search(
+            endless, source, padding, compute_length_limits(padding, config)
+        )
     ] == [10, 6, 4]
 
 
@@ -198,7 +201,7 @@ def test_the_guard_lets_no_words_in_a_row_stand_twice(size):
 def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
     tokens = torch.tensor(lines)
     log_probs = torch.zeros(len(lines), 7)
-    no_repeat_ngrams(size)(tokens, log_probs)
+    forbid_repeated_ngrams(size)(tokens, log_probs)
 
     for line, row in zip(lines, log_probs.isfinite()[:, UNK + 1 :].tolist(), strict=True):
         seen = [line[start : start + size] for start in range(len(line) - size + 1)]
@@ -209,7 +212,7 @@ def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
 
 def test_a_guard_needs_a_size():
     with pytest.raises(ValueError, match="at least one token, got 0"):
-        no_repeat_ngrams(0)
+        forbid_repeated_ngrams(0)
 
 
 def test_the_unknown_word_is_written_only_where_allowed():
@@ -275,8 +278,8 @@ PREFIXES = [(), (4,), (UNK, 5)]
 def test_a_translation_begins_as_it_must(model):
     """In one batch, with prefixes of any length, and scored with them."""
     found = beam_search(model, source, padding, beam(beam_size=3, n_best=3), prefix=prefix)
-    simple = greedy(
-        model, source, padding, length_limits(padding, beam(beam_size=1)), prefix=prefix
+    simple = greedy_search(
+        model, source, padding, compute_length_limits(padding, beam(beam_size=1)), prefix=prefix
     )
     for row, (hypotheses, tokens, begun) in enumerate(zip(found, simple, PREFIXES, strict=True)):
         assert tuple(tokens[: len(begun)]) == begun
@@ -350,7 +353,7 @@ def test_a_diverse_beam_scores_as_the_model_does(model):
 
 def test_rules_copy_no_rows_of_the_vocabulary():
     """Not where a token is demanded, either, which keeps its own probability."""
-    rules = Rules.of(torch.tensor([1, 9]), constraints=(no_repeat_ngrams(1),))
+    rules = Rules.of(torch.tensor([1, 9]), constraints=(forbid_repeated_ngrams(1),))
     log_probs = torch.linspace(-3, -1, 14).view(2, 7)
     expected = log_probs.clone()
     expected[0, :EOS] = expected[0, EOS + 1 :] = -torch.inf

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from stages.demo import generate as generation
 from stages.demo import lexicon, numerals
 from stages.demo.composer import Composer
@@ -51,7 +51,7 @@ class Narrow(Composer):
 
 def test_a_source_has_one_translation():
     """German to English is a function, even without case and punctuation."""
-    composer = Narrow(generator(1, "law"))
+    composer = Narrow(make_generator(1, "law"))
     seen = {}
     repeated = 0
     for _ in range(8000):
@@ -66,7 +66,7 @@ def test_a_source_has_one_translation():
 @settings(max_examples=300, deadline=None)
 def test_a_sentence_is_well_formed(seed, family):
     """One capital, one mark, single spaces, no comma astray, and verbs in their places."""
-    said = family(Composer(generator(seed, "law")))
+    said = family(Composer(make_generator(seed, "law")))
     for text in said[:2]:
         assert re.fullmatch(r"[A-ZÄÖÜ\d][^.?!]*(?:[.\d][^.?!]+)*[.?]", text)
         assert not re.search(r"\s\s|\s[,.?]|,[,.?]|,$|\.\.", text)
@@ -78,7 +78,7 @@ def test_a_sentence_is_well_formed(seed, family):
 @settings(max_examples=100, deadline=None)
 def test_a_number_is_the_same_on_both_sides(seed):
     """Digits are copied, though punctuated by the rules of each language."""
-    said = sentence(Composer(generator(seed, "law")))
+    said = sentence(Composer(make_generator(seed, "law")))
     source, target = (Counter(re.sub(r"\D", "", text)) for text in said[:2])
 
     assert source == target
@@ -87,7 +87,7 @@ def test_a_number_is_the_same_on_both_sides(seed):
 @given(seeds)
 @settings(max_examples=100, deadline=None)
 def test_every_full_date_falls_on_its_day_of_the_week(seed):
-    composer = Composer(generator(seed, "law"))
+    composer = Composer(make_generator(seed, "law"))
     months = {month.english: number for number, month in enumerate(numerals.MONTHS, start=1)}
     for _ in range(20):
         found = re.match(r"on (\w+), (\d+) (\w+) (\d+)$", composer.past().english)

@@ -14,7 +14,7 @@ from nmt_core.language_models import (
 )
 from nmt_core.language_models.ngram import AddK, MaximumLikelihood
 from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 WORDS = 9
@@ -33,7 +33,7 @@ tokens = torch.tensor([[BOS, 4, 5, 6, 7], [BOS, 6, 4, 3, 8], [BOS, 5, 5, 4, 4]])
 
 
 def learnt_text():
-    draw = generator(0, "lines")
+    draw = make_generator(0, "lines")
     rows = [[BOS, *draw.integers(4, WORDS, 5).tolist(), EOS] for _ in range(60)]
     return np.array([token for row in rows for token in row])
 

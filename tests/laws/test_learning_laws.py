@@ -7,7 +7,7 @@ from nmt_core.data.batch import collate
 from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.training.loss import batch_loss
 from tests.support.presets import PRESETS, tiny_config
 
@@ -29,7 +29,7 @@ def test_a_preset_learns_digits(name, task):
     config = tiny_config(name).model_copy(update=wider)
     model = build_model(config, source_size=14, target_size=14)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    draw = generator(0, "digits")
+    draw = make_generator(0, "digits")
 
     def batch(pairs):
         rows = draw.integers(DIGITS.start, DIGITS.stop, (pairs, LENGTH)).tolist()

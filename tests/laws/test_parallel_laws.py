@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, WorkersError
 from nmt_core.parallel import spans
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order, loaded
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
 from tests.support import jobs
 from tests.support.projects import PROJECT
 
@@ -67,7 +67,7 @@ def copied(text, workers, *, function=jobs.copy):
     out = text.parents[1] / "out"
     out.unlink(missing_ok=True)
     work = [Job((span,)) for span in cut(text, workers.chunk_lines)]
-    with in_order(function, work, workers, beside=out, title="copying") as done:
+    with run_in_order(function, work, workers, beside=out, title="copying") as done:
         copiers = jobs.together(done, out)
     assert out.read_bytes() == text.read_bytes()
     assert len(copiers) == len(work)
@@ -108,7 +108,7 @@ def test_a_process_imports_neither_this_program_nor_torch(text, monkeypatch):
     monkeypatch.setattr(sys.modules["__main__"], "__file__", jobs.__file__, raising=False)
     work = [Job((span,)) for span in cut(text, 30)]
     out = text.parents[1] / "out"
-    with in_order(jobs.imports, work, WorkersConfig(processes=2), beside=out, title="") as done:
+    with run_in_order(jobs.imports, work, WorkersConfig(processes=2), beside=out, title="") as done:
         assert [imported for _, imported in done] == [(True, False, False)] * 2
     assert "torch" in sys.modules
 
@@ -150,7 +150,7 @@ def test_a_killed_process_is_told_in_one_sentence(text):
 PROGRAM = """
 import signal, sys
 from pathlib import Path
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, in_order
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from stages.runtime.entry import run_stage
 from tests.support import jobs
 
@@ -165,7 +165,7 @@ def main():
     work = [Job((span,)) for span in cut(text, 1)]
     workers = WorkersConfig(processes=2, chunk_lines=1)
     out = text.parents[1] / "out"
-    with in_order(jobs.copy_lingering, work, workers, beside=out, title="copying") as done:
+    with run_in_order(jobs.copy_lingering, work, workers, beside=out, title="copying") as done:
         jobs.together(done, out)
 
 if __name__ == "__main__":
@@ -215,12 +215,12 @@ def test_what_a_worker_keeps_is_what_lies_there(tmp_path):
     """A worker of a cluster outlives the tokenizer it began with."""
     path = tmp_path / "words"
     path.write_text("ja")
-    first = loaded(jobs.Words, path)
-    again = loaded(jobs.Words, path)
+    first = load_cached(jobs.Words, path)
+    again = load_cached(jobs.Words, path)
     path.write_text("nein")
 
     assert first is again
-    assert loaded(jobs.Words, path).text == "nein"
+    assert load_cached(jobs.Words, path).text == "nein"
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])

@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.decoding.greedy import greedy
-from nmt_core.decoding.rules import length_limits
+from nmt_core.decoding.greedy import greedy_search
+from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.sampling import SamplingConfig, sample
 from nmt_core.decoding.settings import SearchConfig
-from nmt_core.decoding.token_sampling import draw, shaped
+from nmt_core.decoding.token_sampling import draw_tokens, shape_distribution
 from nmt_core.errors import NmtError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.toy_model import Toy
@@ -37,7 +37,9 @@ def teacher_forced(model, row, tokens):
 
 
 def test_what_leaves_no_choice_is_greedy(model):
-    simple = greedy(model, source, padding, length_limits(padding, SHORT), prefix=prefix)
+    simple = greedy_search(
+        model, source, padding, compute_length_limits(padding, SHORT), prefix=prefix
+    )
     for sampling in ({"temperature": 0.0}, {"temperature": 1e-6}, {"top_k": 1}):
         found = drawn(model, prefix=prefix, samples=2, **sampling)
 
@@ -90,7 +92,7 @@ def distribution(model, longest, sampling):
             with torch.no_grad():
                 log_probs = model(source[:1], padding[:1], target)[0].log_softmax(-1)
             log_probs[:, [PAD, BOS, UNK]] = -torch.inf
-            weights = shaped(log_probs, sampling)
+            weights = shape_distribution(log_probs, sampling)
             weights = weights / weights.sum(dim=1, keepdim=True)
             if length == longest - 1:
                 weights[-1] = 1.0  # it must end
@@ -135,7 +137,7 @@ def test_truncation_keeps_the_fewest_that_suffice(logits, temperature, top_k, to
     """What is kept outweighs what is not, reaches p, and would not without its least likely."""
     log_probs = torch.tensor([logits], dtype=torch.float64).log_softmax(-1)
     sampling = SamplingConfig(temperature=temperature, top_k=top_k, top_p=top_p)
-    kept = shaped(log_probs, sampling)[0]
+    kept = shape_distribution(log_probs, sampling)[0]
     tempered = (log_probs[0] / temperature).softmax(-1)
     chosen = tempered.topk(min(top_k or len(logits), len(logits))).values
     chosen = chosen / chosen.sum()
@@ -154,7 +156,10 @@ def test_noise_falls_where_the_cumulative_weight_first_exceeds_it(logits, bits):
     place = bits / 2**32 * weights.cumsum(0)[-1].item()
     expected = next(n for n, total in enumerate(weights.cumsum(0).tolist()) if total > place)
 
-    assert draw(weights[None], torch.tensor([bits / 2**32], dtype=torch.float64)).item() == expected
+    assert (
+        draw_tokens(weights[None], torch.tensor([bits / 2**32], dtype=torch.float64)).item()
+        == expected
+    )
     assert weights[expected] > 0
 
 

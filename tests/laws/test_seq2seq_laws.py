@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
-from nmt_core.models.weights import misfits, own_tensors
+from nmt_core.models.weights import compare_shapes, own_tensors
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
 from tests.support.presets import (
@@ -42,11 +42,11 @@ def test_a_model_without_memory_has_the_shapes_of_one_with(name):
         build_model, tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE
     )
 
-    assert "" == misfits(build, stored)
-    assert "is missing" in misfits(build, dict(list(stored.items())[1:]))
-    assert "x is unknown" in misfits(build, stored | {"x": torch.Size([2])})
+    assert "" == compare_shapes(build, stored)
+    assert "is missing" in compare_shapes(build, dict(list(stored.items())[1:]))
+    assert "x is unknown" in compare_shapes(build, stored | {"x": torch.Size([2])})
     wider = {key: torch.Size([*shape, 2]) for key, shape in stored.items()}
-    assert "has the shape" in misfits(build, wider)
+    assert "has the shape" in compare_shapes(build, wider)
 
 
 def test_stepping_equals_teacher_forcing(model):

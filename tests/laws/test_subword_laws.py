@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nmt_core.errors import TokenizerError
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
-from nmt_core.text.subwords import SubwordConfig, evenly
+from nmt_core.text.subwords import SubwordConfig, sample_evenly
 from nmt_core.text.vocabulary import SPECIALS
 
 TEXT = [
@@ -81,7 +81,7 @@ def test_training_is_repeatable(tmp_path, subwords):
 
 @given(total=st.integers(0, 60), at_most=st.integers(1, 60))
 def test_lines_are_drawn_evenly_and_never_too_many(total, at_most):
-    drawn = list(evenly(map(str, range(total)), total, at_most))
+    drawn = list(sample_evenly(map(str, range(total)), total, at_most))
     steps = {int(other) - int(one) for one, other in pairwise(drawn)}
 
     assert len(drawn) <= at_most

@@ -10,7 +10,7 @@ import torch
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.errors import TrainingError
-from nmt_core.random import seed_of
+from nmt_core.random import derive_seed
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.optimizer import build_optimizer
@@ -214,7 +214,7 @@ def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
 def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, settings):
     """Loss, draws and modes: with dropout in an update, and none in a validation."""
     updates, shares, validations = [], [], []
-    batch_loss, with_own_words = module.batch_loss, module.with_own_words
+    batch_loss, with_own_words = module.batch_loss, module.replace_with_predictions
     mean_cross_entropy = module.mean_cross_entropy
 
     def loss(model, batch, **given):
@@ -231,7 +231,7 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
 
     for name, spy in (
         ("batch_loss", loss),
-        ("with_own_words", own_words),
+        ("replace_with_predictions", own_words),
         ("mean_cross_entropy", validation_loss),
     ):
         monkeypatch.setattr(module, name, spy)
@@ -251,7 +251,7 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
             "per": settings.get("normalize_loss", "token"),
             "estimate": SampledSoftmax(words, 11, step) if words else None,
             "training": True,
-            "seed": seed_of(11, "dropout", step),
+            "seed": derive_seed(11, "dropout", step),
         }
         for step in range(trainings.STEPS)
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.servers.postgres import programs
+from infra.servers.postgres import find_programs
 from infra.servers.server import ServerFailed
 from infra.servers.topology import Database, Files, Topology
 from tests.support.fleet import Fleet
@@ -36,7 +36,7 @@ def folder():
 def postgresql():
     """Skip where PostgreSQL is not installed, but fail where it must be."""
     try:
-        programs()
+        find_programs()
     except ServerFailed as error:
         if os.environ.get("CI") == "true":
             pytest.fail(str(error))

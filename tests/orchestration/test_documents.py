@@ -25,7 +25,7 @@ import yaml
 from dotenv import dotenv_values
 from omegaconf import OmegaConf
 
-from infra.servers.server import free_port
+from infra.servers.server import find_free_port
 from tests.support.presets import shrunk
 from tests.support.processes import marked, wait_for
 from tests.support.projects import PROJECT, SMALL, a_users_environment, begin, overrides
@@ -232,7 +232,9 @@ def reader(postgresql):
     """A machine with a repository to clone, and nothing else that the documents do not speak of."""
     place = Path(tempfile.mkdtemp(prefix="nmt-reader-"))
     place.chmod(0o755)
-    ports = {str(port): str(free_port("127.0.0.1")) for port in (4200, 5000, 5001, 9000, 54320)}
+    ports = {
+        str(port): str(find_free_port("127.0.0.1")) for port in (4200, 5000, 5001, 9000, 54320)
+    }
     begun = begin(place / "repository", place)
     prepare(begun, ports)
     environment = a_users_environment() | {

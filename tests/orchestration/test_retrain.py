@@ -134,7 +134,7 @@ class Retraining:
 
     def contest(self):
         """Return what came of the export that is here, if it was judged."""
-        return self.contests().get(bundle.digest(self.clone.folder / paths.EXPORT))
+        return self.contests().get(bundle.digest_bundle(self.clone.folder / paths.EXPORT))
 
     @contextmanager
     def nobody_promotes(self):

@@ -33,7 +33,7 @@ def work(folder: str | None = None):
     if folder is None:
         return
     stage = subprocess.Popen(
-        processes.leashed([sys.executable, "stage.py", folder]), start_new_session=True
+        processes.leash([sys.executable, "stage.py", folder]), start_new_session=True
     )
     try:
         stage.wait()

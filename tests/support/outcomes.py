@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from nmt_core.training.budget import Budget
-from stages.comparison.results import Interval, Outcome, Run
+from stages.comparison.results import Outcome, Run, ScoreInterval
 
 REFERENCES = ["The owl hears the fox.", "Nobody sees the river.", "The bridge is old."] * 4
 
@@ -16,8 +16,8 @@ def outcome(system, seed, hypotheses, bleu, *, scores=None, **changes):
         fingerprint="f",
         scores=scores
         or {
-            "bleu": Interval(value=bleu, low=bleu - 1, high=bleu + 1),
-            "chrf": Interval(value=bleu + 10, low=bleu + 9, high=bleu + 11),
+            "bleu": ScoreInterval(value=bleu, low=bleu - 1, high=bleu + 1),
+            "chrf": ScoreInterval(value=bleu + 10, low=bleu + 9, high=bleu + 11),
         },
         perplexity=4.0,
         parameters=1_500_000,

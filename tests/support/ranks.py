@@ -26,7 +26,7 @@ from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
@@ -88,7 +88,7 @@ class Disturbed(TrainingBatches):
 
 def write_pairs(folder):
     """Pairs of which many are a batch of their own."""
-    draw = generator(0, "pairs")
+    draw = make_generator(0, "pairs")
 
     def pairs():
         for _ in range(60):

@@ -12,7 +12,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
-from nmt_core.random import seed_of
+from nmt_core.random import derive_seed
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
@@ -32,7 +32,7 @@ def subwords():
 
 
 def tiny_translator(seed=0, **settings):
-    torch.manual_seed(seed_of(seed))
+    torch.manual_seed(derive_seed(seed))
     tokenizer = subwords()
     vocabulary = tokenizer.vocabulary
     model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))

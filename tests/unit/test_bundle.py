@@ -15,13 +15,13 @@ from nmt_core.bundle import (
     FORMAT,
     MANIFEST,
     check_golden,
-    contents,
+    list_contents,
     load_translator,
-    verify,
+    verify_bundle,
 )
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
-from nmt_core.random import seed_of
+from nmt_core.random import derive_seed
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
@@ -87,17 +87,17 @@ def test_each_language_keeps_its_own_tokens(tmp_path):
 
 
 def test_equal_models_give_equal_bytes(tmp_path):
-    torch.manual_seed(seed_of(1))
+    torch.manual_seed(derive_seed(1))
     one = export(tmp_path / "one")
-    torch.manual_seed(seed_of(2))
+    torch.manual_seed(derive_seed(2))
     two = export(tmp_path / "two")
 
-    assert contents(one) == contents(two)
+    assert list_contents(one) == list_contents(two)
     assert (one / MANIFEST).read_bytes() == (two / MANIFEST).read_bytes()
 
 
 def test_a_bundle_holds_these_files(bundle):
-    assert sorted(contents(bundle)) == EVERY_FILE
+    assert sorted(list_contents(bundle)) == EVERY_FILE
 
 
 def test_everyone_may_read_a_bundle(bundle):
@@ -150,7 +150,7 @@ def test_every_problem_is_named_at_once(bundle):
     with pytest.raises(
         BundleError, match=r"model.json is missing, notes.txt was added, README.md was altered"
     ):
-        verify(bundle)
+        verify_bundle(bundle)
 
 
 def test_a_folder_without_a_manifest_is_no_model(tmp_path):
@@ -186,7 +186,7 @@ def test_another_format_says_what_to_do(bundle):
 def test_weights_that_do_not_fit_are_refused(bundle):
     config = files.read_json(bundle / "model.json") | {"decoder_layers": 2}
     files.write_json(bundle / "model.json", config)
-    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": contents(bundle)})
+    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": list_contents(bundle)})
 
     with pytest.raises(BundleError, match=r"do not fit its model.json"):
         load_translator(bundle)
@@ -201,7 +201,7 @@ def reseal(bundle, name, content):
     (bundle / name).unlink()
     if content is not None:
         (bundle / name).write_bytes(content)
-    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": contents(bundle)})
+    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": list_contents(bundle)})
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
     os.mkfifo(bundle / "tokenizer" / "pipe")
 
     with pytest.raises(BundleError) as error:
-        verify(bundle)
+        verify_bundle(bundle)
     for told in (
         "model.json is a link (cp -rL makes files of links)",
         "notes is a folder that was added",
@@ -311,22 +311,22 @@ def test_a_manifest_that_is_no_file_is_refused(bundle, tmp_path):
     (bundle / MANIFEST).rename(tmp_path / MANIFEST)
     (bundle / MANIFEST).symlink_to(tmp_path / MANIFEST)
     with pytest.raises(BundleError, match=r"manifest.json is no file; cp -rL makes files of links"):
-        verify(bundle)
+        verify_bundle(bundle)
 
     (bundle / MANIFEST).unlink()
     (bundle / MANIFEST).mkdir()
     with pytest.raises(BundleError, match=r"manifest.json is no file"):
-        verify(bundle)
+        verify_bundle(bundle)
 
 
 def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
     """The weights fit, but the model is another; the folder that was there stays as it was."""
-    before = contents(bundle)
+    before = list_contents(bundle)
     other = MODEL.model_copy(update={"scale_embeddings": False})
 
     with pytest.raises(BundleError, match="model_config is not what it was built from"):
         export(bundle, model=other)
-    assert before == contents(bundle)
+    assert before == list_contents(bundle)
     assert [bundle] == list(bundle.parent.iterdir())
 
 
@@ -359,10 +359,10 @@ def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeyp
     files_and_folders = [bundle, *bundle.rglob("*")]
     for path in files_and_folders:
         path.chmod(path.stat().st_mode & ~WRITABLE)
-    before = contents(bundle)
+    before = list_contents(bundle)
     try:
         assert len(load_translator(bundle).translate(LINES)) == len(LINES)
-        assert contents(bundle) == before
+        assert list_contents(bundle) == before
     finally:
         for path in files_and_folders:
             path.chmod(path.stat().st_mode | stat.S_IWUSR)

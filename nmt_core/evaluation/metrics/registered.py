@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator
 
-from nmt_core.config import hint
+from nmt_core.config import suggest
 
 if TYPE_CHECKING:
     from nmt_core.evaluation.metrics.base import Metric
@@ -32,14 +32,14 @@ def check_name(name: str) -> str:
         ValueError: if there is no such metric.
     """
     if name not in METRICS:
-        raise ValueError(f"{name!r} is not a metric; {hint(name, METRICS)}")
+        raise ValueError(f"{name!r} is not a metric; {suggest(name, METRICS)}")
     return name
 
 
 MetricName = Annotated[str, AfterValidator(check_name)]
 
 
-def metric_class(name: str) -> "type[Metric]":
+def find_metric_class(name: str) -> "type[Metric]":
     """Return the class of a metric, which knows its label and its direction.
 
     Raises:
@@ -56,14 +56,14 @@ def load_metric(name: str, language: str) -> "Metric":
         ConfigError: if what cuts the language into words is not installed.
         ValueError: if there is no such metric.
     """
-    return metric_class(name)(language)
+    return find_metric_class(name)(language)
 
 
-def label(name: str) -> str:
+def find_label(name: str) -> str:
     """Return what people call a metric."""
-    return metric_class(name).label
+    return find_metric_class(name).label
 
 
-def names_in(scores: Mapping[str, Any]) -> list[str]:
+def find_metric_names(scores: Mapping[str, Any]) -> list[str]:
     """Return the names of the metrics in what ``evaluate`` has written, in its order."""
     return [name for name in scores if f"{name}_signature" in scores]

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.bundle import digest, load_translator
+from nmt_core.bundle import digest_bundle, load_translator
 from nmt_core.cli import lines as streams
-from nmt_core.cli.translate import portrait
+from nmt_core.cli.translate import render_translation
 from nmt_core.decoding.sampling import SamplingConfig
 from tests.support.tiny import LINES, export, tiny_translator
 
@@ -107,7 +107,7 @@ def test_who_types_is_told_that_lines_are_awaited(bundle, monkeypatch):
             return True
 
     module = sys.modules["nmt_core.cli.translate"]
-    monkeypatch.setattr(module, "standard_input", lambda: Typed(b"Hund\n"))
+    monkeypatch.setattr(module, "open_standard_input", lambda: Typed(b"Hund\n"))
     result = run("translate", "--model", bundle)
 
     assert "Write lines; each is translated when it ends." in result.stderr
@@ -297,7 +297,7 @@ def test_colours_tell_probabilities():
     best = SimpleNamespace(
         text="a b", score=-1.0, tokens=("a", "b"), token_probabilities=(0.1, 0.5, 0.9)
     )
-    styles = [span.style for span in portrait(best).spans]
+    styles = [span.style for span in render_translation(best).spans]
 
     assert [style.split()[-1] for style in styles if "dim" not in style][:3] == [
         "red",
@@ -311,7 +311,7 @@ def test_verify_lists_files_and_asks_the_golden_sentences(bundle):
 
     assert result.exit_code == 0
     assert "model.safetensors" in result.stdout
-    assert f"bundle_sha256: {digest(bundle)}\n" in result.stdout
+    assert f"bundle_sha256: {digest_bundle(bundle)}\n" in result.stdout
     assert "Every golden sentence is translated as when the model was exported." in result.stdout
 
 

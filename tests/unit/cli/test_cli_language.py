@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.bundle import load_translator
-from nmt_core.cli.learn import configured, merged, nested
-from nmt_core.decoding.likelihood import pair_scores
+from nmt_core.cli.learn import merge_settings, parse_setting, read_settings
+from nmt_core.decoding.likelihood import score_pairs
 from nmt_core.errors import ConfigError
 from nmt_core.language_models.bundle import load_language_model
 from nmt_core.text.vocabulary import BOS, EOS, PAD
@@ -84,7 +84,7 @@ def test_pairs_are_scored_by_a_translator(translator):
     pairs = [("Das Haus", "the house"), ("Brot", ""), ("", "bread")]
     text = "".join(f"{source}\t{target}\n" for source, target in pairs)
     result = run("score", "--model", translator, lines=text)
-    expected = pair_scores(load_translator(translator), pairs)
+    expected = score_pairs(load_translator(translator), pairs)
 
     assert [f"{score.log_likelihood:.4f}" for score in expected] == [
         line.split("\t")[0] for line in result.stdout.splitlines()
@@ -97,7 +97,7 @@ def test_a_pair_scores_the_log_probabilities_of_its_target(translator):
     read = torch.tensor([[*source, EOS]])
     logits = loaded.model(read, read == PAD, torch.tensor([[BOS, *target]]))
     worth = logits.log_softmax(-1)[0].gather(1, torch.tensor([*target, EOS])[:, None])
-    [score] = pair_scores(loaded, [("Das Haus", "the house")])
+    [score] = score_pairs(loaded, [("Das Haus", "the house")])
 
     assert score.log_likelihood == pytest.approx(worth.sum().item(), rel=1e-5)
     assert (score.tokens, score.characters) == (len(target) + 1, 10)
@@ -182,18 +182,18 @@ def test_a_misspelt_setting_is_named(tmp_path):
 
 
 def test_settings_are_nested_by_their_dots():
-    assert nested(["a.b=1", "a.c=x", "d=null"]) == {"a": {"b": 1, "c": "x"}, "d": None}
+    assert parse_setting(["a.b=1", "a.c=x", "d=null"]) == {"a": {"b": 1, "c": "x"}, "d": None}
     with pytest.raises(ConfigError, match="has no value"):
-        nested(["a"])
+        parse_setting(["a"])
     with pytest.raises(ConfigError, match="at odds"):
-        nested(["a=1", "a.b=2"])
+        parse_setting(["a=1", "a.b=2"])
 
 
 def test_a_change_leaves_the_rest_as_it_was():
     default = {"a": {"kind": "x", "b": 1, "c": 2}, "d": 3}
 
-    assert merged(default, {"a": {"b": 5}}) == {"a": {"kind": "x", "b": 5, "c": 2}, "d": 3}
-    assert merged(default, {"a": {"kind": "y"}}) == {"a": {"kind": "y"}, "d": 3}
+    assert merge_settings(default, {"a": {"b": 5}}) == {"a": {"kind": "x", "b": 5, "c": 2}, "d": 3}
+    assert merge_settings(default, {"a": {"kind": "y"}}) == {"a": {"kind": "y"}, "d": 3}
 
 
 def test_settings_in_the_help_are_settings_and_their_defaults():
@@ -210,7 +210,7 @@ def test_settings_in_the_help_are_settings_and_their_defaults():
         plain = [setting for setting in settings if "smoothing.k=" not in setting]
 
         assert plain
-        assert configured(tag) == configured([*tag, *plain])
+        assert read_settings(tag) == read_settings([*tag, *plain])
 
 
 @pytest.mark.parametrize("command", ["learn", "score", "generate"])

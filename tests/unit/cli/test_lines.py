@@ -16,7 +16,7 @@ from nmt_core.errors import CorpusError
 def test_chunks_grow_to_a_limit():
     text = io.BytesIO("\n".join(str(number) for number in range(7000)).encode())
 
-    assert [len(chunk) for chunk in streams.chunks(text)] == [
+    assert [len(chunk) for chunk in streams.read_chunks(text)] == [
         16,
         32,
         64,
@@ -41,7 +41,7 @@ def pipe():
 def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
     """A line is there when it ends; what is there together comes together."""
     reader, writer = pipe
-    portions = streams.chunks(reader)
+    portions = streams.read_chunks(reader)
     writer.write(b"one\n")
     assert next(portions) == ["one"]
     writer.write(b"two\nthree\nfo")
@@ -66,7 +66,7 @@ def test_lines_that_come_in_fast_come_together(pipe):
     with ThreadPoolExecutor() as pool:
         pool.submit(write)
 
-        assert list(streams.chunks(reader)) == [["a", "b", long, "c"]]
+        assert list(streams.read_chunks(reader)) == [["a", "b", long, "c"]]
 
 
 @given(st.lists(st.binary(max_size=12), max_size=40), st.integers(1, 9), st.integers(1, 9))
@@ -86,7 +86,7 @@ def test_lines_are_those_of_python(blocks, first, most):
         patch.setattr(
             streams, "decode", lambda line, number, name: (number, line.decode("latin-1"))
         )
-        found = [line for portion in streams.chunks(Blocks()) for line in portion]
+        found = [line for portion in streams.read_chunks(Blocks()) for line in portion]
 
     assert found == list(enumerate(expected if expected[-1] else expected[:-1], start=1))
 
@@ -94,7 +94,7 @@ def test_lines_are_those_of_python(blocks, first, most):
 def test_a_line_without_an_end_is_refused(monkeypatch):
     monkeypatch.setattr(streams, "MOST_BYTES", 1000)
     with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
-        list(streams.chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
+        list(streams.read_chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
 
 
 @pytest.mark.parametrize(("redirected", "shown"), [(True, True), (False, False)])
@@ -107,7 +107,7 @@ def test_progress_is_shown_only_beside_a_redirected_output(monkeypatch, redirect
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(sys, "stdout", io.StringIO() if redirected else Terminal())
-    with streams.progress() as advance:
+    with streams.show_progress() as advance:
         advance(3)
 
     assert ("3 lines" in terminal.getvalue()) == shown

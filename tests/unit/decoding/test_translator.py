@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nmt_core.decoding.likelihood import pair_scores
+from nmt_core.decoding.likelihood import score_pairs
 from nmt_core.decoding.sampling import SamplingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.decoding.translator import Translator, TranslatorConfig
@@ -432,10 +432,10 @@ PAIRS = [("one two three one", "two"), ("one", "three two one one"), ("", "two t
 def test_pairs_score_together_as_alone():
     """Neither padding nor neighbours count, whatever the lengths."""
     for translator, pairs in ((toy_translator(), PAIRS), (TINY, [*PAIRS, tuple(LINES[:2])])):
-        together = pair_scores(translator, pairs)
+        together = score_pairs(translator, pairs)
 
         for pair, score in zip(pairs, together, strict=True):
-            [alone] = pair_scores(translator, [pair])
+            [alone] = score_pairs(translator, [pair])
 
             assert score.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-5)
             assert score[1:] == alone[1:]
@@ -445,13 +445,13 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
     """Neither long lines nor a large vocabulary make a tensor as large as they like."""
     model = Watched(end=1.0)
     pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
-    free = pair_scores(toy_translator(model=model), pairs)
+    free = score_pairs(toy_translator(model=model), pairs)
     monkeypatch.setattr("nmt_core.decoding.likelihood.MOST_LOG_PROBS", 5 * len(WORDS))
     model.most = 0
     rows, encode = [], model.encode
     monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))
 
-    bounded = pair_scores(toy_translator(model=model, batch_tokens=82), pairs)
+    bounded = score_pairs(toy_translator(model=model, batch_tokens=82), pairs)
 
     for one, other in zip(free, bounded, strict=True):
         assert one == pytest.approx(other)
@@ -461,7 +461,7 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
 
 def test_a_pair_too_long_is_scored_as_far_as_it_is_read(caplog):
     translator = toy_translator(max_source_tokens=2)
-    [cut] = pair_scores(translator, [("one two three", "two one  one")])
+    [cut] = score_pairs(translator, [("one two three", "two one  one")])
 
-    assert [cut] == pair_scores(translator, [("one two", "two one")])
+    assert [cut] == score_pairs(translator, [("one two", "two one")])
     assert caplog.text.count("3 tokens, of which the first 2 are read") == 2

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from nmt_core.embeddings.matrix import embedding_matrix
+from nmt_core.embeddings.matrix import build_embedding_matrix
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
 from nmt_core.errors import CorpusError
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 ORIGINS = st.lists(st.sampled_from([MISSING, FOUND, COMPOSED]), min_size=1, max_size=20).filter(any)
@@ -26,7 +26,7 @@ def word_vectors(draw):
 
 @given(word_vectors())
 def test_words_keep_their_vectors_and_all_others_get_one(vectors):
-    weight = embedding_matrix(vectors, generator(1), name="source")
+    weight = build_embedding_matrix(vectors, make_generator(1), name="source")
 
     has_vector = vectors.origin != MISSING
     mean = np.mean(vectors.weight[has_vector], axis=0, dtype=np.float64).astype(np.float32)
@@ -44,7 +44,7 @@ def test_start_and_end_are_as_long_as_words():
     weight = np.concatenate([np.zeros((4, 1000), dtype=np.float32), words])
     origin = np.array([MISSING] * 4 + [FOUND] * 50, dtype=np.uint8)
 
-    made = embedding_matrix(WordVectors(weight, origin), generator(1), name="source")
+    made = build_embedding_matrix(WordVectors(weight, origin), make_generator(1), name="source")
 
     length = np.sqrt(np.square(words).sum(axis=1).mean())
     np.testing.assert_allclose(length, np.linalg.norm(made[[BOS, EOS]], axis=1), rtol=0.1)
@@ -56,7 +56,7 @@ def test_only_start_and_end_depend_on_the_seed():
     vectors = WordVectors(np.diag(origin).astype(np.float32), origin)
 
     first, same, other = (
-        embedding_matrix(vectors, generator(seed), name="source") for seed in (1, 1, 2)
+        build_embedding_matrix(vectors, make_generator(seed), name="source") for seed in (1, 1, 2)
     )
 
     np.testing.assert_array_equal(first, same)
@@ -68,4 +68,4 @@ def test_vectors_of_no_word_at_all_are_refused():
     vectors = WordVectors(np.zeros((6, 2), dtype=np.float32), np.zeros(6, dtype=np.uint8))
 
     with pytest.raises(CorpusError, match="none of the 6 target tokens has a vector"):
-        embedding_matrix(vectors, generator(1), name="target")
+        build_embedding_matrix(vectors, make_generator(1), name="target")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from nmt_core.errors import CorpusError
 from nmt_core.evaluation.alignment import (
     alignment_error_rate,
-    diagonal,
-    links_of_attention,
+    extract_links,
+    link_diagonally,
+    map_tokens_to_words,
     read_links,
-    words_of_tokens,
 )
 
 words = st.lists(st.text("abc.", min_size=1, max_size=4), min_size=1, max_size=6)
@@ -33,12 +33,12 @@ def test_what_is_no_link_is_refused(line):
 def test_tokens_belong_to_the_words_they_begin_in():
     tokens = ["▁The", "▁house", "s,", "▁", "a", "."]
 
-    assert [0, 1, 1, 3, 3, 4] == words_of_tokens(tokens, ["The", "houses", ",", "a", "."])
+    assert [0, 1, 1, 3, 3, 4] == map_tokens_to_words(tokens, ["The", "houses", ",", "a", "."])
 
 
 def test_another_text_belongs_to_no_words():
-    assert words_of_tokens(["▁a", "b"], ["a", "c"]) is None
-    assert words_of_tokens(["▁a"], ["a", "c"]) is None
+    assert map_tokens_to_words(["▁a", "b"], ["a", "c"]) is None
+    assert map_tokens_to_words(["▁a"], ["a", "c"]) is None
 
 
 @given(words, st.data())
@@ -50,7 +50,7 @@ def test_any_cut_of_the_same_text_finds_its_words(words, data):
     tokens = [text[start:end] for start, end in pairwise(cuts)]
     owners = [number for number, word in enumerate(words) for _ in word]
 
-    assert [owners[start] for start in cuts[:-1]] == words_of_tokens(tokens, words)
+    assert [owners[start] for start in cuts[:-1]] == map_tokens_to_words(tokens, words)
 
 
 def test_a_word_is_linked_to_what_its_tokens_look_at_most():
@@ -59,13 +59,13 @@ def test_a_word_is_linked_to_what_its_tokens_look_at_most():
         [[0.3, 0.3, 0.4, 0.0], [0.1, 0.2, 0.6, 0.1], [0.0, 0.1, 0.2, 0.7], [0, 0, 0, 1]]
     )
 
-    assert {(0, 0), (1, 1)} == links_of_attention(weights, [0, 0, 1], [0, 1, 1])
-    assert frozenset() == links_of_attention(weights, [], [0])
+    assert {(0, 0), (1, 1)} == extract_links(weights, [0, 0, 1], [0, 1, 1])
+    assert frozenset() == extract_links(weights, [], [0])
 
 
 def test_the_diagonal_covers_every_target_word():
-    assert {(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)} == diagonal(3, 5)
-    assert frozenset() == diagonal(0, 5)
+    assert {(0, 0), (0, 1), (1, 2), (1, 3), (2, 4)} == link_diagonally(3, 5)
+    assert frozenset() == link_diagonally(0, 5)
 
 
 def test_the_error_rate_counts_both_kinds_of_error():

@@ -13,12 +13,12 @@ from nmt_core import config
 from nmt_core.evaluation import metrics
 from nmt_core.evaluation.metrics import registered
 from nmt_core.statistics.gate import Candidate, GateConfig, GateError, judge
-from nmt_core.statistics.significance import differences
+from nmt_core.statistics.significance import compare_all
 from stages import evaluate
 from stages.comparison import report, results
 from stages.params import EvaluateParams
 from stages.reporting import card, summary
-from stages.train import validation_metric
+from stages.train import choose_metric
 from tests.support.outcomes import outcome
 
 FILES = {
@@ -76,7 +76,7 @@ def ter_of(hypotheses):
 
 def scores(hypotheses, names=("bleu", "ter", "translated")):
     params = config.build(EvaluateParams, {"metrics": names, "resamples": 50}, at="evaluate")
-    return evaluate.scores(params, hypotheses, REFERENCES, SOURCES, language="en")
+    return evaluate.score_translations(params, hypotheses, REFERENCES, SOURCES, language="en")
 
 
 def test_it_is_measured_as_sacrebleu_does():
@@ -99,17 +99,19 @@ def test_it_is_shown(tmp_path):
 
     assert f"TER {number}" in " ".join(capture.get().split())
     assert any(row.startswith(f"| TER | {number} (95 %") for row in card.score_rows(found))
-    rows = artifacts.scores(found | {"failures": {}, "perplexity": 2.0})
+    rows = artifacts.render_scores(found | {"failures": {}, "perplexity": 2.0})
     assert ("TER", round(found["ter"], 1)) in [(row["score"], row["value"]) for row in rows]
-    assert f"- TER: `{found['ter_signature']}`" in artifacts.measured(found | {"sentences": 60})
+    assert f"- TER: `{found['ter_signature']}`" in artifacts.describe_measures(
+        found | {"sentences": 60}
+    )
 
 
 def test_a_model_may_be_selected_by_it():
-    name, metric = validation_metric("ter", "en")
+    name, metric = choose_metric("ter", "en")
 
     assert (name, metric.label, metric.higher_is_better) == ("ter", "TER", False)
-    assert validation_metric("loss", "en")[0] == "bleu"
-    assert "|tok:zh|" in validation_metric("loss", "zh")[1].signature
+    assert choose_metric("loss", "en")[0] == "bleu"
+    assert "|tok:zh|" in choose_metric("loss", "zh")[1].signature
 
 
 def compared(*names):
@@ -122,18 +124,18 @@ def compared(*names):
             sources=SOURCES,
             references=REFERENCES,
             signatures={name: registered.load_metric(name, "en").signature for name in names},
-            scores=results.intervals(scores(written, names)),
+            scores=results.read_intervals(scores(written, names)),
         )
         for system, written in (("bad", BAD), ("good", GOOD))
     ]
-    return outcomes, results.compare(outcomes, command="", commit="")
+    return outcomes, results.compare_outcomes(outcomes, command="", commit="")
 
 
 def test_systems_are_compared_by_it(tmp_path):
     """The lowest is the best; what is no function of sums is shown, and not tested."""
     outcomes, found = compared("ter", "translated", "bleu", "chrf")
     by_metric = {pair.metric: pair for pair in found.differences}
-    report.write(found, outcomes, tmp_path)
+    report.write_report(found, outcomes, tmp_path)
     page = (tmp_path / "comparison.md").read_text()
 
     assert list(found.systems) == ["good", "bad"]
@@ -174,7 +176,7 @@ def test_a_challenger_is_judged_by_it():
 def test_what_cannot_be_tested_judges_nobody():
     with pytest.raises(GateError, match="leave translated out of the gate's metrics"):
         contest(BAD, GOOD, "bleu", "translated")
-    assert not differences(
+    assert not compare_all(
         {"one": [GOOD], "other": [BAD]},
         REFERENCES,
         SOURCES,

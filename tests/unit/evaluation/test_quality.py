@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from nmt_core.data.batch import collate
 from nmt_core.evaluation.quality import (
     Failures,
-    failures,
-    length_ratio,
-    loops,
-    runs_on,
-    unknown_rate,
+    compute_length_ratio,
+    compute_unknown_rate,
+    count_failures,
+    is_looping,
+    is_too_long,
 )
 from nmt_core.text.vocabulary import UNK
 from nmt_core.training.loss import mean_cross_entropy
@@ -31,7 +31,7 @@ from tests.support.presets import tiny_model
     ],
 )
 def test_three_times_in_a_row_is_a_loop(line):
-    assert loops(line.split())
+    assert is_looping(line.split())
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_three_times_in_a_row_is_a_loop(line):
     ],
 )
 def test_less_is_no_loop(line):
-    assert not loops(line.split())
+    assert not is_looping(line.split())
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=14))
@@ -60,7 +60,7 @@ def test_loops_are_what_a_search_of_all_runs_finds(words):
         for first in range(len(text) - size + 1)
     )
 
-    assert loops(words) == found
+    assert is_looping(words) == found
 
 
 NONE = Failures(empty=0, copied=0, looping=0, too_long=0)
@@ -86,12 +86,12 @@ NONE = Failures(empty=0, copied=0, looping=0, too_long=0)
 def test_what_is_no_translation_is_counted(source, hypothesis, reference, kinds):
     expected = NONE.model_copy(update=dict.fromkeys(kinds, 1))
 
-    assert expected == failures([source], [hypothesis], [reference])
+    assert expected == count_failures([source], [hypothesis], [reference])
 
 
 def test_failures_of_text_without_spaces_are_counted_in_its_words():
     """Between spaces, each of these lines is one word."""
-    found = failures(
+    found = count_failures(
         ["a", "b", "c"],
         ["好的好的好的", "我们都知道在保护自然与增长之间找到平衡有多么困难", "很好"],
         ["好", "我们都知道", "很好"],
@@ -99,12 +99,12 @@ def test_failures_of_text_without_spaces_are_counted_in_its_words():
     )
 
     assert found == Failures(empty=0, copied=0, looping=1, too_long=1)
-    assert length_ratio(["我们都", "很好"], ["我们", "很好好"], cut=list) == 1
-    assert length_ratio(["我们都知道"], ["我们"], cut=list) == 5 / 2
+    assert compute_length_ratio(["我们都", "很好"], ["我们", "很好好"], cut=list) == 1
+    assert compute_length_ratio(["我们都知道"], ["我们"], cut=list) == 5 / 2
 
 
 def test_failures_add_up():
-    found = failures(["a", "b", "c"], ["", "", "c"], ["x", "y", "z"])
+    found = count_failures(["a", "b", "c"], ["", "", "c"], ["x", "y", "z"])
 
     assert Failures(empty=2, copied=1, looping=0, too_long=0) == found
 
@@ -114,23 +114,24 @@ def test_failures_add_up():
     [(14, 4, False), (15, 4, True), (40, 20, False), (41, 20, True), (0, 0, False), (11, 0, True)],
 )
 def test_twice_as_long_and_ten_more_is_too_long(words, reference, expected):
-    assert runs_on(words, reference) == expected
+    assert is_too_long(words, reference) == expected
 
 
 def test_the_length_ratio_is_of_all_words():
     assert (
-        length_ratio(["one two three", "four"], ["one", "two three four five six seven"]) == 4 / 7
+        compute_length_ratio(["one two three", "four"], ["one", "two three four five six seven"])
+        == 4 / 7
     )
 
 
 def test_no_words_have_a_length_ratio():
-    assert length_ratio(["one two"], [""]) == 2
-    assert length_ratio([], []) == 0
+    assert compute_length_ratio(["one two"], [""]) == 2
+    assert compute_length_ratio([], []) == 0
 
 
 def test_the_unknown_rate_is_per_token():
-    assert unknown_rate([[4, UNK], [], [4, UNK, UNK]]) == 3 / 5
-    assert unknown_rate([]) == 0
+    assert compute_unknown_rate([[4, UNK], [], [4, UNK, UNK]]) == 3 / 5
+    assert compute_unknown_rate([]) == 0
 
 
 def summed_by_torch(model, pair):

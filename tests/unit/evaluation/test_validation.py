@@ -39,7 +39,7 @@ def seen(monkeypatch):
         batches.append(source.tolist())
         return [[token for token in row if token not in (PAD, EOS)] for row in source.tolist()]
 
-    monkeypatch.setattr(validation, "greedy", copy)
+    monkeypatch.setattr(validation, "greedy_search", copy)
     return batches
 
 

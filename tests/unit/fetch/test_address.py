@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.config import Config, build
 from nmt_core.errors import ConfigError
-from nmt_core.fetch.address import Address, is_private, shown, without_secrets
+from nmt_core.fetch.address import Address, is_private, redact, redact_url
 
 
 class Settings(Config):
@@ -66,14 +66,14 @@ def test_a_secret_is_refused_and_not_repeated(url, reason):
     ],
 )
 def test_an_address_is_shown_without_what_is_secret(url, expected):
-    assert shown(url) == expected
+    assert redact_url(url) == expected
 
 
 def test_what_is_secret_is_cut_out_of_any_text():
     text = "GET 'http://anna:canary@h/a?t=canary' failed (postgresql://b:c@d@i/x, a@b?, c:/d@e)"
     expected = "GET 'http://h/a?...' failed (postgresql://i/x, a@b?, c:/d@e)"
 
-    assert without_secrets(text) == expected
+    assert redact(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ FOUND = {
 
 
 def test_scores_have_intervals_and_failures_are_counted():
-    assert artifacts.scores(FOUND) == [
+    assert artifacts.render_scores(FOUND) == [
         {"score": "BLEU", "value": 12.5, "95 %": "11.0 to 14.0"},
         {"score": "chrF", "value": 30.2, "95 %": "29.0 to 31.0"},
         {"score": "perplexity", "value": 1.13, "95 %": ""},
@@ -27,7 +27,7 @@ def test_scores_have_intervals_and_failures_are_counted():
 
 
 def test_signatures_are_whole():
-    assert artifacts.measured(FOUND) == (
+    assert artifacts.describe_measures(FOUND) == (
         "Scores on the 2,000 sentences of the test set\n\n"
         "- BLEU: `BLEU|nrefs:1|tok:13a`\n"
         "- chrF: `chrF2|nrefs:1`"
@@ -35,6 +35,6 @@ def test_signatures_are_whole():
 
 
 def test_a_cell_is_text_and_nothing_else():
-    told = artifacts.table(["source"], [["a | b <b> \\\\ & c\nd"]])
+    told = artifacts.render_table(["source"], [["a | b <b> \\\\ & c\nd"]])
 
     assert told == "| source |\n| --- |\n| a \\| b &lt;b> \\\\\\\\ &amp; c d |"

@@ -10,7 +10,7 @@ from flows import clone
 from flows.clone import Order
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.runtime.git import branch, git, head
+from stages.runtime.git import current_branch, git, head_commit
 
 CODE = Path("code.py")
 
@@ -22,7 +22,7 @@ def commit(subject, **content):
         names[name].write_text(text)
         git("add", str(names[name]))
     git("commit", "--quiet", "-m", subject)
-    return head()
+    return head_commit()
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_a_branch_that_is_behind_comes_along(origin):
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n", lock="2")
     clone.check_out("origin/HEAD")
 
-    assert (newest, "main") == (head(), branch())
+    assert (newest, "main") == (head_commit(), current_branch())
     assert [path.read_text() for path in (CODE, paths.PARAMS, paths.LOCK)] == [
         "2",
         "seed: 2\n",
@@ -83,25 +83,25 @@ def test_a_branch_that_is_behind_comes_along(origin):
 @pytest.mark.parametrize("revision", ["origin/HEAD", "origin/main", "old", "full name"])
 def test_a_commit_is_found_by_any_name(origin, revision):
     git("tag", "old")
-    clone.check_out(head() if revision == "full name" else revision)
+    clone.check_out(head_commit() if revision == "full name" else revision)
 
-    assert branch() == "main"
+    assert current_branch() == "main"
 
 
 def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
     """And the flow comes back to it, whether or not all went well."""
-    first = head()
+    first = head_commit()
     git("tag", "old")
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
     clone.check_out("origin/HEAD")
     for ending in (nullcontext(), pytest.raises(ZeroDivisionError)):
-        with ending, clone.alone(pytest.fail):
+        with ending, clone.hold_clone(pytest.fail):
             clone.check_out("old")
-            assert (head(), branch(), CODE.read_text()) == (first, "", "1")
+            assert (head_commit(), current_branch(), CODE.read_text()) == (first, "", "1")
             assert paths.PARAMS.read_text() == "seed: 1\n"
             1 / int(isinstance(ending, nullcontext))
 
-        assert (head(), branch(), CODE.read_text()) == (newest, "main", "2")
+        assert (head_commit(), current_branch(), CODE.read_text()) == (newest, "main", "2")
         assert paths.PARAMS.read_text() == "seed: 2\n"
 
 
@@ -109,11 +109,11 @@ def test_a_branch_of_ones_own_is_not_moved(origin):
     """It has no upstream that says that it is only behind."""
     git("checkout", "--quiet", "-b", "mine")
     newest = pushed_elsewhere(origin, "More", code="2")
-    with clone.alone(pytest.fail):
+    with clone.hold_clone(pytest.fail):
         clone.check_out("origin/main")
-        assert (newest, "") == (head(), branch())
+        assert (newest, "") == (head_commit(), current_branch())
 
-    assert (branch(), CODE.read_text()) == ("mine", "1")
+    assert (current_branch(), CODE.read_text()) == ("mine", "1")
 
 
 def test_a_commit_that_is_not_pushed_is_not_left_out_in_silence(origin):
@@ -122,22 +122,22 @@ def test_a_commit_that_is_not_pushed_is_not_left_out_in_silence(origin):
         with pytest.raises(NmtError, match=rf"{mine[:7]} \(Add my corpus\).* not pushed.*git push"):
             call()
 
-    assert (head(), paths.PARAMS.read_text()) == (mine, "seed: 3\n")
+    assert (head_commit(), paths.PARAMS.read_text()) == (mine, "seed: 3\n")
     clone.check_out(mine)  # who names it knows what he wants
     git("push", "--quiet")
     clone.check_out("origin/HEAD")
     clone.check_shared()
-    assert head() == mine
+    assert head_commit() == mine
 
 
 def test_a_clone_on_no_branch_is_not_asked_to_push(origin):
     """As a container's is, where somebody has pushed by force meanwhile."""
-    first = head()
+    first = head_commit()
     git("checkout", "--quiet", "--detach")
     commit("Gone", code="gone")
     clone.check_out("origin/HEAD")
 
-    assert (head(), branch()) == (first, "")
+    assert (head_commit(), current_branch()) == (first, "")
 
 
 def test_code_that_is_in_no_commit_is_shared_with_nobody(origin):
@@ -157,18 +157,18 @@ def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
         git("add", str(paths.PARAMS))
     calls = (
         lambda: clone.check_out("origin/HEAD"),
-        lambda: clone.write(Order(newest, "seed: 5\n")),
-        lambda: clone.write(Order(head(), "seed: 5\n")),
+        lambda: clone.write_settings(Order(newest, "seed: 5\n")),
+        lambda: clone.write_settings(Order(head_commit(), "seed: 5\n")),
     )
-    before = head()
+    before = head_commit()
     for call in calls:
         with pytest.raises(
             NmtError, match=r"params\.yaml was changed in .*git checkout HEAD params"
         ):
             call()
 
-        assert (head(), paths.PARAMS.read_text()) == (before, "seed: 4\n")
-    assert clone.write(Order(before, "seed: 4\n")).params == "seed: 4\n"  # nothing is lost
+        assert (head_commit(), paths.PARAMS.read_text()) == (before, "seed: 4\n")
+    assert clone.write_settings(Order(before, "seed: 4\n")).params == "seed: 4\n"  # nothing is lost
 
 
 def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_lies(
@@ -176,25 +176,25 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
 ):
     """As after `make repro MODEL=...`; what comes of them is no less somebody's work."""
     paths.PARAMS.write_text("seed: 4\n")
-    monkeypatch.setattr(clone.compose, "configured", lambda _: paths.PARAMS.read_text())
+    monkeypatch.setattr(clone.compose, "compose_settings", lambda _: paths.PARAMS.read_text())
     monkeypatch.setattr(clone, "build_all", lambda text, **_: text)
-    monkeypatch.setattr(clone.compose, "pinned", str)
-    monkeypatch.setattr(clone.compose, "document", lambda text: f"{text}more: 1\n")
+    monkeypatch.setattr(clone.compose, "pin_all", str)
+    monkeypatch.setattr(clone.compose, "render_params", lambda text: f"{text}more: 1\n")
 
-    ordered = clone.order(None, [], renew=False, say=pytest.fail)
+    ordered = clone.prepare_clone(None, [], renew=False, say=pytest.fail)
 
-    assert ordered == Order(head(), "seed: 4\nmore: 1\n")
+    assert ordered == Order(head_commit(), "seed: 4\nmore: 1\n")
     assert paths.PARAMS.read_text() == ordered.params
     with pytest.raises(NmtError, match=r"params\.yaml was changed in"):
         clone.check_out("origin/HEAD")
 
 
 def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
-    first = head()
-    clone.write(Order(first, "seed: 5\n"))
-    clone.write(Order(first, "seed: 6\n"))
+    first = head_commit()
+    clone.write_settings(Order(first, "seed: 5\n"))
+    clone.write_settings(Order(first, "seed: 6\n"))
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
-    clone.write(Order(newest, "seed: 7\n"))
+    clone.write_settings(Order(newest, "seed: 7\n"))
     assert paths.PARAMS.read_text() == "seed: 7\n"
     clone.check_out("origin/HEAD")
     assert paths.PARAMS.read_text() == "seed: 2\n"
@@ -214,7 +214,7 @@ def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
 
     monkeypatch.setattr(clone.files, "write_text", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        clone.write(Order(head(), "seed: 5\n"))
+        clone.write_settings(Order(head_commit(), "seed: 5\n"))
     monkeypatch.undo()
 
     clone.check_params()
@@ -231,17 +231,17 @@ def test_missing_parameters_are_taken_from_the_commit(origin):
 def test_a_file_that_git_does_not_know_is_not_written_over(origin, name, monkeypatch):
     """Nor is anything else changed; git's forced checkout would take it away."""
     Path("notes.txt").write_text("mine")
-    clone.write(Order(head(), "seed: 5\n"))
+    clone.write_settings(Order(head_commit(), "seed: 5\n"))
     paths.LOCK.write_text("lock")
     if name == "ignored.txt":
         Path(".git/info/exclude").write_text("/.dvc\n/notes.txt\n/dvc.lock\n")
     pushed_elsewhere(origin, "Notes", notes="theirs", lock="theirs", params="seed: 2\n")
-    before = head()
+    before = head_commit()
 
     with pytest.raises(NmtError, match=r"untracked .*notes\.txt"):
         clone.check_out("origin/HEAD")
     assert Path("notes.txt").read_text() == "mine"
-    assert (head(), branch()) == (before, "main")
+    assert (head_commit(), current_branch()) == (before, "main")
     assert [path.read_text() for path in (paths.PARAMS, paths.LOCK)] == ["seed: 5\n", "lock"]
 
 
@@ -253,7 +253,7 @@ def test_a_lock_file_gives_way_to_that_of_the_commit_and_is_kept_otherwise(origi
         git("add", str(paths.LOCK))
     newest = pushed_elsewhere(origin, "More", code="2")
     clone.check_out("origin/HEAD")
-    assert (head(), paths.LOCK.read_text()) == (newest, "mine")
+    assert (head_commit(), paths.LOCK.read_text()) == (newest, "mine")
     pushed_elsewhere(origin, "Lock", lock="theirs")
     clone.check_out("origin/HEAD")
 
@@ -265,11 +265,11 @@ def test_an_edit_made_while_a_flow_was_at_work_keeps_the_clone_where_it_is(origi
     said = []
     pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
     git("checkout", "--quiet", "-b", "mine")
-    with clone.alone(said.append):
+    with clone.hold_clone(said.append):
         clone.check_out("origin/main")
         paths.PARAMS.write_text("seed: 9\n")
 
-    assert (branch(), paths.PARAMS.read_text()) == ("", "seed: 9\n")
+    assert (current_branch(), paths.PARAMS.read_text()) == ("", "seed: 9\n")
     [sentence] = said
     assert "(More) instead of branch mine: params.yaml was changed" in sentence
 
@@ -286,14 +286,17 @@ def test_an_origin_that_is_away_is_told_with_git_s_reason(origin):
 
     with pytest.raises(NmtError, match="git fetch: fatal: '/nowhere' does not appear"):
         clone.check_out("origin/HEAD")
-    clone.check_out(head())  # is at hand
+    clone.check_out(head_commit())  # is at hand
 
 
 def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):
-    assert clone.place() == f"commit {head()[:7]} (Begin)"
+    assert clone.find_lock_folder() == f"commit {head_commit()[:7]} (Begin)"
     CODE.write_text("edited")
-    assert clone.place() == f"commit {head()[:7]} (Begin), and changes that are in none"
+    assert (
+        clone.find_lock_folder()
+        == f"commit {head_commit()[:7]} (Begin), and changes that are in none"
+    )
     monkeypatch.chdir(tmp_path)
-    assert clone.place() == "no commit"
-    with clone.alone(pytest.fail):
+    assert clone.find_lock_folder() == "no commit"
+    with clone.hold_clone(pytest.fail):
         pass

@@ -12,11 +12,11 @@ from nmt_core.fetch.local import FilesCorpus
 from nmt_core.text.corpus import TextFiles
 from stages.comparison import report
 
-SETTINGS = ["data=demo", *compare.budget_settings(60.0, None, None)]
+SETTINGS = ["data=demo", *compare.list_budget_settings(60.0, None, None)]
 
 
 def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
-    return compare.plan(models, [*SETTINGS, *settings], seeds=seeds)
+    return compare.plan_experiments(models, [*SETTINGS, *settings], seeds=seeds)
 
 
 def test_every_model_is_trained_with_every_seed_on_the_same_budget():
@@ -37,13 +37,13 @@ def test_a_run_is_called_after_what_it_compares(monkeypatch):
     names = []
     for name, value in {
         "call_run": names.append,
-        "planned": lambda *_, **__: ([], 1),
-        "short": lambda: "c4bbf99",
-        "run_all": lambda *_, **__: None,
+        "schedule_experiments": lambda *_, **__: ([], 1),
+        "short_commit": lambda: "c4bbf99",
+        "run_and_report": lambda *_, **__: None,
         "create_markdown_artifact": lambda *_, **__: None,
     }.items():
         monkeypatch.setattr(compare, name, value)
-    monkeypatch.setattr(report, "markdown", str)
+    monkeypatch.setattr(report, "render_markdown", str)
 
     compare.compare.fn(["transformer", "convs2s"])
 
@@ -60,15 +60,17 @@ def test_the_same_plan_has_the_same_names_and_another_setting_others():
 
 
 def test_the_time_left_is_told_once_a_run_has_been_timed():
-    assert compare.progress(1, 4, 0, 0.1) == "1 of 4 runs are done"  # it had been run before
-    assert compare.progress(2, 4, 1, 90.0) == "2 of 4 runs are done, about 0:03:00 left"
-    assert compare.progress(3, 4, 2, 90.4) == "3 of 4 runs are done, about 0:00:45 left"
-    assert compare.progress(4, 4, 3, 120.0) == "4 of 4 runs are done"
+    assert (
+        compare.describe_progress(1, 4, 0, 0.1) == "1 of 4 runs are done"
+    )  # it had been run before
+    assert compare.describe_progress(2, 4, 1, 90.0) == "2 of 4 runs are done, about 0:03:00 left"
+    assert compare.describe_progress(3, 4, 2, 90.4) == "3 of 4 runs are done, about 0:00:45 left"
+    assert compare.describe_progress(4, 4, 3, 120.0) == "4 of 4 runs are done"
 
 
 def test_a_budget_is_given_even_if_nobody_asks():
-    assert "train.budget.seconds=300.0" in [*compare.budget_settings(None, None, None)]
-    assert "train.budget.seconds=null" in [*compare.budget_settings(None, 10, None)]
+    assert "train.budget.seconds=300.0" in [*compare.list_budget_settings(None, None, None)]
+    assert "train.budget.seconds=null" in [*compare.list_budget_settings(None, 10, None)]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +92,8 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
         (folder / name).write_text("Eine Eule.\n")
     given = [
         "data=files",
-        f"download.corpus.train.source={compare.quoted(folder / 'train.de')}",
-        f"download.corpus.train.target={compare.quoted(folder / 'train.en')}",
+        f"download.corpus.train.source={compare.quote(folder / 'train.de')}",
+        f"download.corpus.train.target={compare.quote(folder / 'train.en')}",
         "download.corpus.validation=null",
         "download.corpus.test=null",
     ]
@@ -114,7 +116,7 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
     for name in ("a.de", "b.de", "a.en", "b.en"):
         Path(name).write_text("Eule.\n")
     train = TextFiles(source=Path("*.de"), target=Path("*.en"))
-    settings = compare.file_settings(FilesCorpus(kind="files", train=train))
+    settings = compare.list_file_settings(FilesCorpus(kind="files", train=train))
     parsed = OverridesParser.create().parse_overrides([*settings])
 
     assert {
@@ -125,9 +127,9 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
 
 
 def test_seeds_are_numbers():
-    assert compare.seeds_of("1,22") == [1, 22]
+    assert compare.parse_seeds("1,22") == [1, 22]
     with pytest.raises(ConfigError, match="got '1,x'"):
-        compare.seeds_of("1,x")
+        compare.parse_seeds("1,x")
 
 
 def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
@@ -143,13 +145,17 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
 
     with pytest.raises(NmtError, match=r"git does not know stages/new.py"):
         dvc.check_git()
-    assert dvc.experiments() == {}
+    assert dvc.list_experiments() == {}
 
 
 def test_one_comparison_at_a_time(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    with compare.alone(), pytest.raises(NmtError, match="another comparison"), compare.alone():
+    with (
+        compare.hold_comparisons(),
+        pytest.raises(NmtError, match="another comparison"),
+        compare.hold_comparisons(),
+    ):
         pass
-    with compare.alone():
+    with compare.hold_comparisons():
         pass

@@ -92,7 +92,7 @@ def test_a_run_is_dead_that_misses_three_heartbeats_and_has_not_ended():
     alive = "prefect.flow-run.heartbeat"
     ends = {f"prefect.flow-run.{end}" for end in ("Completed", "Failed", "Cancelled", "Crashed")}
 
-    trigger = deploy.watch().trigger
+    trigger = deploy.watch_runs().trigger
 
     assert Posture.Proactive is trigger.posture
     assert ({alive}, {alive} | ends, 3 * heartbeat, 1) == (

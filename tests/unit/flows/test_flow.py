@@ -47,7 +47,7 @@ def test_the_order_of_the_file_is_an_order_to_run_in():
         for kind in ("outs", "metrics", "plots")
         for out in entry.get(kind, [])
     }
-    order = dvc.stages(PROJECT / paths.PIPELINE)
+    order = dvc.list_stages(PROJECT / paths.PIPELINE)
 
     assert list(pipeline) == order
     for stage in order:
@@ -60,7 +60,7 @@ def test_stages_come_in_the_order_of_the_file(tmp_path):
     pipeline = tmp_path / "dvc.yaml"
     pipeline.write_text("stages:\n  zebra: {cmd: 'true'}\n  ape: {cmd: 'true'}\n")
 
-    assert dvc.stages(pipeline) == ["zebra", "ape"]
+    assert dvc.list_stages(pipeline) == ["zebra", "ape"]
 
 
 def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
@@ -100,7 +100,7 @@ def test_a_task_per_stage_asks_dvc_unless_all_is_done(monkeypatch, shared):
 
     monkeypatch.setattr(dvc, "is_done", lambda stages: stages == ["train", "export"])
     monkeypatch.setattr(pipeline.reproduce, "with_options", task)
-    pipeline.run_all(["train", "export"], shared=shared)
+    pipeline.run_stages(["train", "export"], shared=shared)
 
     assert [(stage, stage, not shared) for stage in ("train", "export")] == told
 

@@ -14,7 +14,7 @@ from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows import worker
-from flows.entry import check_server, needed_server
+from flows.entry import check_server, require_server
 from nmt_core.errors import ConfigError, NmtError
 from tests.support.web_server import serving, status
 
@@ -32,7 +32,7 @@ def test_a_caller_may_choose_everything_but_who_and_where(monkeypatch):
     monkeypatch.setenv("NMT_PROJECT", "/home/nmt/project")
     monkeypatch.delenv("PREFECT_CLIENT_MAX_RETRIES", raising=False)
 
-    told = worker.environment("http://127.0.0.1:1/api", "cpu-1:0@here")
+    told = worker.build_environment("http://127.0.0.1:1/api", "cpu-1:0@here")
 
     assert "7" == told["PREFECT_WORKER_QUERY_SECONDS"]
     assert "20" == told["PREFECT_CLIENT_MAX_RETRIES"]
@@ -45,7 +45,7 @@ def test_runs_work_in_this_clone_unless_told_otherwise(monkeypatch, tmp_path):
     monkeypatch.delenv("NMT_PROJECT", raising=False)
     monkeypatch.chdir(tmp_path)
 
-    assert str(tmp_path) == worker.environment("", "")["NMT_PROJECT"]
+    assert str(tmp_path) == worker.build_environment("", "")["NMT_PROJECT"]
 
 
 def test_a_missing_server_is_told_in_a_sentence():
@@ -64,7 +64,7 @@ def test_a_flow_needs_no_server_but_a_worker_does():
     with temporary_settings({PREFECT_API_URL: None}):
         assert check_server() is None
         with pytest.raises(NmtError, match="no Prefect server is known here; start one with make"):
-            needed_server()
+            require_server()
 
 
 def test_a_server_without_its_database_is_not_ready():
@@ -203,11 +203,11 @@ def test_a_pool_of_another_kind_is_refused(api):
 @pytest.mark.parametrize("name", ["gpu/1", "100%"])
 def test_a_name_that_prefect_would_not_take_is_refused(name):
     with pytest.raises(ConfigError, match="the name of a worker must be without / and %"):
-        worker.full_name(name)
+        worker.name_worker(name)
 
 
 def test_what_a_worker_is_called_says_that_it_is_ours(api):
-    api.runs = [run(worker.full_name(f"cpu-{uuid.uuid4()}"))]
+    api.runs = [run(worker.name_worker(f"cpu-{uuid.uuid4()}"))]
 
     worker.crash_what_is_dead("cpu")
 

@@ -19,16 +19,16 @@ from rich.console import Console
 from infra.servers import postgres, server
 from infra.servers.__main__ import (
     PORTS,
+    announce_servers,
     check_host,
-    given_ports,
-    known_here,
+    parse_ports,
     tell,
     write_environment,
 )
-from infra.servers.secrets import kept_secrets
+from infra.servers.secrets import load_secrets
 from infra.servers.server import Server, ServerFailed
 from infra.servers.topology import Database, Files, Topology
-from infra.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, ended
+from infra.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, describe_exit
 from nmt_core.errors import ConfigError
 
 ANSWER = """\
@@ -187,13 +187,13 @@ def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
 @pytest.fixture
 def full(tmp_path, monkeypatch):
     """All four, with the programs to run them or without."""
-    monkeypatch.setattr("infra.servers.postgres.programs", lambda: tmp_path)
-    monkeypatch.setattr("infra.servers.programs.rclone", lambda: "/rclone")
+    monkeypatch.setattr("infra.servers.postgres.find_programs", lambda: tmp_path)
+    monkeypatch.setattr("infra.servers.programs.find_rclone", lambda: "/rclone")
     return Topology(tmp_path, database=Database.postgres, files=Files.s3)
 
 
 def test_no_secret_stands_in_a_command(full, tmp_path):
-    secrets = kept_secrets(tmp_path / "secrets.json").model_dump().values()
+    secrets = load_secrets(tmp_path / "secrets.json").model_dump().values()
     words = [word for one in full for word in one.command()]
 
     assert len(set(secrets)) == 6
@@ -201,7 +201,7 @@ def test_no_secret_stands_in_a_command(full, tmp_path):
 
 
 def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
-    secrets = kept_secrets(tmp_path / "secrets.json")
+    secrets = load_secrets(tmp_path / "secrets.json")
     told = {one.name: " ".join(one.variables().values()) for one in full}
 
     assert secrets.prefect in told["prefect"]
@@ -240,7 +240,7 @@ def test_workers_need_the_three_that_answer_them(full):
 def test_nobody_is_let_in_without_a_password(tmp_path):
     """To Prefect, whose workers run what they are told; to MLflow, from other machines."""
     here, there = Topology(tmp_path), Topology(tmp_path, host="127.0.0.2")
-    password = kept_secrets(tmp_path / "secrets.json").password
+    password = load_secrets(tmp_path / "secrets.json").password
 
     assert f"admin:{password}" == here.prefect.variables()["PREFECT_SERVER_API_AUTH_STRING"]
     assert f"admin:{password}" == here.prefect.environment["PREFECT_API_AUTH_STRING"]
@@ -274,8 +274,8 @@ def test_who_needs_others_is_told_to_stop_before_them(full, monkeypatch):
 
 
 def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr("infra.servers.postgres.programs", lambda: tmp_path)
-    monkeypatch.setattr("infra.servers.programs.rclone", lambda: "/rclone")
+    monkeypatch.setattr("infra.servers.postgres.find_programs", lambda: tmp_path)
+    monkeypatch.setattr("infra.servers.programs.find_rclone", lambda: "/rclone")
     wide = Topology(tmp_path, database=Database.postgres, files=Files.s3, host="127.0.0.2")
 
     assert {
@@ -288,8 +288,8 @@ def test_the_database_stays_on_this_machine(tmp_path, monkeypatch):
 
 STOPPED = """\
 import time
-from infra.servers.__main__ import stopped_by_signals
-with stopped_by_signals():
+from infra.servers.__main__ import stop_on_signals
+with stop_on_signals():
     try:
         print("ready", flush=True)
         time.sleep(60)
@@ -335,23 +335,23 @@ def test_sqlite_and_a_folder_are_two_servers_with_their_own_records(tmp_path):
 
 def test_secrets_are_made_once_and_for_their_owner(tmp_path):
     path = tmp_path / "servers" / "secrets.json"
-    first = kept_secrets(path)
+    first = load_secrets(path)
 
-    assert first == kept_secrets(path)
+    assert first == load_secrets(path)
     assert {48} == {len(secret) for secret in first.model_dump().values()}
-    assert first != kept_secrets(tmp_path / "other.json")
+    assert first != load_secrets(tmp_path / "other.json")
     assert 0o600 == path.stat().st_mode & 0o777
 
 
 def test_what_an_older_file_lacks_is_made_up_once(tmp_path):
     path = tmp_path / "secrets.json"
-    older = kept_secrets(path).model_dump(exclude={"password"})
+    older = load_secrets(path).model_dump(exclude={"password"})
     path.write_text(json.dumps(older))
 
-    completed = kept_secrets(path)
+    completed = load_secrets(path)
 
     assert older == completed.model_dump(exclude={"password"})
-    assert completed == kept_secrets(path)
+    assert completed == load_secrets(path)
 
 
 def test_programs_of_the_folder_find_the_servers_while_they_run(tmp_path, monkeypatch):
@@ -361,7 +361,7 @@ def test_programs_of_the_folder_find_the_servers_while_they_run(tmp_path, monkey
     environment.write_text("export PREFECT_API_URL=http://127.0.0.1:1/api\n")
 
     for _ in range(2):
-        with known_here(environment) as known:
+        with announce_servers(environment) as known:
             assert known
             assert "servers/environment" == str(Path(".env").readlink())
         assert not Path(".env").is_symlink()
@@ -376,7 +376,7 @@ def test_a_file_of_somebody_else_is_left_alone(tmp_path, monkeypatch, dangling):
     else:
         Path(".env").write_text("MINE=1\n")
 
-    with known_here(tmp_path / "environment") as known:
+    with announce_servers(tmp_path / "environment") as known:
         assert not known
     assert Path(".env").is_symlink() == dangling
     assert dangling or "MINE=1\n" == Path(".env").read_text()
@@ -387,7 +387,7 @@ def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
 
     with pytest.raises(ServerFailed, match="not installed; run: apt-get install postgresql"):
-        postgres.programs()
+        postgres.find_programs()
 
 
 def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
@@ -397,7 +397,7 @@ def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
         (tmp_path / version / "bin").mkdir(parents=True)
         (tmp_path / version / "bin" / "initdb").touch()
 
-    assert tmp_path / "17" / "bin" == postgres.programs()
+    assert tmp_path / "17" / "bin" == postgres.find_programs()
 
 
 def test_a_closed_folder_on_the_way_is_named():
@@ -463,7 +463,7 @@ def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
     ("code", "told"), [(0, "ended"), (1, "ended with code 1"), (-9, "was killed by SIGKILL")]
 )
 def test_who_was_killed_is_not_said_to_have_ended_well(code, told):
-    assert told == ended(code)
+    assert told == describe_exit(code)
 
 
 def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
@@ -503,11 +503,11 @@ def test_a_server_is_back_when_it_answers_not_when_it_runs(monkeypatch):
 @pytest.mark.parametrize("word", ["prefect", "prefect=", "nobody=1", "mlflow=70000", "mlflow=-1"])
 def test_a_port_that_is_none_is_refused(word):
     with pytest.raises(ConfigError, match="--port must be as one of prefect=4200 mlflow=5000"):
-        given_ports([word])
+        parse_ports([word])
 
 
 def test_ports_are_given_by_name():
-    assert {**PORTS, "mlflow": 0, "store": 9001} == PORTS | given_ports(["mlflow=0", "store=9001"])
+    assert {**PORTS, "mlflow": 0, "store": 9001} == PORTS | parse_ports(["mlflow=0", "store=9001"])
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])

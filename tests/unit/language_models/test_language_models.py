@@ -15,10 +15,10 @@ from safetensors.torch import load_file
 
 from nmt_core import bundle, files
 from nmt_core.config import build
-from nmt_core.decoding.score import Score
-from nmt_core.decoding.token_sampling import TokenSampling, shaped
+from nmt_core.decoding.score import LogLikelihood
+from nmt_core.decoding.token_sampling import TokenSampling, shape_distribution
 from nmt_core.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
-from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore
+from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore_language_model
 from nmt_core.language_models import training as module
 from nmt_core.language_models.bundle import FORMAT, load_language_model, write_language_model
 from nmt_core.language_models.generation import generate_tokens
@@ -26,13 +26,13 @@ from nmt_core.language_models.reading import Streams, Windows
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.training import (
     LearningConfig,
-    fingerprint,
+    compute_text_fingerprint,
     hold_out,
-    learn,
     mean_loss,
+    train_language_model,
 )
 from nmt_core.language_models.units import CharacterUnit, SubwordUnit, Units, WordUnit, learn_units
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
@@ -81,7 +81,7 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=()):
     units = learn_units(config.unit, TEXT)
     ids = units.encode(TEXT)
     arguments = {"training": ids, "validation": ids[:120], "checkpoints": folder / "checkpoints"}
-    model, points = learn(config, units, display=log or Log(), **arguments)
+    model, points = train_language_model(config, units, display=log or Log(), **arguments)
     return config, TextModel(model, units), points
 
 
@@ -201,7 +201,7 @@ P = np.array([0.4, 0.3, 0.2, 0.1])
     ],
 )
 def test_what_is_drawn_from(sampling, expected):
-    [weights] = shaped(torch.tensor(np.log(P))[None], sampling).numpy()
+    [weights] = shape_distribution(torch.tensor(np.log(P))[None], sampling).numpy()
 
     np.testing.assert_allclose(weights / weights.sum(), expected)
 
@@ -222,7 +222,7 @@ def test_what_is_drawn_is_as_frequent_as_it_is_likely():
     text = np.array([BOS, *[4] * 700, *[5] * 300])
     model = NGram.count(NGramConfig(order=1), 6, text)
     tokens = generate_tokens(
-        model, [BOS], TokenSampling(), generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+        model, [BOS], TokenSampling(), make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
     )
     drawn = [next(tokens) for _ in range(2000)]
 
@@ -338,10 +338,10 @@ def test_other_settings_or_text_are_another_training():
     assert (
         len(
             {
-                fingerprint(config, units, **texts),
-                fingerprint(other, units, **texts),
-                fingerprint(config, units, **texts | {"validation": ids[:50]}),
-                fingerprint(config, learn_units(CharacterUnit(), "ab"), **texts),
+                compute_text_fingerprint(config, units, **texts),
+                compute_text_fingerprint(other, units, **texts),
+                compute_text_fingerprint(config, units, **texts | {"validation": ids[:50]}),
+                compute_text_fingerprint(config, learn_units(CharacterUnit(), "ab"), **texts),
             }
         )
         == 4
@@ -352,7 +352,7 @@ def test_the_loss_of_lines_is_the_mean_over_their_tokens():
     units = learn_units(WordUnit(min_count=1), TEXT)
     ids = units.encode(TEXT)
     model = NGram.count(NGramConfig(order=3), len(units.vocabulary), ids)
-    total = Score()
+    total = LogLikelihood()
     for score in TextModel(model, units).score([line for line in TEXT.split("\n") if line]):
         total = total.plus(score)
 
@@ -410,12 +410,12 @@ def test_a_text_scores_as_its_validation_said(tmp_path, stateful):
     _, model, _ = learnt(tmp_path, LSTM | {"stateful": stateful}, unit="word")
     lines = ["the cat ran.", "", " \t", "the dog sat, too."]
     scores = model.score(lines)
-    total = Score()
+    total = LogLikelihood()
     for score in scores:
         total = total.plus(score)
     ids = model.units.encode("\n".join(lines))
 
-    assert scores[1] == scores[2] == Score()
+    assert scores[1] == scores[2] == LogLikelihood()
     assert total.tokens == 12
     assert -total.log_likelihood / total.tokens == pytest.approx(
         mean_loss(model.model, ids, document=False), rel=1e-5
@@ -440,7 +440,7 @@ def test_what_is_written_follows_from_all_that_was_read(tmp_path):
     model, read = text_model.model, [BOS]
     likeliest = TokenSampling(temperature=0)
     for token in islice(
-        generate_tokens(model, read[:], likeliest, generator(1, "w"), never=[PAD, BOS]), 30
+        generate_tokens(model, read[:], likeliest, make_generator(1, "w"), never=[PAD, BOS]), 30
     ):
         with torch.no_grad():
             [following] = model(torch.tensor([read]))[:, -1]
@@ -482,7 +482,7 @@ def test_a_sealed_model_is_the_same(tmp_path, model):
         write_language_model(tmp_path / name, model, model_config=config.model, learning=learning)
     again = load_language_model(tmp_path / "one", device="cpu")
 
-    assert bundle.contents(tmp_path / "one") == bundle.contents(tmp_path / "two")
+    assert bundle.list_contents(tmp_path / "one") == bundle.list_contents(tmp_path / "two")
     assert model.score(["the cat"]) == again.score(["the cat"])
 
 
@@ -497,7 +497,7 @@ def test_damage_is_told(tmp_path):
 
 def test_tensors_of_another_shape_are_refused():
     with pytest.raises(BundleError, match="is missing"):
-        restore(RecurrentConfig(layers=1, width=4, embedding_width=4), 9, {})
+        restore_language_model(RecurrentConfig(layers=1, width=4, embedding_width=4), 9, {})
 
 
 NESTED = b"[" * 100_000
@@ -525,7 +525,7 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content
     (folder / name).unlink()
     if content is not None:
         (folder / name).write_bytes(content)
-    manifest = {"format": FORMAT, "files": bundle.contents(folder)}
+    manifest = {"format": FORMAT, "files": bundle.list_contents(folder)}
     files.write_json(folder / bundle.MANIFEST, manifest)
 
     with pytest.raises(NmtError) as told:
@@ -547,7 +547,7 @@ def test_another_format_is_told(tmp_path):
 def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken():
     """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
     with pytest.raises(BundleError, match="is missing"):
-        restore(RecurrentConfig(layers=1000, width=65_536), 9, {})
+        restore_language_model(RecurrentConfig(layers=1000, width=65_536), 9, {})
 
 
 def test_an_unknown_kind_is_refused():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.config import build
-from nmt_core.language_models import NGram, NGramConfig, restore
+from nmt_core.language_models import NGram, NGramConfig, restore_language_model
 from nmt_core.language_models.ngram import (
     AddK,
     KneserNey,
@@ -195,7 +195,7 @@ def test_discounts_follow_the_counts_of_counts():
 
 def test_a_saved_model_is_the_same():
     units, model = toy(4, KneserNey())
-    again = restore(model.config, len(units.vocabulary), model.state_dict())
+    again = restore_language_model(model.config, len(units.vocabulary), model.state_dict())
     tokens = torch.from_numpy(units.encode(TOY))[None]
 
     assert torch.equal(model(tokens), again(tokens))

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
-from nmt_core.models.rnn import Attention, Encoder, RnnMemory, backwards
+from nmt_core.models.rnn import Attention, Encoder, RnnMemory, reverse_sequences
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.vocabulary import BOS
 from nmt_core.training.loss import batch_loss
@@ -193,8 +193,8 @@ def test_reading_backwards_leaves_padding_where_it_is():
     x = torch.tensor([[1, 2, 3], [4, 5, 0], [6, 0, 0]])[:, :, None]
     lengths = torch.tensor([3, 2, 1])
 
-    assert [[3, 2, 1], [5, 4, 0], [6, 0, 0]] == backwards(x, lengths)[:, :, 0].tolist()
-    assert torch.equal(x, backwards(backwards(x, lengths), lengths))
+    assert [[3, 2, 1], [5, 4, 0], [6, 0, 0]] == reverse_sequences(x, lengths)[:, :, 0].tolist()
+    assert torch.equal(x, reverse_sequences(reverse_sequences(x, lengths), lengths))
 
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])

@@ -30,7 +30,7 @@ def test_translations_with_tabs_can_be_read_back(tmp_path):
 def test_scores_are_of_the_target_language():
     params = EvaluateParams(resamples=10)
     hypotheses = [CHINESE[0], CHINESE[1][2:]]
-    found = evaluate.scores(params, hypotheses, CHINESE, CHINESE, language="zh")
+    found = evaluate.score_translations(params, hypotheses, CHINESE, CHINESE, language="zh")
 
     assert 50 < found["bleu"] < 100
     assert found["bleu_low"] < found["bleu"] < found["bleu_high"]
@@ -40,22 +40,24 @@ def test_scores_are_of_the_target_language():
 
 def test_lengths_and_failures_are_counted_in_words_of_the_target_language():
     """Between spaces, each line would be a single word that nothing repeats."""
-    found = evaluate.measures(
+    found = evaluate.measure_translations(
         tiny_translator(), CHINESE, CHINESE, [line * 3 for line in CHINESE], cut=cutter("zh")
     )
 
     assert found["length_ratio"] == 3
     assert (found["failures"]["too_long"], found["sentences"]) == (2, 2)
-    assert evaluate.measures(tiny_translator(), ["a"], ["b"], ["cccc"], cut=cutter("th"))[
-        "failures"
-    ]["looping"]
+    assert evaluate.measure_translations(
+        tiny_translator(), ["a"], ["b"], ["cccc"], cut=cutter("th")
+    )["failures"]["looping"]
 
 
 def test_what_is_longer_than_is_read_is_counted():
     short, long = "Hund", "Hund " * 600
     pairs = [(short, short), (long, short), (short, long)]
     sources, references = map(list, zip(*pairs, strict=True))
-    found = evaluate.measures(tiny_translator(), sources, references, references, cut=str.split)
+    found = evaluate.measure_translations(
+        tiny_translator(), sources, references, references, cut=str.split
+    )
 
     assert found["pairs_cut"] == 2
     assert found["perplexity"] == pytest.approx(math.exp(found["cross_entropy"]))
@@ -64,7 +66,9 @@ def test_what_is_longer_than_is_read_is_counted():
 def test_an_end_result_that_is_tokenized_is_refused():
     lines = ["It is so."] * 200
     with pytest.raises(CorpusError, match="200 hypotheses end in a detached full stop"):
-        evaluate.scores(EvaluateParams(), ["It is so ."] * 200, lines, lines, language="en")
+        evaluate.score_translations(
+            EvaluateParams(), ["It is so ."] * 200, lines, lines, language="en"
+        )
 
 
 def test_one_in_a_hundred_scores_is_below_what_is_unsure():
@@ -72,6 +76,10 @@ def test_one_in_a_hundred_scores_is_below_what_is_unsure():
     [[one]] = tiny_translator().search(["Hund"])
     found = [NOTHING, *(one._replace(score=-score / 1000) for score in range(1000))]
 
-    assert evaluate.unsure_below(found[::-1]) == evaluate.unsure_below(found) == -0.99
+    assert (
+        evaluate.find_unsure_threshold(found[::-1])
+        == evaluate.find_unsure_threshold(found)
+        == -0.99
+    )
     assert sum(translation.score < -0.99 for translation in found) == 9
-    assert evaluate.unsure_below([NOTHING]) is None
+    assert evaluate.find_unsure_threshold([NOTHING]) is None

@@ -16,7 +16,7 @@ INVERSE_SQRT = ("~train.schedule", "+train.schedule={kind:inverse_sqrt}")
 
 
 def params(*settings):
-    values = compose.composed(["data=demo", "train=quick", *settings], conf=CONF)
+    values = compose.compose_groups(["data=demo", "train=quick", *settings], conf=CONF)
     return build_all(values, source="conf")["train"]
 
 

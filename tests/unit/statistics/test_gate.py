@@ -14,17 +14,17 @@ from sacrebleu.significance import PairedTest
 from nmt_core import config
 from nmt_core.errors import ConfigError, CorpusError
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.random import generator
+from nmt_core.random import make_generator
 from nmt_core.statistics import gate as judging
 from nmt_core.statistics.gate import (
     Candidate,
     Effect,
     GateConfig,
     GateError,
-    decide,
-    effect,
+    judge_effects,
+    measure_effect,
 )
-from nmt_core.statistics.resampling import CHUNK, p_value, paired_test
+from nmt_core.statistics.resampling import CHUNK, compute_p_value, run_paired_test
 
 judge = partial(judging.judge, language="en")
 METRICS = {name: load_metric(name, "en") for name in ("bleu", "chrf")}
@@ -37,7 +37,7 @@ class Language:
     """Sentences, and systems that get each word right with a probability that sentences share."""
 
     def __init__(self, sentences, *, name):
-        self.draw = generator(1, "language", name)
+        self.draw = make_generator(1, "language", name)
         self.lengths = self.draw.integers(6, 30, size=sentences)
         places = int(self.lengths.sum())
         self.words = self.draw.choice(WORDS, size=places)
@@ -72,8 +72,10 @@ def bleu_of(language, right):
 
 
 def outcome(champion, challenger, gate):
-    effects = [effect(n, m, champion[n], challenger[n], config=gate) for n, m in METRICS.items()]
-    return decide(effects, gate)[0]
+    effects = [
+        measure_effect(n, m, champion[n], challenger[n], config=gate) for n, m in METRICS.items()
+    ]
+    return judge_effects(effects, gate)[0]
 
 
 def candidate(hypotheses, references=None, sources=None, name="it"):
@@ -99,7 +101,9 @@ def test_resamples_are_scored_as_sacrebleu_would(metric):
     language = Language(60, name="resamples")
     first, second = (language.system(right).hypotheses for right in (0.7, 0.6))
     pair = [METRICS[metric].counts(lines, language.references, []) for lines in (first, second)]
-    test = paired_test(METRICS[metric].score_of_sums, *pair, resamples=1500, trials=1500, seed=1)
+    test = run_paired_test(
+        METRICS[metric].score_of_sums, *pair, resamples=1500, trials=1500, seed=1
+    )
     drawn, chance, seen = test.drawn, test.exchanged, test.seen
     theirs = {
         kind: PairedTest(
@@ -127,7 +131,7 @@ def test_every_resample_is_another():
     language = Language(60, name="chunks")
     pair = [counts(language, language.system(right))["bleu"] for right in (0.7, 0.6)]
     amounts = {"resamples": 2 * CHUNK, "trials": 2 * CHUNK}
-    test = paired_test(METRICS["bleu"].score_of_sums, *pair, **amounts, seed=1)
+    test = run_paired_test(METRICS["bleu"].score_of_sums, *pair, **amounts, seed=1)
 
     for found in (test.drawn, test.exchanged):
         assert len(np.unique(found.round(9))) > 1.9 * CHUNK
@@ -135,9 +139,9 @@ def test_every_resample_is_another():
 
 def test_what_was_seen_is_one_of_the_trials():
     """However few are as extreme, chance is never ruled out."""
-    assert p_value(np.zeros(999, dtype=bool)) == 1 / 1000
-    assert p_value(np.ones(999, dtype=bool)) == 1
-    assert p_value(np.array([True, False, False])) == 1 / 2
+    assert compute_p_value(np.zeros(999, dtype=bool)) == 1 / 1000
+    assert compute_p_value(np.ones(999, dtype=bool)) == 1
+    assert compute_p_value(np.array([True, False, False])) == 1 / 2
 
 
 def test_equal_translations_are_held():
@@ -209,10 +213,10 @@ def test_a_loss_in_chrf_outweighs_a_gain_in_bleu():
     language = Language(150, name="conflict")
     worse, better = language.system(0.5), language.system(0.7)
     low, high = (counts(language, system) for system in (worse, better))
-    gain = effect("bleu", METRICS["bleu"], low["bleu"], high["bleu"], config=GateConfig())
-    loss = effect("chrf", METRICS["chrf"], high["chrf"], low["chrf"], config=GateConfig())
+    gain = measure_effect("bleu", METRICS["bleu"], low["bleu"], high["bleu"], config=GateConfig())
+    loss = measure_effect("chrf", METRICS["chrf"], high["chrf"], low["chrf"], config=GateConfig())
 
-    assert decide([gain, loss], GateConfig())[0] == "reject"
+    assert judge_effects([gain, loss], GateConfig())[0] == "reject"
 
 
 def test_different_test_sets_are_refused():
@@ -257,7 +261,7 @@ def test_scores_that_disagree_are_held():
         )
     ]
 
-    assert decide(effects, GateConfig()) == (
+    assert judge_effects(effects, GateConfig()) == (
         "hold",
         "BLEU is 1.00 higher, but chrF is 0.20 lower; the two should agree",
     )
@@ -284,13 +288,13 @@ def test_the_level_and_the_least_effect_are_enough(gain, outcome):
     """As their docstrings say: up to the one, from the other on; chrF may stay the same."""
     config = GateConfig(significance=0.04, minimum_effect=0.3)
 
-    assert decide([gain, found("chrf", 0.0)], config)[0] == outcome
+    assert judge_effects([gain, found("chrf", 0.0)], config)[0] == outcome
 
 
 @pytest.mark.slow
 def test_of_a_thousand_equal_systems_few_are_promoted():
     """At most 5 %, even where any gain would be useful."""
-    language, draw = Language(300, name="null"), generator(1, "exchange")
+    language, draw = Language(300, name="null"), make_generator(1, "exchange")
     gate = GateConfig(minimum_effect=0.0, trials=1000)
     pairs = [[counts(language, language.system(0.6)) for _ in range(2)] for _ in range(40)]
     outcomes = [outcome(*exchange(*pair, draw), gate) for pair in pairs for _ in range(25)]

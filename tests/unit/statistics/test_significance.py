@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.statistics.significance import differences, holm
+from nmt_core.statistics.significance import compare_all, correct_holm
 
 METRICS = ["bleu", "chrf"]
 WORDS = [
@@ -42,7 +42,7 @@ GOOD, ALSO_GOOD, BAD = noisy(0.2, 1), noisy(0.2, 2), noisy(0.7, 3)
 
 
 def between(**systems):
-    found = differences(
+    found = compare_all(
         systems,
         REFERENCES,
         REFERENCES,
@@ -77,8 +77,10 @@ def test_many_pairs_are_corrected_metric_by_metric():
     assert len(found) == 6
     for metric in METRICS:
         pairs = [pair for key, pair in found.items() if key[0] == metric]
-        assert holm([p.bootstrap for p in pairs]) == [p.bootstrap_holm for p in pairs]
-        assert holm([p.randomization for p in pairs]) == [p.randomization_holm for p in pairs]
+        assert correct_holm([p.bootstrap for p in pairs]) == [p.bootstrap_holm for p in pairs]
+        assert correct_holm([p.randomization for p in pairs]) == [
+            p.randomization_holm for p in pairs
+        ]
 
 
 COUNCILS = [f"The council number {n} has met in the old house." for n in range(500)]
@@ -95,7 +97,7 @@ def ahead(*sentences, of):
 def between_two(first, second):
     systems = {"first": [first], "second": [second]}
     lines = COUNCILS[: len(first)]
-    return differences(systems, lines, lines, metrics=METRICS, language="en", trials=2000)
+    return compare_all(systems, lines, lines, metrics=METRICS, language="en", trials=2000)
 
 
 @pytest.mark.parametrize("better", [1, 2, 3, 5])
@@ -144,16 +146,16 @@ def test_the_same_seed_twice_proves_no_more_than_once():
 
 def test_holm_is_the_worked_example():
     """Four tests: 0.005 x 4, 0.01 x 3, 0.03 x 2, and 0.04, which may not fall below 0.06."""
-    corrected = holm([0.01, 0.04, 0.03, 0.005])
+    corrected = correct_holm([0.01, 0.04, 0.03, 0.005])
 
     assert [0.03, 0.06, 0.06, 0.02] == pytest.approx(corrected)
-    assert holm([]) == []
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert correct_holm([]) == []
+    assert correct_holm([0.6, 0.7]) == [1.0, 1.0]
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
 def test_holm_keeps_the_order_and_only_raises(p_values):
-    corrected = holm(p_values)
+    corrected = correct_holm(p_values)
 
     assert all(p <= fixed <= 1 for p, fixed in zip(p_values, corrected, strict=True))
     ranked = [fixed for _, fixed in sorted(zip(p_values, corrected, strict=True))]

@@ -12,10 +12,10 @@ from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import (
     FilterConfig,
     SplitConfig,
-    comparison_key,
-    fault,
-    letters,
-    prepare,
+    clean_and_split,
+    count_letters,
+    find_fault,
+    make_comparison_key,
     split_of,
 )
 from nmt_core.text.corpus import UNUSABLE, Pair, Text
@@ -38,7 +38,7 @@ corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
 def clean(tmp_path_factory):
     def clean(texts, *, filters=LOOSE, split=HALVES):
         folder, scratch, given = (tmp_path_factory.mktemp("clean") for _ in range(3))
-        outcome = prepare(
+        outcome = clean_and_split(
             {name: write(given, name, pairs) for name, pairs in texts.items()},
             folder,
             scratch=scratch,
@@ -68,7 +68,7 @@ def read(folder, name):
 
 
 def keys(pairs, side):
-    return {comparison_key(getattr(pair, side)) for pair in pairs}
+    return {make_comparison_key(getattr(pair, side)) for pair in pairs}
 
 
 def clean_or_nothing(clean, texts, **options):
@@ -187,7 +187,7 @@ def test_variants_of_a_sentence_leak(clean, variant):
 @pytest.mark.parametrize("line", ["Ko\u0308ln", "Ko\u200b\u0308ln", "Ko\ufeff\x01\u0308ln"])
 def test_composition_is_no_difference(line):
     """Nor is what a model never sees, also where it parts a letter from its accent."""
-    assert comparison_key("Köln") == comparison_key(line) != comparison_key("Koln")
+    assert make_comparison_key("Köln") == make_comparison_key(line) != make_comparison_key("Koln")
 
 
 @given(
@@ -196,19 +196,19 @@ def test_composition_is_no_difference(line):
     )
 )
 def test_lines_that_a_model_cannot_tell_apart_are_one_sentence(line):
-    assert comparison_key(line) == comparison_key(normalize(line))
+    assert make_comparison_key(line) == make_comparison_key(normalize(line))
 
 
 @pytest.mark.parametrize(
     ("one", "other"), [("Straße", "STRASSE"), ("λόγος", "ΛΌΓΟΣ"), ("5 €", "5")]
 )
 def test_neither_case_nor_symbols_are_a_difference(one, other):
-    assert comparison_key(one) == comparison_key(other)
+    assert make_comparison_key(one) == make_comparison_key(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("17 Uhr", "18 Uhr"), ("...", "?"), ("का", "की")])
 def test_different_sentences_stay_different(one, other):
-    assert comparison_key(one) != comparison_key(other)
+    assert make_comparison_key(one) != make_comparison_key(other)
 
 
 def test_leaks_are_counted_by_where_they_leak_from(clean):
@@ -273,7 +273,7 @@ def test_the_first_of_equal_pairs_stays(clean):
     ],
 )
 def test_unfit_pairs_are_told_why(pair, expected):
-    assert expected == fault(pair, FilterConfig())
+    assert expected == find_fault(pair, FilterConfig())
 
 
 LONG = (
@@ -294,16 +294,16 @@ LONG = (
 def test_a_translation_is_as_long_in_any_script(line):
     config = FilterConfig(max_length_ratio=1.5)
 
-    assert fault(Pair(LONG, line), config) is None
-    assert fault(Pair(line, LONG), config) is None
-    assert fault(Pair(LONG * 3, line), FilterConfig(max_length_ratio=2.0)) == "length_ratio"
+    assert find_fault(Pair(LONG, line), config) is None
+    assert find_fault(Pair(line, LONG), config) is None
+    assert find_fault(Pair(LONG * 3, line), FilterConfig(max_length_ratio=2.0)) == "length_ratio"
 
 
 def test_letters_of_a_line():
-    assert letters("Grüße, мир! ไทย") == 15
-    assert letters("漢字") == 6
-    assert letters("かなカナ") == letters("한국어요") == 8
-    assert letters("𠀀") == 3
+    assert count_letters("Grüße, мир! ไทย") == 15
+    assert count_letters("漢字") == 6
+    assert count_letters("かなカナ") == count_letters("한국어요") == 8
+    assert count_letters("𠀀") == 3
 
 
 def test_unfit_pairs_leave_train_and_are_counted(clean):
@@ -318,7 +318,7 @@ def test_unfit_pairs_leave_train_and_are_counted(clean):
 
 
 def test_too_few_words_are_a_fault():
-    assert fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
+    assert find_fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
 
 
 def test_validation_and_test_are_never_filtered(clean):
@@ -371,7 +371,7 @@ def test_a_text_without_lines_is_told_as_what_it_is(tmp_path, text, drop, expect
     for path in paths:
         path.write_bytes(text)
     with pytest.raises(CorpusError) as caught:
-        prepare(
+        clean_and_split(
             {"train": Text((paths,), drop)},
             tmp_path,
             scratch=tmp_path,
@@ -416,7 +416,7 @@ def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
         other.write("endless\n")
 
     tracemalloc.start()
-    outcome = prepare(
+    outcome = clean_and_split(
         {"train": Text((paths,), UNUSABLE)},
         tmp_path,
         scratch=tmp_path,

@@ -17,12 +17,12 @@ from nmt_core.text import corpus, pivot
 from nmt_core.text.corpus import (
     UNREADABLE,
     UNUSABLE,
+    CorpusReading,
     Pair,
-    Reading,
     Text,
     TextFiles,
     cut_rows,
-    raw_lines,
+    read_raw_lines,
     write_pairs,
 )
 
@@ -45,7 +45,7 @@ def text(tmp_path):
 def read_pairs(given, *, drop=(), reading=None):
     """All pairs there are at the call, read two rows at a time."""
     text = Text(tuple(given.found().values()), tuple(drop))
-    return read_rows(text, Reading() if reading is None else reading)
+    return read_rows(text, CorpusReading() if reading is None else reading)
 
 
 def read_rows(text, reading):
@@ -87,7 +87,7 @@ def test_other_line_breaks_never_shift_the_alignment(text):
     breaks = "\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
     source = "".join(f"eins{character}eins\nzwei\n" for character in breaks).encode()
     target = b"one one\ntwo\n" * len(breaks)
-    reading = Reading()
+    reading = CorpusReading()
 
     pairs = list(read_pairs(text(source, target), reading=reading))
     assert [("eins eins", "one one"), ("zwei", "two")] * len(breaks) == pairs
@@ -95,7 +95,7 @@ def test_other_line_breaks_never_shift_the_alignment(text):
 
 
 def test_windows_line_ends_and_byte_order_marks_are_taken_off(text):
-    reading = Reading()
+    reading = CorpusReading()
     pairs = read_pairs(text(b"\xef\xbb\xbfja\r\nnein\r\n", b"yes\nno"), reading=reading)
 
     assert list(pairs) == [("ja", "yes"), ("nein", "no")]
@@ -106,7 +106,7 @@ def test_a_line_has_the_number_that_it_has_in_the_file(text):
     """Wherever text is cut; only the file as a whole begins with a byte-order mark."""
     lines = [b"eins", b"zwei", b"\xef\xbb\xbfdrei", b"vier \xff"]
     given = text(b"\n".join(lines), b"one\ntwo\nthree\nfour")
-    reading = Reading()
+    reading = CorpusReading()
 
     pairs = list(read_pairs(given, drop=["invalid_utf8"], reading=reading))
     assert pairs[2:] == [("\ufeffdrei", "three")]
@@ -166,7 +166,7 @@ def test_a_bad_line_is_named(text, problem):
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_bad_line_is_dropped_with_its_translation(text, problem, swapped):
     sides = [b"ja\n" + BAD[problem][0] + b"\nnein\n", b"yes\nwell\nno\n"]
-    reading = Reading()
+    reading = CorpusReading()
 
     pairs = read_pairs(text(*(sides[::-1] if swapped else sides)), drop=[problem], reading=reading)
     expected = [("ja", "yes"), ("nein", "no")]
@@ -188,13 +188,13 @@ def test_lines_are_split_at_line_feeds_alone(tmp_path_factory, lines, limit):
     path.write_bytes(b"".join(line + b"\n" for line in lines))
 
     expected = [line if len(line) <= limit else None for line in lines]
-    assert expected == list(raw_lines(path, max_line_bytes=limit))
+    assert expected == list(read_raw_lines(path, max_line_bytes=limit))
 
 
 def test_a_last_line_without_its_end_counts(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"ja\nnein")
-    assert list(raw_lines(path)) == [b"ja", b"nein"]
+    assert list(read_raw_lines(path)) == [b"ja", b"nein"]
 
 
 def test_tsv_holds_both_sides(text):
@@ -353,7 +353,7 @@ def test_a_star_may_stand_for_a_folder(many):
 def test_many_files_may_hold_both_sides(tmp_path):
     for name, content in (("a", b"ja\tyes\n"), ("b", b"\xef\xbb\xbfnein\tno\r\n")):
         (tmp_path / f"{name}.tsv.gz").write_bytes(gzip.compress(content))
-    reading = Reading()
+    reading = CorpusReading()
 
     given = TextFiles(source=tmp_path / "*.tsv.gz")
     assert [("ja", "yes"), ("nein", "no")] == list(read_pairs(given, reading=reading))
@@ -443,7 +443,7 @@ def side(tmp_path):
         paths = tmp_path / f"{name}.text", tmp_path / f"{name}.en"
         for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
             path.write_bytes(b"".join(f"{line}\n".encode() for line in lines))
-        return pivot.Side(*paths)
+        return pivot.PivotSide(*paths)
 
     return side
 
@@ -462,7 +462,7 @@ def test_a_pivot_joins_what_is_unique_on_both_sides(tmp_path_factory, german, fr
         paths = folder / f"{name}-en.{name}", folder / f"{name}-en.en"
         for path, lines in zip(paths, zip(*pairs, strict=True), strict=True):
             path.write_bytes("".join(f"{line}\n" for line in lines).encode())
-        sides.append(pivot.Side(*paths))
+        sides.append(pivot.PivotSide(*paths))
 
     def single(pairs):
         shared = [line for _, line in pairs]
@@ -502,8 +502,8 @@ def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
 def test_a_last_line_may_be_as_long_as_any(tmp_path, end):
     (tmp_path / "a").write_bytes(b"ab\nabcde" + end)
 
-    assert [*raw_lines(tmp_path / "a", max_line_bytes=5)] == [b"ab", b"abcde"]
-    assert [*raw_lines(tmp_path / "a", max_line_bytes=4)] == [b"ab", None]
+    assert [*read_raw_lines(tmp_path / "a", max_line_bytes=5)] == [b"ab", b"abcde"]
+    assert [*read_raw_lines(tmp_path / "a", max_line_bytes=4)] == [b"ab", None]
 
 
 @pytest.mark.timeout(60)
@@ -519,7 +519,7 @@ def test_what_never_ends_is_not_read(tmp_path, name):
 
     for read in (
         text.digest,
-        lambda: next(raw_lines(path)),
+        lambda: next(read_raw_lines(path)),
         lambda: cut_rows(Text((text.paths,)), 9, scratch=tmp_path),
         lambda: obtain_files(text, tmp_path),
         lambda: copy_model(path, tmp_path / "copy"),

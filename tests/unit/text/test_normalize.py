@@ -9,7 +9,7 @@ from nmt_core.decoding.translator import Translator, TranslatorConfig
 from nmt_core.models.architectures import build_model
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords, load_tokenizer
-from nmt_core.text.corpus import Reading, Text, cut_rows, read_pairs
+from nmt_core.text.corpus import CorpusReading, Text, cut_rows, read_pairs
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
@@ -57,7 +57,7 @@ def test_a_line_of_a_corpus_is_seen_as_if_it_were_to_be_translated(tmp_path_fact
     for path in text.parts[0]:
         path.write_text(f"x\n{line}\n", encoding="utf-8", newline="")
     [rows] = cut_rows(text, 9, scratch=folder)
-    [_, pair] = read_pairs(rows, drop=(), reading=Reading())
+    [_, pair] = read_pairs(rows, drop=(), reading=CorpusReading())
 
     assert normalize(pair.source) == normalize(line)
 

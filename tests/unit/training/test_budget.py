@@ -54,8 +54,8 @@ def test_a_budget_has_a_limit():
 
 
 def test_a_schedule_that_ends_needs_a_share_to_follow():
-    values = compose.changed(
-        compose.composed(["data=demo"]), ["train.budget.steps=null", "train.budget.epochs=3"]
+    values = compose.apply_changes(
+        compose.compose_groups(["data=demo"]), ["train.budget.steps=null", "train.budget.epochs=3"]
     )
 
     with pytest.raises(ConfigError, match="a warmup_decay schedule needs budget"):
@@ -63,8 +63,8 @@ def test_a_schedule_that_ends_needs_a_share_to_follow():
 
 
 def test_scheduled_sampling_needs_a_share_to_follow():
-    values = compose.changed(
-        compose.composed(["data=demo"]),
+    values = compose.apply_changes(
+        compose.compose_groups(["data=demo"]),
         [
             "train.budget.steps=null",
             "train.budget.epochs=3",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
-from nmt_core.training.loss import batch_loss, smoothed_cross_entropy, token_weights
+from nmt_core.training.loss import batch_loss, compute_token_weights, smoothed_cross_entropy
 from tests.support.presets import PRESETS, tiny_model
 
 smoothings = st.sampled_from([0.0, 0.1, 0.5])
@@ -41,8 +41,10 @@ def test_weights_are_shares():
     """Per token all weigh the same; per sentence, each sentence does."""
     batch = collate([([4], [5, 6]), ([4], [])])
 
-    assert [0.25] * 4 == token_weights(batch, "token").tolist()
-    assert [1 / 6, 1 / 6, 1 / 6, 1 / 2] == pytest.approx(token_weights(batch, "sentence").tolist())
+    assert [0.25] * 4 == compute_token_weights(batch, "token").tolist()
+    assert [1 / 6, 1 / 6, 1 / 6, 1 / 2] == pytest.approx(
+        compute_token_weights(batch, "sentence").tolist()
+    )
 
 
 def test_the_articles_loss_is_the_mean_over_sentences_of_means_over_tokens(model):

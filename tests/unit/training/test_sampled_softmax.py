@@ -13,7 +13,11 @@ from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
 from nmt_core.training.loss import batch_loss
-from nmt_core.training.sampled_softmax import SampledSoftmax, inclusion, sampled_cross_entropy
+from nmt_core.training.sampled_softmax import (
+    SampledSoftmax,
+    compute_inclusion,
+    sampled_cross_entropy,
+)
 from nmt_core.training.settings import TrainingConfig
 from tests.support.presets import TARGET_SIZE, tiny_model
 
@@ -31,7 +35,7 @@ def sampled(logits, drawn, log_probability):
 @given(st.integers(1, 3000), st.integers(1, 3500))
 def test_as_many_words_are_drawn_as_asked(words, expected):
     """On average; frequent ones are more probable, and none is impossible."""
-    probabilities = inclusion(words, expected)
+    probabilities = compute_inclusion(words, expected)
 
     assert probabilities.sum() == pytest.approx(min(words, expected))
     assert probabilities.max() <= 1
@@ -40,7 +44,7 @@ def test_as_many_words_are_drawn_as_asked(words, expected):
 
 
 def test_where_no_word_is_sure_the_law_is_zipfs():
-    probabilities = inclusion(1000, 2)
+    probabilities = compute_inclusion(1000, 2)
 
     assert probabilities[0] / probabilities[9] == pytest.approx(math.log(2) / math.log(11 / 10))
 
@@ -78,7 +82,7 @@ def test_a_right_word_counts_once_and_only_where_it_is_right(row):
 
 def estimates(expected, draws):
     """Losses and gradients of many draws."""
-    probabilities = inclusion(WORDS, expected)
+    probabilities = compute_inclusion(WORDS, expected)
     random = np.random.default_rng(0)
     for _ in range(draws):
         [drawn] = (random.random(WORDS) < probabilities).nonzero()

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
 from nmt_core.text.vocabulary import BOS, EOS, PAD
-from nmt_core.training.scheduled_sampling import with_own_words
+from nmt_core.training.scheduled_sampling import replace_with_predictions
 from nmt_core.training.settings import ScheduledSampling
 from tests.support.presets import tiny_model
 from tests.support.toy_model import Toy
@@ -60,8 +60,8 @@ def test_probabilities_rise_from_nothing_to_the_final_one(shape, final, one, oth
 def test_at_first_nothing_changes():
     batch = collate(PAIRS)
 
-    assert batch is with_own_words(Toy(), batch, ScheduledSampling(shape="linear"), 0.0)
-    assert batch is with_own_words(Toy(), batch, ScheduledSampling(), 1.0)
+    assert batch is replace_with_predictions(Toy(), batch, ScheduledSampling(shape="linear"), 0.0)
+    assert batch is replace_with_predictions(Toy(), batch, ScheduledSampling(), 1.0)
 
 
 def test_own_words_are_what_the_model_would_write(model):
@@ -70,7 +70,7 @@ def test_own_words_are_what_the_model_would_write(model):
     sampling = ScheduledSampling(shape="linear", final=0.6, choose="best")
     own = own_places(batch, 0.6, seed=4)
     torch.manual_seed(4)
-    mixed = with_own_words(model, batch, sampling, 1.0)
+    mixed = replace_with_predictions(model, batch, sampling, 1.0)
     logits = model(batch.source, batch.source_padding, mixed.target_input)
     logits[..., [PAD, BOS, EOS]] = -torch.inf
     best = logits.argmax(dim=-1)
@@ -85,7 +85,9 @@ def test_words_are_drawn_as_probable_as_they_are():
     model = Toy(3)
     batch = collate([([4, 5], [4])] * 4000)
     torch.manual_seed(0)
-    mixed = with_own_words(model, batch, ScheduledSampling(shape="linear", final=0.99), 1.0)
+    mixed = replace_with_predictions(
+        model, batch, ScheduledSampling(shape="linear", final=0.99), 1.0
+    )
     logits = model(batch.source[:1], batch.source_padding[:1], batch.target_input[:1, :1])[0, 0]
     logits[[PAD, BOS, EOS]] = -torch.inf
     drawn = mixed.target_input[own_places(batch, 0.99, seed=0)]
@@ -107,7 +109,7 @@ def test_nothing_is_dropped_while_words_are_drawn():
     for training in (True, False):
         model.train(training)
         torch.manual_seed(1)
-        found.append(with_own_words(model, batch, sampling, 1.0).target_input.tolist())
+        found.append(replace_with_predictions(model, batch, sampling, 1.0).target_input.tolist())
         assert model.training == training
 
     assert found[0] == found[1]

@@ -23,7 +23,7 @@ OUTCOMES = [
 
 @pytest.fixture(scope="module")
 def compared():
-    return results.compare(OUTCOMES, command="make compare", commit="c0ffee")
+    return results.compare_outcomes(OUTCOMES, command="make compare", commit="c0ffee")
 
 
 def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
@@ -40,14 +40,14 @@ def test_the_best_system_is_first_and_its_seeds_stay_together(compared):
 def test_numbers_of_different_test_sets_are_not_compared():
     other = replace(OUTCOMES[1], references=REFERENCES[::-1])
     with pytest.raises(ComparisonError, match="tested on different sentences") as told:
-        results.compare([OUTCOMES[0], other], command="", commit="")
+        results.compare_outcomes([OUTCOMES[0], other], command="", commit="")
     assert "\n" not in str(told.value)
 
     other = replace(OUTCOMES[1], signatures={"bleu": "BLEU|b", "chrf": "chrF2|a"})
     with pytest.raises(
         ComparisonError, match=r"scored differently, BLEU\|a, chrF2\|a and BLEU\|b, "
     ):
-        results.compare([OUTCOMES[0], other], command="", commit="")
+        results.compare_outcomes([OUTCOMES[0], other], command="", commit="")
 
 
 def test_systems_are_tested_in_words_of_their_language():
@@ -56,13 +56,13 @@ def test_systems_are_tested_in_words_of_their_language():
         replace(OUTCOMES[number], references=text, hypotheses=written, language="zh")
         for number, written in ((1, text), (0, [line[2:] for line in text]))
     )
-    [bleu, _] = results.compare([better, worse], command="", commit="").differences
+    [bleu, _] = results.compare_outcomes([better, worse], command="", commit="").differences
 
     assert 0 < bleu.value < 100
 
 
 def test_the_table_shows_means_and_every_seed(compared):
-    first, seed, *_ = report.rows(compared)
+    first, seed, *_ = report.render_rows(compared)
 
     assert first == [
         *("A  better", "30.5 (29.5–31.5)", "40.5 (39.5–41.5)", "4.00", "1.50 M"),
@@ -74,20 +74,22 @@ def test_the_table_shows_means_and_every_seed(compared):
 def test_what_is_not_known_of_a_seed_is_not_known_of_the_mean(compared):
     runs = [run.model_copy(update={"train_seconds": 60.0 * run.seed}) for run in compared.runs]
     runs[0] = runs[0].model_copy(update={"train_seconds": None})
-    better, _, second, worse, *_ = report.rows(compared.model_copy(update={"runs": tuple(runs)}))
+    better, _, second, worse, *_ = report.render_rows(
+        compared.model_copy(update={"runs": tuple(runs)})
+    )
 
     assert (better[7:9], second[7:9]) == (["–", "–"], ["2:00", "2,083"])
     assert worse[7:9] == ["1:30", "3,125"]
 
 
 def test_the_matrix_has_bleu_above_and_chrf_below(compared):
-    [(title, [[_, above], [below, _]])] = report.matrices(compared)
+    [(title, [[_, above], [below, _]])] = report.render_matrices(compared)
 
     assert title.startswith("Row minus column, BLEU above the diagonal and chrF below the diagonal")
 
     assert above.startswith("+")
     assert below.startswith("-")
-    assert report.verdict(1.25, 0.0004) == "+1.2, p < 0.001"
+    assert report.render_difference(1.25, 0.0004) == "+1.2, p < 0.001"
 
 
 def test_the_matrix_shows_p_values_corrected_for_their_number(compared):
@@ -97,14 +99,14 @@ def test_the_matrix_shows_p_values_corrected_for_their_number(compared):
         pair.model_copy(update=p_values | {"randomization_holm": 0.4})
         for pair in compared.differences
     ]
-    [(title, cells)] = report.matrices(compared.model_copy(update={"differences": pairs}))
+    [(title, cells)] = report.render_matrices(compared.model_copy(update={"differences": pairs}))
 
     assert [cell[-9:] for row in cells for cell in row] == ["", "p = 0.400", "p = 0.400", ""]
     assert "approximate randomisation, corrected by Holm" in title
 
 
 def test_notes_say_what_was_equal_and_how_scores_were_made(compared):
-    first, second, signatures = report.notes(compared)
+    first, second, signatures = report.render_notes(compared)
 
     assert first == (
         "12 test sentences; equal budgets of 125 seconds; processor threads each: 1; parentheses "
@@ -114,7 +116,7 @@ def test_notes_say_what_was_equal_and_how_scores_were_made(compared):
     assert signatures == "Signatures: BLEU|a, chrF2|a."
     runs = [run.model_copy(update={"threads": 0}) for run in compared.runs[:1]]
     mixed = compared.model_copy(update={"runs": (*runs, *compared.runs[1:])})
-    assert "processor threads each: all, 1;" in report.notes(mixed)[0]
+    assert "processor threads each: all, 1;" in report.render_notes(mixed)[0]
 
 
 def test_the_picture_shows_means_of_seeds_and_every_curve(compared, tmp_path, monkeypatch):
@@ -125,9 +127,9 @@ def test_the_picture_shows_means_of_seeds_and_every_curve(compared, tmp_path, mo
         drawn[path.name] = (intervals, curves, unit, metrics)
 
     monkeypatch.setattr(report, "draw_comparison", draw)
-    report.draw(compared, OUTCOMES, tmp_path / "by time")
+    report.draw_results(compared, OUTCOMES, tmp_path / "by time")
     unknown = [replace(OUTCOMES[0], seconds={400: 60.0}), *OUTCOMES[1:]]
-    report.draw(compared, unknown, tmp_path / "by tokens")
+    report.draw_results(compared, unknown, tmp_path / "by tokens")
     (best, _), curves, unit, metrics = drawn["by time"]
 
     assert (best.label, best.value, best.low, best.high) == ("better", 30.5, 29.5, 31.5)
@@ -153,17 +155,17 @@ def test_translations_are_read_as_they_were_written(tmp_path):
 
 
 def test_equal_budgets_are_called_so_and_others_are_told(compared):
-    assert report.budget_in_words(compared.budgets) == "equal budgets of 125 seconds"
-    told = report.budget_in_words({"a": Budget(steps=10), "b": Budget(epochs=1)})
+    assert report.describe_budget(compared.budgets) == "equal budgets of 125 seconds"
+    told = report.describe_budget({"a": Budget(steps=10), "b": Budget(epochs=1)})
     assert told == "budgets that are not equal: a 10 updates, b 1 epochs"
 
 
 def test_the_report_is_for_people_and_programs(compared, tmp_path):
-    report.write(compared, OUTCOMES, tmp_path)
+    report.write_report(compared, OUTCOMES, tmp_path)
     page = (tmp_path / "comparison.md").read_text()
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(report.shown(compared))
+        console.print(report.render_report(compared))
 
     assert results.Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
     assert "| A  better | 30.5 (29.5–31.5) |" in page
@@ -172,13 +174,13 @@ def test_the_report_is_for_people_and_programs(compared, tmp_path):
 
 
 def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
-    report.write(compared, OUTCOMES, tmp_path)
+    report.write_report(compared, OUTCOMES, tmp_path)
     results = tmp_path / "results.md"
     results.write_text("# Results\n\nBefore.\n")
-    report.record(compared, results=results, folder=tmp_path)
+    report.record_results(compared, results=results, folder=tmp_path)
     results.write_text(results.read_text() + "\nAfter.\n")
     once = results.read_text()
-    report.record(compared, results=results, folder=tmp_path)
+    report.record_results(compared, results=results, folder=tmp_path)
 
     assert once == results.read_text()
     assert once.startswith("# Results\n\nBefore.\n")

@@ -30,7 +30,7 @@ CHOICES = [
 
 
 def sections(*overrides):
-    return build_all(compose.composed(list(overrides)), source="conf/")
+    return build_all(compose.compose_groups(list(overrides)), source="conf/")
 
 
 def dumped(settings):
@@ -58,17 +58,17 @@ def test_the_project_holds_what_the_default_groups_compose_to():
     """To the character, comments included."""
     committed = (PROJECT / "params.yaml").read_text(encoding="utf-8")
 
-    assert committed == compose.document(sections())
+    assert committed == compose.render_params(sections())
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
 def test_groups_hold_every_setting_and_read_back_as_they_were(choice):
     """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
-    composition = compose.composed(choice)
+    composition = compose.compose_groups(choice)
     settings = build_all(composition, source="conf/")
 
     assert composition == dumped(settings)
-    assert composition == yaml.safe_load(compose.document(settings))
+    assert composition == yaml.safe_load(compose.render_params(settings))
 
 
 def test_a_later_group_wins():
@@ -80,7 +80,7 @@ def test_a_later_group_wins():
 
 def test_presets_start_from_the_defaults_of_their_architecture():
     """After a change of a model's settings: python -m stages.configure.presets."""
-    for path, text in presets.bases(PROJECT / "conf"):
+    for path, text in presets.find_bases(PROJECT / "conf"):
         assert text == path.read_text()
 
 
@@ -124,7 +124,7 @@ GROUP_NAMES = f"data=demo|europarl|files, model={MODELS}, train=full|quick|stand
 )
 def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
     with pytest.raises(ConfigError) as told:
-        compose.composed([override])
+        compose.compose_groups([override])
 
     assert f"conf/: {message}; groups are {GROUP_NAMES}" == str(told.value)
 
@@ -140,7 +140,7 @@ def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
 )
 def test_floats_are_written_as_yaml_reads_them(value, written):
     settings = sections(f"train.optimizer.epsilon={value}")
-    text = compose.document(settings)
+    text = compose.render_params(settings)
 
     assert written in text
     read = yaml.safe_load(text)["train"]["optimizer"]["epsilon"]
@@ -149,7 +149,7 @@ def test_floats_are_written_as_yaml_reads_them(value, written):
 
 
 def test_nothing_is_written_as_null():
-    text = compose.document(sections("data=files", "download.corpus.validation=null"))
+    text = compose.render_params(sections("data=files", "download.corpus.validation=null"))
 
     assert "validation: null\n" in text
     assert yaml.safe_load(text)["download"]["corpus"]["validation"] is None
@@ -161,7 +161,7 @@ def test_strange_words_survive():
     split = settings["download"].split.model_copy(update={"salt": salt})
     settings["download"] = settings["download"].model_copy(update={"split": split})
 
-    assert yaml.safe_load(compose.document(settings))["download"]["split"]["salt"] == salt
+    assert yaml.safe_load(compose.render_params(settings))["download"]["split"]["salt"] == salt
 
 
 def keys_of(settings, indent=0):
@@ -176,7 +176,7 @@ def keys_of(settings, indent=0):
 @pytest.mark.parametrize("choice", [[], ["data=files", "model=transformer_article"]])
 def test_every_key_is_explained_above_it(choice):
     settings = sections(*choice)
-    lines = compose.document(settings).splitlines()
+    lines = compose.render_params(settings).splitlines()
     keys = [key for name in SECTIONS for key in [(f"{name}:", None), *keys_of(settings[name], 2)]]
     found = [n for n, line in enumerate(lines) if re.match(r" *\w+:", line)]
 
@@ -329,6 +329,6 @@ def test_missing_text_is_named(project, monkeypatch):
 def test_what_cannot_be_understood_is_told_without_its_secrets(group):
     broken = "download.corpus.url={http://anna:canary@h/{pair}.tgz?t=canary"
     with pytest.raises(ConfigError) as told:
-        compose.configured([*group, broken])
+        compose.compose_settings([*group, broken])
 
     assert "canary" not in str(told.value)

@@ -8,12 +8,12 @@ from nmt_core import bundle, files
 from nmt_core.config import build
 from nmt_core.errors import BundleError
 from nmt_core.fetch.corpus import GIVEN
-from nmt_core.statistics.gate import digest
+from nmt_core.statistics.gate import digest_test_set
 from nmt_core.text.cleaning import split_of
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams
-from stages.registry.exported import read_exported, rule
+from stages.registry.exported import describe_rule, read_exported
 from tests.support.tiny import export
 
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
@@ -38,7 +38,7 @@ def download(corpus=DEMO, **split):
     ],
 )
 def test_a_rule_says_what_decides_about_a_sentence(params, expected):
-    assert expected == rule(params)
+    assert expected == describe_rule(params)
 
 
 @given(st.text(), st.lists(st.floats(1.0, 4000.0), min_size=2))
@@ -47,7 +47,7 @@ def test_by_one_hash_a_sentence_is_a_test_sentence_always_or_never(line, validat
     params = [download(FILES, test_per_10000=5000.0, validation_per_10000=n) for n in validation]
     drawn = {split_of(line, one.split) for one in params}
 
-    assert len({rule(one) for one in params}) == 1
+    assert len({describe_rule(one) for one in params}) == 1
     assert drawn == {"test"} or "test" not in drawn
 
 
@@ -81,7 +81,7 @@ def test_an_export_says_what_it_is(project):
 
     assert (found.name, found.fingerprint) == ("nmt-de-en", "f" * 16)
     assert found.held_out.references == ["An owl.", "A hedgehog."]
-    assert found.digest == bundle.digest(project / "export")
+    assert found.digest == bundle.digest_bundle(project / "export")
     assert found.tags.items() >= {"bleu": "30.13", "held_out": "by the grammar"}.items()
     assert found.language == "en"
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
@@ -96,7 +96,7 @@ test_sets = st.lists(st.tuples(side, side), min_size=1, max_size=2)
 @given(test_sets, test_sets)
 def test_only_equal_test_sets_have_equal_digests(first, second):
     """Tabs and line ends in a sentence are no borders between sentences."""
-    one, other = (digest(*zip(*pairs, strict=True)) for pairs in (first, second))
+    one, other = (digest_test_set(*zip(*pairs, strict=True)) for pairs in (first, second))
 
     assert (one == other) == (first == second)
 

@@ -12,7 +12,14 @@ from nmt_core.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from stages.params import EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.promotion import Contest, check, contest, effects, evidence, report
+from stages.registry.promotion import (
+    Contest,
+    check_same_test_set,
+    list_effects,
+    list_evidence,
+    render_verdict,
+    run_contest,
+)
 from stages.registry.registry import RegistryError, Version
 
 HASH = "by hash, 10 in 10,000, salt 'nmt'"
@@ -32,24 +39,24 @@ def champion(**tags):
 
 @pytest.mark.parametrize("test_set", ["same", "current"])
 def test_who_was_judged_alike_may_meet(test_set):
-    check(champion(), CHALLENGER, test_set)
-    check(champion(held_out=GIVEN), CHALLENGER, test_set)
+    check_same_test_set(champion(), CHALLENGER, test_set)
+    check_same_test_set(champion(held_out=GIVEN), CHALLENGER, test_set)
 
 
 def test_another_test_set_of_one_rule_may_be_taken():
     other = champion(test_set="an older one", signature="BLEU|version:1.0")
-    check(other, CHALLENGER, "current")
+    check_same_test_set(other, CHALLENGER, "current")
 
     with pytest.raises(GateError, match=r"version 3, .* on another test set; .*test_set=current"):
-        check(other, CHALLENGER, "same")
+        check_same_test_set(other, CHALLENGER, "same")
 
 
 def test_another_way_to_score_is_refused_where_scores_are_to_be_the_same():
     other = champion(signature="BLEU|version:1.0")
-    check(other, CHALLENGER, "current")
+    check_same_test_set(other, CHALLENGER, "current")
 
     with pytest.raises(GateError, match=r"scored as BLEU\|version:1\.0, but here it would be as"):
-        check(other, CHALLENGER, "same")
+        check_same_test_set(other, CHALLENGER, "same")
 
 
 @pytest.mark.parametrize(
@@ -61,12 +68,12 @@ def test_a_test_set_that_the_champion_may_know_is_refused(rules):
     challenger = Exported(Path(), "nmt-de-en", "en", CHALLENGER.held_out, tags)
 
     with pytest.raises(GateError, match="may have been trained on today's test set"):
-        check(other, challenger, "current")
+        check_same_test_set(other, challenger, "current")
 
 
 def test_a_champion_of_unknown_origin_is_refused():
     with pytest.raises(RegistryError, match="has no tag 'test_set', so it was not registered by"):
-        check(Version(number=3, tags={}), CHALLENGER, "same")
+        check_same_test_set(Version(number=3, tags={}), CHALLENGER, "same")
 
 
 class Champions:
@@ -83,13 +90,13 @@ def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeyp
     lines = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 9
     monkeypatch.setattr(
         promotion,
-        "candidate",
+        "translate_test_set",
         lambda name, *_: Candidate(
             name, lines, lines, [line[3:] for line in lines] if "version 3" in name else lines
         ),
     )
     challenger = replace(CHALLENGER, language="zh", tags=TAGS | {"bundle_sha256": "new"})
-    found = contest(Champions(), challenger, EvaluateParams(), gate=GateConfig())
+    found = run_contest(Champions(), challenger, EvaluateParams(), gate=GateConfig())
 
     assert found.outcome == "promote"
     assert 0 < found.verdict.effects[0].champion < found.verdict.effects[0].challenger
@@ -120,9 +127,9 @@ def test_a_promotion_is_founded_on_what_was_seen(tmp_path, monkeypatch):
     founded = {name: TAGS[name] for name in ("test_set", "held_out", "signature")}
     first = held(None, outcome="first", champion=None)
 
-    assert dict(evidence(first, CHALLENGER)) == founded
+    assert dict(list_evidence(first, CHALLENGER)) == founded
     Path("dvc.lock").write_text("stages: {}\n")
-    assert dict(evidence(held(), CHALLENGER)) == founded | {
+    assert dict(list_evidence(held(), CHALLENGER)) == founded | {
         "dvc_lock_sha256": hashlib.sha256(b"stages: {}\n").hexdigest(),
         "p_value_bleu_bootstrap": "0.0123457",
         "p_value_bleu_randomization": "0.02",
@@ -132,7 +139,7 @@ def test_a_promotion_is_founded_on_what_was_seen(tmp_path, monkeypatch):
 
 
 def test_a_report_shows_both_metrics():
-    told = report(held())
+    told = render_verdict(held())
 
     assert told.startswith("**promote**: it is better.\n\n| | version 3 | challenger |")
     assert "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |" in told
@@ -143,8 +150,8 @@ def test_a_report_shows_both_metrics():
 def test_a_contest_without_opponent_is_told_in_a_line():
     first = held(None, outcome="first", reason="there was none", champion=None)
 
-    assert report(first) == "**first**: there was none.\n"
-    assert effects(first) == ()
+    assert render_verdict(first) == "**first**: there was none.\n"
+    assert list_effects(first) == ()
 
 
 @pytest.mark.parametrize("outcome", ["promote", "hold", "reject", "first", "same"])

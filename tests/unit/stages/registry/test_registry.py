@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.registry import registry as module
-from stages.registry.__main__ import last_event
+from stages.registry.__main__ import find_last_event
 from stages.registry.registry import (
     ChampionMovedError,
     Promotion,
     Registry,
     RegistryError,
 )
-from stages.tracking.journal import packed, unpacked
+from stages.tracking.journal import pack_tags, unpack_tags
 
 VERSIONS = (1, 2, 3)
 WHOLE = {"promotion", "promoted_at", "promoted_by", "reason", "previous_champion"}
@@ -39,7 +39,7 @@ class FakeMlflow:
 
     def told(self, version):
         """Return what the tags of a version say."""
-        return unpacked(self.tags[version])
+        return unpack_tags(self.tags[version])
 
     def search_model_versions(self, query):
         return [SimpleNamespace(version=n, tags=tags) for n, tags in self.tags.items()]
@@ -187,7 +187,7 @@ def test_nobody_goes_back_to_what_was_withdrawn():
     promote(registry, 2, 1, "second")
     withdraw(registry)
     promote(registry, 3, 1, "third")
-    mlflow.tags[3] = packed(mlflow.told(3) | {"previous_champion": "2"})
+    mlflow.tags[3] = pack_tags(mlflow.told(3) | {"previous_champion": "2"})
 
     with pytest.raises(RegistryError, match=r"version 2 of nmt-de-en, .* was withdrawn itself"):
         withdraw(registry)
@@ -240,17 +240,17 @@ def test_the_last_event_of_a_version_is_told():
     registry, _ = opened()
     promote(registry, 1, None, "first")
     promote(registry, 2, 1, "second")
-    assert last_event(registry.version(3).tags) == ("–", "", "")
-    assert last_event(registry.version(2).tags)[1:] == ("me", "better")
+    assert find_last_event(registry.version(3).tags) == ("–", "", "")
+    assert find_last_event(registry.version(2).tags)[1:] == ("me", "better")
     registry.rollback(by="me", reason="nobody liked it")
-    at, by, reason = last_event(registry.version(2).tags)
+    at, by, reason = find_last_event(registry.version(2).tags)
     assert (by, reason) == ("me", "nobody liked it")
     restored = "version 2 was withdrawn: nobody liked it"
-    assert last_event(registry.version(1).tags) == (at, "me", restored)
+    assert find_last_event(registry.version(1).tags) == (at, "me", restored)
     promote(registry, 3, 1, "third")
     promote(registry, 1, 3, "again")
 
-    assert last_event(registry.version(1).tags)[1:] == ("me", "better")
+    assert find_last_event(registry.version(1).tags)[1:] == ("me", "better")
     assert not [name for name in registry.version(1).tags if name.startswith("restored_")]
 
 
@@ -269,7 +269,7 @@ def away():
 def test_what_is_packed_is_unpacked_and_short():
     tags = {"bleu": "30.1", "bundle_sha256": "0a", "p_value_bleu_bootstrap": "0.01", "reason": "-"}
 
-    assert unpacked(packed(tags)) == tags
-    assert packed(tags).keys() == {"bleu", "reason", "record"}
-    assert [*packed(tags)][-1] == "record"  # which says that a promotion was made
-    assert packed({"bleu": "1"}) == unpacked({"bleu": "1"}) == {"bleu": "1"}
+    assert unpack_tags(pack_tags(tags)) == tags
+    assert pack_tags(tags).keys() == {"bleu", "reason", "record"}
+    assert [*pack_tags(tags)][-1] == "record"  # which says that a promotion was made
+    assert pack_tags({"bleu": "1"}) == unpack_tags({"bleu": "1"}) == {"bleu": "1"}

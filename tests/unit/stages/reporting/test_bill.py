@@ -10,8 +10,8 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from stages.export import versions
-from stages.reporting.bill import LIBRARIES, bill_of_materials, closure
+from stages.export import list_versions
+from stages.reporting.bill import LIBRARIES, list_materials, resolve_requirements
 from tests.support.projects import PROJECT
 
 LIBRARY = PROJECT / "nmt_core"
@@ -22,7 +22,7 @@ OTHERWISE = {"fasttext": "fasttext-numpy2"}
 
 @functools.cache
 def bill():
-    return bill_of_materials(model="nmt-de-en", version="0123")
+    return list_materials(model="nmt-de-en", version="0123")
 
 
 def imported():
@@ -60,7 +60,7 @@ def test_every_package_has_a_licence():
 
 
 def test_a_bill_depends_on_the_packages_alone():
-    again = bill_of_materials(model="nmt-de-en", version="0123")
+    again = list_materials(model="nmt-de-en", version="0123")
 
     assert json.dumps(bill()) == json.dumps(again)
     names = [component["name"] for component in bill()["components"][1:]]
@@ -76,7 +76,7 @@ def test_all_that_the_library_imports_is_on_the_bill():
 
 def test_what_a_package_needs_is_on_the_bill_too():
     """Jinja2 is needed by spaCy and torch, MarkupSafe by Jinja2, pytest by none of them."""
-    names = {package.name.lower() for package in closure(["torch"])}
+    names = {package.name.lower() for package in resolve_requirements(["torch"])}
 
     assert {"torch", "jinja2", "markupsafe", "sympy", "mpmath"} <= names
     assert not {"pytest", "spacy", "nmt"} & names
@@ -84,14 +84,14 @@ def test_what_a_package_needs_is_on_the_bill_too():
 
 def test_what_an_extra_brings_is_on_the_bill_too():
     """Prefect asks for httpx with its second version of HTTP, the library for httpx alone."""
-    assert "h2" in {package.name for package in closure(["prefect"])}
-    assert "h2" not in {package.name for package in closure(["httpx"])}
+    assert "h2" in {package.name for package in resolve_requirements(["prefect"])}
+    assert "h2" not in {package.name for package in resolve_requirements(["httpx"])}
 
 
 @pytest.mark.parametrize("name", ["no-such-package-of-ours"])
 def test_what_is_not_installed_is_not_on_the_bill(name):
-    assert [] == closure([name])
+    assert [] == resolve_requirements([name])
 
 
 def test_a_card_names_what_decides_most():
-    assert f"torch {distribution('torch').version}, numpy" in versions(bill())
+    assert f"torch {distribution('torch').version}, numpy" in list_versions(bill())

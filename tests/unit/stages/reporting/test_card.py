@@ -11,7 +11,7 @@ from nmt_core import config, files
 from nmt_core.errors import NmtError
 from stages.params import DownloadParams
 from stages.reporting import summary
-from stages.reporting.card import model_card
+from stages.reporting.card import render_card
 
 SCORES = {
     "bleu": 31.26,
@@ -58,7 +58,7 @@ FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 
 def card(corpus=DOWNLOAD["corpus"], **scores):
     download = config.build(DownloadParams, DOWNLOAD | {"corpus": corpus}, at="download")
-    return model_card(
+    return render_card(
         download,
         RECORD,
         {"evaluate": SCORES | scores, "shard": SHARDS},
@@ -138,7 +138,7 @@ def test_codes_that_yaml_takes_for_something_else_stay_codes():
     norwegian = {"languages": {"source": "no", "target": "en"}, "corpus": FILES}
     download = config.build(DownloadParams, norwegian, at="download")
     measured = {"evaluate": SCORES, "shard": SHARDS}
-    text = model_card(download, RECORD, measured, commit="c", date="d", packages="p")
+    text = render_card(download, RECORD, measured, commit="c", date="d", packages="p")
 
     assert ["no", "en"] == parts(text)[0]["language"]
 
@@ -193,7 +193,9 @@ def test_a_summary_says_how_often_the_text_was_read(project, capsys, epochs, tol
 
 
 def test_what_did_not_fail_is_not_mentioned():
-    shown = summary.facts(SCORES | {"failures": dict.fromkeys(SCORES["failures"], 0)}, RECORD)
+    shown = summary.render_facts(
+        SCORES | {"failures": dict.fromkeys(SCORES["failures"], 0)}, RECORD
+    )
 
     assert "none" not in shown.plain
 

@@ -14,7 +14,7 @@ from nmt_core.training.interrupt import Interrupted
 from stages import train
 from stages.configure import compose
 from stages.params import build_all
-from stages.runtime.fingerprint import fingerprint, parse_code
+from stages.runtime.fingerprint import compute_fingerprint, parse_code
 from tests.support.projects import PROJECT
 
 DEPENDENCIES = ("code/inner/model.py", "data/shards/0.npy", "stage.py")
@@ -49,7 +49,7 @@ def key(tmp_path, monkeypatch):
         "  train: {deps: [stage.py, code, data/shards]}\n"
         "  other: {deps: [other.py, code]}\n"
     )
-    return lambda stage="train", seed=1, target="en", steps=10: fingerprint(
+    return lambda stage="train", seed=1, target="en", steps=10: compute_fingerprint(
         [{"seed": seed}, {"target": target}], stage, budget={"steps": steps}, pipeline=pipeline
     )
 
@@ -170,7 +170,7 @@ def operations(tree):
 
 @pytest.fixture(scope="module")
 def params():
-    return build_all(compose.composed(["data=demo"]), source="conf")["train"]
+    return build_all(compose.compose_groups(["data=demo"]), source="conf")["train"]
 
 
 def test_settings_decide_the_course_and_the_budget_the_end(params):
@@ -195,13 +195,13 @@ def test_another_target_language_is_another_training(params, monkeypatch):
         told.append(language)
         raise Interrupted(signal.SIGTERM)
 
-    monkeypatch.setattr(train, "tracked", lambda *_: nullcontext())
+    monkeypatch.setattr(train, "track_training", lambda *_: nullcontext())
     monkeypatch.setattr(train, "run", run)
     for target in ("en", "ja"):
         download = SimpleNamespace(languages=Languages(source="de", target=target))
         monkeypatch.setattr(train, "load", lambda *_, section=download: section)
         with pytest.raises(SystemExit):
-            train.train(params, ALONE)
+            train.run_rank(params, ALONE)
 
     assert told == ["en", "ja"]
     assert len(set(keys)) == 2

@@ -5,7 +5,7 @@ import pytest
 
 from nmt_core.errors import NmtError
 from stages import paths
-from stages.runtime.git import changed, checkout, git, head
+from stages.runtime.git import describe_checkout, git, head_commit, list_changed_files
 
 
 @pytest.fixture
@@ -25,29 +25,29 @@ def test_parameters_and_lock_file_are_no_change(repository):
     paths.LOCK.unlink()
     Path("new.txt").touch()
 
-    assert [] == changed()
-    assert head() == checkout()
+    assert [] == list_changed_files()
+    assert head_commit() == describe_checkout()
 
 
 def test_other_files_are(repository):
     Path("code.py").write_text("after\n")
 
-    assert ["code.py"] == changed()
-    assert f"{head()}-dirty" == checkout()
+    assert ["code.py"] == list_changed_files()
+    assert f"{head_commit()}-dirty" == describe_checkout()
 
 
 def test_before_the_first_commit_there_is_none(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NmtError, match="git rev-parse: fatal: not a git repository"):
-        head()
+        head_commit()
     subprocess.run(["git", "init", "--quiet"], check=True)
 
     with pytest.raises(NmtError, match="git rev-parse"):
-        head()
+        head_commit()
 
 
 def test_without_git_the_sentence_says_so(repository, monkeypatch):
     monkeypatch.setenv("PATH", str(repository))
 
     with pytest.raises(NmtError, match="there is no git; install it"):
-        head()
+        head_commit()

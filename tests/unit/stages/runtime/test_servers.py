@@ -36,7 +36,7 @@ def write(**more):
 
 def shows_runs(monkeypatch):
     """Let MLflow's pages be where they are, without MLflow."""
-    mlflow = SimpleNamespace(page=lambda server, uri: f"{server}/#/runs")
+    mlflow = SimpleNamespace(locate_page=lambda server, uri: f"{server}/#/runs")
     monkeypatch.setattr(tracking, "mlflow_experiment", mlflow, raising=False)
 
 

@@ -42,13 +42,13 @@ def write_corpus(lines):
 
 
 def set_up(*settings):
-    document = compose.composed(list(settings), conf=PROJECT / "conf")
+    document = compose.compose_groups(list(settings), conf=PROJECT / "conf")
     paths.PARAMS.write_text(yaml.safe_dump(document))
 
 
 def test_settings_have_the_names_by_which_they_are_set():
     document = yaml.safe_load(paths.PARAMS.read_text())
-    found = run_metadata.settings(*run_metadata.SECTIONS, "evaluate")
+    found = run_metadata.read_public_settings(*run_metadata.SECTIONS, "evaluate")
 
     assert len(found) > 50
     for name, value in found.items():
@@ -63,7 +63,9 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
     """Or the run could not be had again."""
     set_up(f"data={corpus}")
 
-    assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(run_metadata.params_text())
+    assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(
+        run_metadata.read_public_params()
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
 )
 def test_a_dataset_says_where_it_came_from(corpus, name, source):
     set_up(*corpus)
-    found = run_metadata.dataset("train")
+    found = run_metadata.describe_dataset("train")
 
     assert (name, source) == (found.name, (found.source_type, found.source))
     assert (("de", "en"), 2, "training") == (found.columns, found.pairs, found.context)
@@ -96,14 +98,14 @@ def test_files_of_ones_own_are_named(project):
     paths.PARAMS.write_text(yaml.safe_dump(document))
 
     for split in paths.SPLITS:
-        found = run_metadata.dataset(split)
+        found = run_metadata.describe_dataset(split)
         assert ("local", {"uri": "a.de"}) == (found.source_type, found.source)
 
 
 def test_the_digest_tells_text_from_other_text():
-    digests = {split: run_metadata.dataset(split).digest for split in paths.SPLITS}
+    digests = {split: run_metadata.describe_dataset(split).digest for split in paths.SPLITS}
     write_corpus({**LINES, "train": (["zwei", "eins"], ["two", "one"])})
-    again = {split: run_metadata.dataset(split).digest for split in paths.SPLITS}
+    again = {split: run_metadata.describe_dataset(split).digest for split in paths.SPLITS}
 
     assert 3 == len(set(digests.values()))
     assert {"train"} == {split for split in paths.SPLITS if digests[split] != again[split]}
@@ -113,9 +115,9 @@ def test_no_secret_of_an_address_is_told():
     """Also where it has no name by which it is known."""
     set_up("data=europarl", f"download.corpus.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
-        run_metadata.settings(*run_metadata.SECTIONS),
-        run_metadata.dataset("train"),
-        run_metadata.params_text(),
+        run_metadata.read_public_settings(*run_metadata.SECTIONS),
+        run_metadata.describe_dataset("train"),
+        run_metadata.read_public_params(),
     ]
 
     assert CANARY in paths.PARAMS.read_text()
@@ -124,8 +126,8 @@ def test_no_secret_of_an_address_is_told():
 
 
 def test_a_training_is_called_by_what_it_is(monkeypatch):
-    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "c0ffee0123"})
-    found = run_metadata.tags(load(TrainParams, "train"))
+    monkeypatch.setattr(provenance, "collect_provenance", lambda: {provenance.COMMIT: "c0ffee0123"})
+    found = run_metadata.describe_run(load(TrainParams, "train"))
 
     assert "de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0" == found["mlflow.runName"]
     assert "git checkout c0ffee0123" in found["mlflow.note.content"]
@@ -133,7 +135,7 @@ def test_a_training_is_called_by_what_it_is(monkeypatch):
 
 def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
     def name():
-        return run_metadata.tags(load(TrainParams, "train"))["mlflow.runName"]
+        return run_metadata.describe_run(load(TrainParams, "train"))["mlflow.runName"]
 
     names = [name()]
     for setting in ("train.budget.steps=1000", "train.budget.seconds=60.0", "train.seed=2"):
@@ -141,14 +143,14 @@ def test_trainings_of_other_text_length_or_code_have_other_names(monkeypatch):
         names.append(name())
     write_corpus(LINES | {"train": (["eins"], ["one"])})
     names.append(name())
-    monkeypatch.setattr(provenance, "tags", lambda: {provenance.COMMIT: "0ddba11"})
+    monkeypatch.setattr(provenance, "collect_provenance", lambda: {provenance.COMMIT: "0ddba11"})
 
     assert len({*names, name()}) == len(names) + 1
 
 
 def test_an_experiment_is_had_again_from_dvc(monkeypatch):
     monkeypatch.setenv("DVC_EXP_NAME", "rnn-seed1-0123456789")
-    found = run_metadata.tags(load(TrainParams, "train"))
+    found = run_metadata.describe_run(load(TrainParams, "train"))
 
     assert "dvc exp apply rnn-seed1-0123456789" in found["mlflow.note.content"]
     assert "git checkout" not in found["mlflow.note.content"]

@@ -140,21 +140,21 @@ def test_a_run_names_its_commit_and_its_files(project):
     git("commit", "-q", "-m", "Begin")
     commit = git("rev-parse", "HEAD")
 
-    made_from = provenance.tags()
+    made_from = provenance.collect_provenance()
     assert {"dvc_lock_sha256", "params_sha256", COMMIT, DIRTY} == made_from.keys()
     assert (commit, "false") == (made_from[COMMIT], made_from[DIRTY])
 
     (project / "dvc.lock").write_text("another lock\n")
     (project / "params.yaml").write_text("train: {seed: 2}\n")
     (project / "untracked.txt").write_text("\n")
-    assert "false" == provenance.tags()[DIRTY]
+    assert "false" == provenance.collect_provenance()[DIRTY]
 
     (project / "code.py").write_text("2\n")
-    assert "true" == provenance.tags()[DIRTY]
+    assert "true" == provenance.collect_provenance()[DIRTY]
 
 
 def test_without_a_repository_a_run_names_no_commit(project):
-    assert {} == provenance.tags()
+    assert {} == provenance.collect_provenance()
 
 
 def test_what_an_experiment_is_called_comes_before_other_names(monkeypatch):
