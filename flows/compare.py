@@ -12,15 +12,13 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import yaml
 from prefect import flow, get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
@@ -31,16 +29,15 @@ from rich.console import Console
 from flows import dvc
 from flows.artifacts import call_run
 from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.experiments import Experiment, list_budget_settings, parse_seeds, plan_experiments
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
-from nmt_core.errors import ConfigError, NmtError
-from nmt_core.fetch.corpus import Corpus
+from nmt_core.errors import NmtError
 from nmt_core.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
-from stages.configure import compose
-from stages.params import DownloadParams, build_all, read
-from stages.runtime.fingerprint import hash_files, hash_json
+from stages.params import read
+from stages.runtime.fingerprint import hash_json
 from stages.runtime.git import describe_checkout, short_commit
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
@@ -49,92 +46,8 @@ LAST_STAGE = "evaluate"
 PRESETS = paths.CONF / "compare.yaml"
 """Which presets are compared where none is named."""
 
-SECONDS = 300.0
-"""The budget of every model where none is given."""
-
-CODE = ("nmt_core", "stages")
 
 LOCK = Path(".dvc/tmp/compare.lock")
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """One training and its evaluation."""
-
-    model: str
-    seed: int
-    settings: tuple[str, ...]
-    """Hydra's overrides of conf/."""
-    digest: str
-    """Of all settings, of the text and of the code."""
-
-    @property
-    def name(self) -> str:
-        """What DVC keeps it as; another setting, text or code makes it another experiment."""
-        return f"{self.model}-seed{self.seed}-{self.digest[:10]}"
-
-
-def plan_experiments(
-    models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int]
-) -> list[Experiment]:
-    """Return the experiments, seed by seed; a typo costs a second, not a night.
-
-    Raises:
-        ConfigError: if a model or a setting is wrong.
-        CorpusError: if a file of the user's own cannot be read.
-    """
-    code = digest_code()
-    return [
-        make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
-        for seed in seeds
-        for model in models
-    ]
-
-
-def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
-    """Return an experiment with its settings checked, and its files pinned at absolute paths."""
-    sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
-    download = sections["download"]
-    assert isinstance(download, DownloadParams)
-    settings = [*settings, *list_file_settings(download.corpus)]
-    corpus = download.corpus.absolute().pinned()
-    sections["download"] = download.model_copy(update={"corpus": corpus})
-    values = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    return Experiment(model, seed, tuple(settings), hash_json([values, code]))
-
-
-def list_file_settings(corpus: Corpus) -> Iterator[str]:
-    """Yield what makes the user's own files found from any folder, and a change of them seen."""
-    return list_overrides(
-        corpus.model_dump(mode="json"),
-        corpus.absolute().pinned().model_dump(mode="json"),
-        place="download.corpus",
-    )
-
-
-def list_overrides(
-    before: Mapping[str, Any], after: Mapping[str, Any], *, place: str
-) -> Iterator[str]:
-    """Yield the overrides that make words of settings others."""
-    for name, value in after.items():
-        if isinstance(value, dict):
-            yield from list_overrides(before[name], value, place=f"{place}.{name}")
-        elif value != before[name]:
-            yield f"{place}.{name}={quote(value)}"
-
-
-def quote(words: object) -> str:
-    """Return words as Hydra reads them, whatever characters they have."""
-    escaped = str(words).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-def digest_code() -> str:
-    """Return a digest of all code that stages depend on, and of how they do."""
-    document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
-    deps = {dep for stage in document.values() for dep in stage["deps"]}
-    code = hash_files(dep for dep in deps if Path(dep).parts[0] in CODE)
-    return hash_json([code, document])
 
 
 _preparing = threading.Lock()
@@ -300,17 +213,6 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
                 send(journal)
 
 
-def list_budget_settings(
-    seconds: float | None, steps: int | None, tokens: int | None
-) -> Iterator[str]:
-    """Yield what gives every model the same budget, and no other."""
-    if steps is None and tokens is None and seconds is None:
-        seconds = SECONDS
-    budget = {"steps": steps, "epochs": None, "tokens": tokens, "seconds": seconds}
-    for name, limit in budget.items():
-        yield f"train.budget.{name}={'null' if limit is None else limit}"
-
-
 @contextmanager
 def hold_comparisons() -> Iterator[None]:
     """Hold the lock of comparisons; the system gives it back however we end.
@@ -386,18 +288,6 @@ def run_and_report(
         result = conclude(experiments, command=command)
         track(result, tracker)
     return result
-
-
-def parse_seeds(words: str) -> list[int]:
-    """Return the seeds of a list such as 1,2.
-
-    Raises:
-        ConfigError: if it is none.
-    """
-    try:
-        return [int(word) for word in words.split(",")]
-    except ValueError:
-        raise ConfigError(f"--seeds must be numbers such as 1,2, got {words!r}") from None
 
 
 if __name__ == "__main__":

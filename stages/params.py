@@ -23,7 +23,8 @@ from nmt_core.fetch.settings import HttpConfig, Languages
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.cleaning import FilterConfig, SplitConfig
+from nmt_core.text.cleaning import SplitConfig
+from nmt_core.text.filters import FilterConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig

@@ -841,21 +841,21 @@ MUTANTS = [
     ),
     Mutant(
         "sentences compared by lower case",
-        "nmt_core/text/cleaning.py",
+        "nmt_core/text/filters.py",
         "normalize(line).casefold()",
         "normalize(line).lower()",
         "tests/unit/text/test_cleaning.py",
     ),
     Mutant(
         "sentences compared with their symbols",
-        "nmt_core/text/cleaning.py",
+        "nmt_core/text/filters.py",
         'in "PSZC"',
         'in "PZC"',
         "tests/unit/text/test_cleaning.py",
     ),
     Mutant(
         "sentences compared by what models never see",
-        "nmt_core/text/cleaning.py",
+        "nmt_core/text/filters.py",
         "normalize(line).casefold()",
         "line.casefold()",
         "tests/unit/text/test_cleaning.py",
@@ -925,7 +925,7 @@ MUTANTS = [
     ),
     Mutant(
         "a pipe read until it ends",
-        "nmt_core/text/corpus.py",
+        "nmt_core/text/text_files.py",
         "if path.exists() and not path.is_file():",
         "if path.is_dir():",
         "tests/unit/text/test_corpus.py -k zero",
@@ -1233,7 +1233,7 @@ MUTANTS = [
     ),
     Mutant(
         "ideographs that say no more than letters",
-        "nmt_core/text/cleaning.py",
+        "nmt_core/text/filters.py",
         "2 * len(_IDEOGRAPHS.findall(line))",
         "0",
         "tests/unit/text/test_cleaning.py -k letters",

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import Unknown
-from nmt_core.decoding.walk import decode_stepwise
+from nmt_core.decoding.stepwise import decode_stepwise
 from nmt_core.models.seq2seq import Seq2Seq
 
 

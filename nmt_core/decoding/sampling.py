@@ -18,8 +18,8 @@ from nmt_core.decoding.greedy import pick_most_likely
 from nmt_core.decoding.hypothesis import Hypothesis, drop_impossible
 from nmt_core.decoding.rules import Rules
 from nmt_core.decoding.settings import SearchConfig
+from nmt_core.decoding.stepwise import decode_stepwise
 from nmt_core.decoding.token_sampling import TokenSampling, draw_tokens, shape_distribution
-from nmt_core.decoding.walk import decode_stepwise
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import PAD
@@ -78,7 +78,7 @@ def sample(
         source_padding,
         rules,
         choose if sampling.temperature else pick_most_likely,
-        walks=sampling.samples,
+        hypotheses=sampling.samples,
         length_penalty=search.length_penalty,
     )
     return [drop_impossible(hypotheses) for hypotheses in found]

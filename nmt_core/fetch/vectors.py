@@ -19,7 +19,7 @@ from nmt_core.errors import CorpusError
 from nmt_core.fetch.address import Address
 from nmt_core.fetch.settings import Languages, Renewed
 from nmt_core.fetch.source import Fetch, Fetchable, Source
-from nmt_core.text.corpus import explain_unreadable_file, require_regular_file
+from nmt_core.text.text_files import explain_unreadable_file, require_regular_file
 from nmt_core.text.word_vectors import open_vectors
 
 Rows = Annotated[int, Field(ge=1, le=1_000_000_000)]

@@ -6,10 +6,7 @@ the caller allows to drop it. Only one line per file is held in memory. Long fil
 at once, each some rows.
 """
 
-import glob
 import gzip
-import hashlib
-import json
 import re
 import shutil
 import tempfile
@@ -22,13 +19,11 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from pydantic import model_validator
-
 from nmt_core import files
-from nmt_core.config import Config
 from nmt_core.errors import CorpusError
 from nmt_core.parallel.jobs import Job, Span, cut
 from nmt_core.parallel.spans import BLOCK_BYTES
+from nmt_core.text.text_files import explain_unreadable_file, require_regular_file
 
 MAX_LINE_BYTES = 100_000
 """A longer line is no sentence; it is never held in memory as a whole."""
@@ -41,8 +36,6 @@ UNREADABLE: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_colum
 UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 """What ordinary corpora hold and nobody can learn from."""
 
-STAR = "*"
-"""In a path: any part of a name."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -54,114 +47,6 @@ class Pair(NamedTuple):
 
     source: str
     target: str
-
-
-class TextFiles(Config):
-    """Where parallel text lies: two aligned files, or one TSV; each plain or ending in .gz.
-
-    A path with a ``*`` stands for all files there are whose name is the same but for that part,
-    unless it begins with a dot, as temporary files do. A source and a target belong together if
-    that part is the same. They are read one after another in the order of that part as text, so 10
-    comes before 9.
-    """
-
-    source: Path
-    """One sentence a line, or a .tsv whose first column is the source and second the target; with
-    one ``*`` all such files, as in texts/*.de."""
-
-    target: Path | None = None
-    """Line N translates line N of ``source``; left out if ``source`` is a .tsv, with a ``*`` if
-    that has one."""
-
-    sha256: str = ""
-    """Digest of what the files held, and of what each ``*`` stood for, when params.yaml was
-    written, by which a change is noticed; empty trusts them. ``make repro`` fills it in."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "TextFiles":
-        if self.is_tsv and self.target is not None:
-            raise ValueError(f"{self.source} holds both sides; leave target out")
-        if not self.is_tsv and self.target is None:
-            raise ValueError(f"target is missing; only a .tsv holds both sides, not {self.source}")
-        stars = [str(path).count(STAR) for path in self.paths]
-        if max(stars) > 1 or len({*stars}) > 1:
-            raise ValueError(f"{self} must hold one {STAR} each, or none")
-        return self
-
-    def __str__(self) -> str:
-        return " and ".join(map(str, self.paths))
-
-    @property
-    def is_tsv(self) -> bool:
-        """Tell whether one file holds both sides."""
-        return self.source.name.lower().endswith((".tsv", ".tsv.gz"))
-
-    @property
-    def has_star(self) -> bool:
-        """Tell whether each path stands for all files that it fits."""
-        return STAR in str(self.source)
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The paths as they are given, source first."""
-        return (self.source,) if self.target is None else (self.source, self.target)
-
-    def found(self) -> dict[str, tuple[Path, ...]]:
-        """Return the files there are now, source first, by what the ``*`` stands for, in order.
-
-        Paths without a ``*`` are taken as they are.
-
-        Raises:
-            CorpusError: if no file fits a path with a ``*``, or only one side has a file.
-        """
-        if not self.has_star:
-            return {"": self.paths}
-        sides = [_parts(path) for path in self.paths]
-        both = {
-            part: tuple(_filled(path, part) for path in self.paths)
-            for part in sorted(set().union(*sides))
-        }
-        for part, pair in both.items():
-            there = [path for path, parts in zip(pair, sides, strict=True) if part in parts]
-            missing = [path for path in pair if path not in there]
-            if missing:
-                raise CorpusError(
-                    f"{there[0]} is there but {missing[0]} is not; add it, or move {there[0]} away"
-                )
-        if not both:
-            raise CorpusError(f"no file fits {self}; check the names and the folder")
-        return both
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the files' own digests, source first, and of what ``*`` stands for.
-
-        Raises:
-            CorpusError: if a file is missing or cannot be read.
-        """
-        try:
-            digests = {
-                part: [files.sha256(require_regular_file(path)) for path in pair]
-                for part, pair in self.found().items()
-            }
-        except OSError as error:
-            raise CorpusError(
-                f"{error.filename} cannot be read ({error.strerror}); name your text in "
-                f"download.corpus, as conf/data/files.yaml shows"
-            ) from None
-        text = json.dumps(digests) if self.has_star else "".join(digests[""])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def check(self) -> None:
-        """Make sure that the files hold what they held when they were pinned.
-
-        Raises:
-            CorpusError: if they do not.
-        """
-        if self.sha256 and self.digest() != self.sha256:
-            raise CorpusError(
-                f"{self} changed since params.yaml was written; run 'make repro' or 'python -m "
-                f"stages.configure.compose' to take the change in"
-            )
 
 
 @dataclass(frozen=True)
@@ -213,24 +98,6 @@ def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Itera
     """
     with _told(path), _opened(path) as file:
         yield from _bounded(file.readline, max_line_bytes)
-
-
-def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
-    """Return what to tell a user whose file cannot be opened or read."""
-    if isinstance(error, FileNotFoundError):
-        return CorpusError(f"{path} does not exist; check the name and the folder")
-    return CorpusError(f"{path} cannot be read: {error.strerror}")
-
-
-def require_regular_file(path: Path) -> Path:
-    """Return a path that is a file, or nothing yet.
-
-    Raises:
-        CorpusError: if it is a folder, or what may be read for ever: a device or a pipe.
-    """
-    if path.exists() and not path.is_file():
-        raise CorpusError(f"{path} is no ordinary file; give one that holds what is to be read")
-    return path
 
 
 def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[PairRows]:
@@ -308,18 +175,6 @@ def _opened(path: Path) -> BinaryIO | gzip.GzipFile:
         if path.suffix == ".gz"
         else require_regular_file(path).open("rb")
     )
-
-
-def _parts(path: Path) -> set[str]:
-    """Return what the ``*`` of a path stands for, once for each file there is."""
-    before, after = str(path).split(STAR)
-    pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
-    names = glob.glob(pattern)  # noqa: PTH207 - it passes over names that begin with a dot
-    return {name[len(before) : len(name) - len(after)] for name in names}
-
-
-def _filled(path: Path, part: str) -> Path:
-    return Path(str(path).replace(STAR, part))
 
 
 def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[PairRows]:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from stages.demo import lexicon, numerals, phrases
 from stages.demo.clauses import MAY, MUST, Clause, Negation, Tense, Time, VerbPhrase
-from stages.demo.composer import TO, YET, Composer
+from stages.demo.composer import YET, Composer
 from stages.demo.german import Case
+from stages.demo.phrase_composer import TO
 from stages.demo.phrases import Fixed, Name, NounPhrase, Phrase, Prepositional
 from stages.demo.sentence import Sentence, finished, stated
 from stages.demo.wording import Wording

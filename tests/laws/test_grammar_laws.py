@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_core.random import make_generator
 from stages.demo import generate as generation
-from stages.demo import lexicon, numerals
+from stages.demo import lexicon, nouns, numerals
 from stages.demo.composer import Composer
 from stages.demo.generate import LONGEST_WORDS, draw, generate, held_out, split_of
 from stages.demo.german import MIXED, STRONG, WEAK, Case, Gender
@@ -176,17 +176,17 @@ def test_a_held_out_adjective_never_stands_before_its_noun(drawn):
         for adjective in (*lexicon.ADJECTIVES, *lexicon.NATIONALITIES)
         for ending in endings
     }
-    nouns = {
+    lemmas = {
         noun.german.form(case, gender): noun.german.lemma
-        for noun in (*lexicon.SIMPLE_NOUNS, *lexicon.COMPOUND_NOUNS)
+        for noun in (*nouns.SIMPLE_NOUNS, *nouns.COMPOUND_NOUNS)
         for case in Case
         for gender in (noun.german.gender, Gender.PLURAL)
     }
     found = Counter(
-        held_out(Combination("adjective", adjectives[left], nouns[right]))
+        held_out(Combination("adjective", adjectives[left], lemmas[right]))
         for said in drawn["train"]
         for left, right in zip(words(said.source), words(said.source)[1:], strict=False)
-        if left in adjectives and right in nouns
+        if left in adjectives and right in lemmas
     )
 
     assert set(found) == {"train"}

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from flows import compare, dvc
+from flows import compare, dvc, experiments
 from nmt_core.errors import ConfigError, CorpusError, NmtError
 from nmt_core.fetch.local import FilesCorpus
-from nmt_core.text.corpus import TextFiles
+from nmt_core.text.text_files import TextFiles
 from stages.comparison import report
 
-SETTINGS = ["data=demo", *compare.list_budget_settings(60.0, None, None)]
+SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
 
 
 def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
-    return compare.plan_experiments(models, [*SETTINGS, *settings], seeds=seeds)
+    return experiments.plan_experiments(models, [*SETTINGS, *settings], seeds=seeds)
 
 
 def test_every_model_is_trained_with_every_seed_on_the_same_budget():
@@ -69,8 +69,8 @@ def test_the_time_left_is_told_once_a_run_has_been_timed():
 
 
 def test_a_budget_is_given_even_if_nobody_asks():
-    assert "train.budget.seconds=300.0" in [*compare.list_budget_settings(None, None, None)]
-    assert "train.budget.seconds=null" in [*compare.list_budget_settings(None, 10, None)]
+    assert "train.budget.seconds=300.0" in [*experiments.list_budget_settings(None, None, None)]
+    assert "train.budget.seconds=null" in [*experiments.list_budget_settings(None, 10, None)]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
         (folder / name).write_text("Eine Eule.\n")
     given = [
         "data=files",
-        f"download.corpus.train.source={compare.quote(folder / 'train.de')}",
-        f"download.corpus.train.target={compare.quote(folder / 'train.en')}",
+        f"download.corpus.train.source={experiments.quote(folder / 'train.de')}",
+        f"download.corpus.train.target={experiments.quote(folder / 'train.en')}",
         "download.corpus.validation=null",
         "download.corpus.test=null",
     ]
@@ -116,7 +116,7 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
     for name in ("a.de", "b.de", "a.en", "b.en"):
         Path(name).write_text("Eule.\n")
     train = TextFiles(source=Path("*.de"), target=Path("*.en"))
-    settings = compare.list_file_settings(FilesCorpus(kind="files", train=train))
+    settings = experiments.list_file_settings(FilesCorpus(kind="files", train=train))
     parsed = OverridesParser.create().parse_overrides([*settings])
 
     assert {
@@ -127,9 +127,9 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
 
 
 def test_seeds_are_numbers():
-    assert compare.parse_seeds("1,22") == [1, 22]
+    assert experiments.parse_seeds("1,22") == [1, 22]
     with pytest.raises(ConfigError, match="got '1,x'"):
-        compare.parse_seeds("1,x")
+        experiments.parse_seeds("1,x")
 
 
 def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):

@@ -9,16 +9,9 @@ from nmt_core import files
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.cleaning import (
-    FilterConfig,
-    SplitConfig,
-    clean_and_split,
-    count_letters,
-    find_fault,
-    make_comparison_key,
-    split_of,
-)
+from nmt_core.text.cleaning import SplitConfig, clean_and_split, split_of
 from nmt_core.text.corpus import UNUSABLE, Pair, Text
+from nmt_core.text.filters import FilterConfig, count_letters, find_fault, make_comparison_key
 from nmt_core.text.normalize import normalize
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)

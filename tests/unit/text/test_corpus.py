@@ -20,11 +20,11 @@ from nmt_core.text.corpus import (
     CorpusReading,
     Pair,
     Text,
-    TextFiles,
     cut_rows,
     read_raw_lines,
     write_pairs,
 )
+from nmt_core.text.text_files import TextFiles
 
 ALL = (*UNREADABLE, *UNUSABLE)
 

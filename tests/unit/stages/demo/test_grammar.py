@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from nmt_core.errors import CorpusError
-from stages.demo import lexicon, numerals, phrases
+from stages.demo import lexicon, nouns, numerals, phrases
 from stages.demo.clauses import (
     CAN,
     MAY,
@@ -30,7 +30,7 @@ from stages.demo.sentence import finished
 from stages.demo.settings import GrammarConfig
 from stages.demo.wording import Wording
 
-NOUNS = {noun.german.lemma: noun for noun in (*lexicon.SIMPLE_NOUNS, *lexicon.COMPOUND_NOUNS)}
+NOUNS = {noun.german.lemma: noun for noun in (*nouns.SIMPLE_NOUNS, *nouns.COMPOUND_NOUNS)}
 ADJECTIVES = {
     adjective.german: adjective for adjective in (*lexicon.ADJECTIVES, *lexicon.NATIONALITIES)
 }

@@ -1,6 +1,6 @@
 """One token after the other, each chosen once and for all: what greedy search and sampling share.
 
-Dimension letters as in ``seq2seq.py``, and N walks per sentence, L tokens of the longest.
+Dimension letters as in ``seq2seq.py``, and N hypotheses per sentence, L tokens of the longest.
 """
 
 from collections.abc import Callable
@@ -28,19 +28,20 @@ def decode_stepwise(
     rules: Rules,
     choose: Choose,
     *,
-    walks: int = 1,
+    hypotheses: int = 1,
     length_penalty: float = 1.0,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch; return ``walks`` hypotheses per sentence, in no order of merit.
+    """Translate a batch; return so many hypotheses per sentence, in no order of merit.
 
-    The model must be in evaluation mode. A sentence leaves the batch when all its walks have ended.
+    The model must be in evaluation mode. A sentence leaves the batch when all of
+    its hypotheses have ended.
     """
-    tokens = source.new_full((len(source), walks, rules.longest + 1), PAD)
+    tokens = source.new_full((len(source), hypotheses, rules.longest + 1), PAD)
     tokens[:, :, 0] = BOS
     steps: list[Tensor] = []
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
-    state = model.start(memory, beam_size=walks)
+    state = model.start(memory, beam_size=hypotheses)
 
     for position in range(rules.longest):
         so_far = tokens[sentences, :, : position + 1].flatten(0, 1)
@@ -49,18 +50,20 @@ def decode_stepwise(
         log_probs = model.log_probs(hidden[:, -1])
         chosen = choose(rules.allow(so_far, log_probs), sentences, position)
         chosen = chosen.masked_fill((newest == EOS) | (newest == PAD), PAD)
-        step = log_probs.new_zeros((len(source), walks))
-        own = log_probs.gather(1, chosen[:, None]).view(-1, walks)
+        step = log_probs.new_zeros((len(source), hypotheses))
+        own = log_probs.gather(1, chosen[:, None]).view(-1, hypotheses)
         step[sentences] = own
         steps.append(step)
-        chosen = chosen.view(-1, walks)
+        chosen = chosen.view(-1, hypotheses)
         tokens[sentences, :, position + 1] = chosen
 
         going = ((chosen != EOS) & (chosen != PAD)).any(dim=1).nonzero().flatten()
         if not len(going):
             break
         if len(going) < len(chosen):
-            rows = (going[:, None] * walks + torch.arange(walks, device=going.device)).flatten()
+            rows = (
+                going[:, None] * hypotheses + torch.arange(hypotheses, device=going.device)
+            ).flatten()
             sentences, rules = sentences[going], rules.select(going)
             memory, state = memory.select(going), state.select(rows)
     return _hypotheses(tokens, steps, length_penalty)
