@@ -128,7 +128,7 @@ class ScaledSum(nn.Module):
 
 
 class NormalizedSum(nn.Module):
-    """The article's residual connection: dropout, a sum and batch normalisation of features.
+    """The residual connection of van der Goten 2018: dropout, a sum and batch normalisation.
 
     Padding enters no statistics. The running ones remember ten batches, fewer than TensorFlow does,
     for weights move fast while the learning rate is high.

@@ -35,8 +35,8 @@ def batch_loss(
         model: scores the batch.
         batch: pairs.
         label_smoothing: probability mass spread evenly over the vocabulary.
-        per: mean over tokens, or over the tokens of each sentence and then over sentences (the
-            article's).
+        per: mean over tokens, or over the tokens of each sentence and then over sentences
+            (van der Goten 2018).
         estimate: replaces the loss over the whole vocabulary, without label smoothing; the plain
             cross entropy is then this estimate as well.
     """
