@@ -753,7 +753,7 @@ MUTANTS = [
         "stages/tracking/mlflow_run.py",
         "if point not in self._points:",
         "if point not in fresh:",
-        "tests/integration/test_mlflow.py -k killed",
+        "tests/integration/test_mlflow.py -k sent_once",
     ),
     Mutant(
         "a server that is told only what came after its return",

@@ -196,6 +196,18 @@ def test_a_killed_run_is_continued_and_repeats_no_point(database, first_words, l
     assert only_run(database).info.status == "FINISHED"
 
 
+def test_what_a_continued_run_measures_again_is_sent_once(database):
+    """Also where MLflow had been told all that came before by then."""
+    with open_tracker("f", experiment="e") as tracker:
+        tracker.metrics({"train/loss": 0.5}, step=8)
+    with open_tracker("f", experiment="e") as tracker:
+        tracker.metrics({"train/loss": 0.25}, step=9)
+        assert wait_for(lambda: len(points(database, "train/loss")) == 2)
+        tracker.metrics({"train/loss": 0.5}, step=8)
+
+    assert [(8, 0.5), (9, 0.25)] == sorted(points(database, "train/loss"))
+
+
 def python(code: str) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": str(Path(tracking.__file__).parents[2])}
     return subprocess.Popen([sys.executable, "-c", code], env=environment)
