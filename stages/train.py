@@ -29,7 +29,7 @@ from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
 from nmt_core.evaluation.metrics.base import Metric
-from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, load_metric
+from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
@@ -100,7 +100,7 @@ def run(
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, language)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
-    scores = {f"validation_{name}": metric.label}
+    scores = {f"validation_{name}": find_label(name)}
     with TrainingDisplay(
         resolve_budget(params.budget, batches).done, console, scores=scores
     ) as display:

@@ -185,8 +185,8 @@ def load_testable_metric(name: str, language: str) -> SummedMetric:
     metric = load_metric(name, language)
     if not isinstance(metric, SummedMetric):
         raise GateError(
-            f"{metric.label} is no function of sums over sentences, so that differences cannot be "
-            f"tested; leave {name} out of the gate's metrics"
+            f"{find_label(name)} is no function of sums over sentences, so that differences cannot "
+            f"be tested; leave {name} out of the gate's metrics"
         )
     return metric
 

@@ -5,12 +5,15 @@ import sys
 
 import pytest
 
-SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "spacy", "torch")
+SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "sacrebleu", "spacy", "torch")
 
 
 @pytest.mark.parametrize("module", ["configure.__main__", "params", "reporting.summary"])
 def test_nothing_slow_is_imported_around_the_stages(module):
-    program = f"import sys, stages.{module}; print(*(n for n in {SLOW} if n in sys.modules))"
+    labels = "from nmt_core.evaluation.metrics.registered import find_label; find_label('bleu')"
+    program = (
+        f"import sys, stages.{module}; {labels}; print(*(n for n in {SLOW} if n in sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

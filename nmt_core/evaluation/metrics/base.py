@@ -41,8 +41,6 @@ class Metric(ABC):
         ConfigError: if what cuts the language into words is not installed.
     """
 
-    label: ClassVar[str]
-    """What people call the metric."""
     higher_is_better: ClassVar[bool] = True
 
     def __init__(self, language: str) -> None:

@@ -25,8 +25,6 @@ class Bleu(SacreBleuMetric):
         ConfigError: if what cuts the language into words is not installed.
     """
 
-    label = "BLEU"
-
     def __init__(self, language: str) -> None:
         super().__init__(language)
         check_installed(language)

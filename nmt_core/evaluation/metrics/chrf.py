@@ -10,8 +10,6 @@ from nmt_core.evaluation.metrics.sacrebleu import SacreBleuMetric
 class Chrf(SacreBleuMetric):
     """Recall counts twice as much as precision, which the 2 of its signature's name says."""
 
-    label = "chrF"
-
     def scorer(self) -> CHRF:
         """Return sacreBLEU's chrF2."""
         return _Chrf()

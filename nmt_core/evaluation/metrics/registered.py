@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from nmt_core.evaluation.metrics.base import Metric
 
 METRICS = {
-    "bleu": "Bleu",
-    "chrf": "Chrf",
+    "bleu": ("Bleu", "BLEU"),
+    "chrf": ("Chrf", "chrF"),
 }
-"""The class of each metric by its name, which is that of its file, too."""
+"""Class of each metric, and what people call it, by its name, which is that of its file, too."""
 
 DEFAULT_METRICS = ["bleu", "chrf"]
 """What is measured where nobody asks for other metrics; the first one leads."""
@@ -40,12 +40,14 @@ MetricName = Annotated[str, AfterValidator(check_name)]
 
 
 def find_metric_class(name: str) -> "type[Metric]":
-    """Return the class of a metric, which knows its label and its direction.
+    """Return the class of a metric, which knows its direction.
 
     Raises:
         ValueError: if there is no such metric.
     """
-    found: type[Metric] = getattr(import_module(f"{__package__}.{check_name(name)}"), METRICS[name])
+    found: type[Metric] = getattr(
+        import_module(f"{__package__}.{check_name(name)}"), METRICS[name][0]
+    )
     return found
 
 
@@ -60,8 +62,12 @@ def load_metric(name: str, language: str) -> "Metric":
 
 
 def find_label(name: str) -> str:
-    """Return what people call a metric."""
-    return find_metric_class(name).label
+    """Return what people call a metric.
+
+    Raises:
+        ValueError: if there is no such metric.
+    """
+    return METRICS[check_name(name)][1]
 
 
 def find_metric_names(scores: Mapping[str, Any]) -> list[str]:

@@ -30,7 +30,6 @@ from nmt_core.evaluation.metrics.sacrebleu import SacreBleuMetric
 
 
 class Ter(SacreBleuMetric):
-    label = "TER"
     higher_is_better = False
 
     def scorer(self):
@@ -44,14 +43,13 @@ from nmt_core.evaluation.metrics.base import Metric, Score
 
 
 class Translated(Metric):
-    label = "translated"
-
     def score(self, hypotheses, references, sources, *, resamples=0):
         other = [source != line for source, line in zip(sources, hypotheses, strict=True)]
         value = 100 * sum(other) / len(other)
         return Score(value=value, low=value, high=value, signature="translated|1", details="")
 """,
 }
+LABELS = {"ter": "TER", "translated": "translated"}
 SOURCES = [f"Der Rat Nummer {number} tagt im alten Haus." for number in range(60)]
 REFERENCES = [f"The council number {number} has met in the old house." for number in range(60)]
 GOOD = [line.replace("old", "big") if n % 3 else line for n, line in enumerate(REFERENCES)]
@@ -63,7 +61,7 @@ def metric_files(tmp_path, monkeypatch):
     """The files and the lines."""
     for name, text in FILES.items():
         (tmp_path / f"{name}.py").write_text(text)
-        monkeypatch.setitem(registered.METRICS, name, name.capitalize())
+        monkeypatch.setitem(registered.METRICS, name, (name.capitalize(), LABELS[name]))
     monkeypatch.setattr(metrics, "__path__", [*metrics.__path__, str(tmp_path)])
     yield
     for name in FILES:
@@ -109,7 +107,7 @@ def test_it_is_shown(tmp_path):
 def test_a_model_may_be_selected_by_it():
     name, metric = choose_metric("ter", "en")
 
-    assert (name, metric.label, metric.higher_is_better) == ("ter", "TER", False)
+    assert (name, metric.higher_is_better) == ("ter", False)
     assert choose_metric("loss", "en")[0] == "bleu"
     assert "|tok:zh|" in choose_metric("loss", "zh")[1].signature
 
