@@ -119,7 +119,7 @@ def _left_behind(failure: ProcessFailure) -> tuple[str, str]:
 
 
 @contextmanager
-def report_errors() -> Iterator[None]:
+def record_errors() -> Iterator[None]:
     """Leave an error of ours to whoever started this process, who tells it once for all."""
     if not is_rank():
         yield

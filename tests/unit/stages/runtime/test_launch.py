@@ -8,7 +8,7 @@ from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
 from nmt_core.errors import ConfigError, TrainingError
 from nmt_core.training.distributed import PeerError
 from stages.runtime import launch
-from stages.runtime.launch import AGAIN, find_cause, is_rank, report_errors
+from stages.runtime.launch import AGAIN, find_cause, is_rank, record_errors
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def failures(tmp_path, *ends):
         file = tmp_path / f"{number}.json"
         if error is not None:
             os.environ["TORCHELASTIC_ERROR_FILE"] = str(file)
-            with pytest.raises(SystemExit), report_errors():
+            with pytest.raises(SystemExit), record_errors():
                 raise error
         failed[number] = ProcessFailure(number, 100 + number, code, str(file))
     return failed
@@ -57,7 +57,7 @@ def test_what_went_wrong_first_is_told_once(rank, tmp_path, ends, sentence):
 
 
 def test_an_error_is_left_for_torchrun(rank, tmp_path, capfd):
-    with pytest.raises(SystemExit) as ended, report_errors():
+    with pytest.raises(SystemExit) as ended, record_errors():
         raise BROKEN
 
     left = json.loads((tmp_path / "error.json").read_text())
@@ -68,14 +68,14 @@ def test_an_error_is_left_for_torchrun(rank, tmp_path, capfd):
 
 def test_a_process_that_ends_is_not_asked_to_end(rank):
     """Its interpreter would tell of that, in many lines."""
-    with pytest.raises(SystemExit), report_errors():
+    with pytest.raises(SystemExit), record_errors():
         raise BROKEN
 
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_a_mistake_of_ours_is_no_message(rank, tmp_path):
-    with pytest.raises(ValueError, match="ours"), report_errors():
+    with pytest.raises(ValueError, match="ours"), record_errors():
         raise ValueError("ours")
 
     assert not (tmp_path / "error.json").exists()
@@ -83,7 +83,7 @@ def test_a_mistake_of_ours_is_no_message(rank, tmp_path):
 
 def test_a_process_whose_parent_is_gone_does_not_begin(rank, monkeypatch):
     monkeypatch.setenv(launch.PARENT, "1")
-    with pytest.raises(SystemExit) as ended, report_errors():
+    with pytest.raises(SystemExit) as ended, record_errors():
         pytest.fail("it has begun")
 
     assert ended.value.code == 143
@@ -92,5 +92,5 @@ def test_a_process_whose_parent_is_gone_does_not_begin(rank, monkeypatch):
 def test_one_process_keeps_its_errors(monkeypatch):
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     assert not is_rank()
-    with pytest.raises(TrainingError), report_errors():
+    with pytest.raises(TrainingError), record_errors():
         raise BROKEN
