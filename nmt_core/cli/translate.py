@@ -135,8 +135,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     may be unlike what the model was trained on. Samples, translations with a prefix and those of
     shallow fusion are not judged, for the scores of such ones were not measured.
 
-    With --fuse, a logarithm is the translator's plus the language model's times its weight (shallow
-    fusion); both must have the same tokens, see nmt learn --help.
+    With `--fuse`, a logarithm is the translator's plus the language model's times its weight
+    (shallow fusion); both must have the same tokens, see `nmt learn --help`.
 
     A sample depends only on the text of its line and the random seed. A prefix is whole words in
     the target language; an empty one, or an empty line of its file, leaves the translation free.
