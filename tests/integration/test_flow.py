@@ -6,9 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ import psutil
 import pytest
 import yaml
 
+from tests.support.processes import wait_for
 from tests.support.projects import PROJECT, a_users_environment
 
 STAGES = ("prepare", "train", "export")
@@ -141,13 +140,6 @@ class Toy:
     def database(self, query: str) -> list[str]:
         with closing(sqlite3.connect(self.prefect_home / "prefect.db")) as database:
             return [value for (value,) in database.execute(query)]
-
-
-def wait_for(claim: Callable[[], bool], *, seconds: float) -> bool:
-    end = time.monotonic() + seconds
-    while not claim() and time.monotonic() < end:
-        time.sleep(0.1)
-    return claim()
 
 
 @pytest.fixture(scope="module")

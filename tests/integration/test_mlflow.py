@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,6 +33,7 @@ from stages.tracking.__main__ import app as program
 from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, pack_tags
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
+from tests.support.processes import wait_for
 from tests.support.tiny import LINES, export, tiny_translator
 
 pytestmark = pytest.mark.slow
@@ -202,7 +203,7 @@ def test_what_a_continued_run_measures_again_is_sent_once(database):
         tracker.metrics({"train/loss": 0.5}, step=8)
     with open_tracker("f", experiment="e") as tracker:
         tracker.metrics({"train/loss": 0.25}, step=9)
-        assert wait_for(lambda: len(points(database, "train/loss")) == 2)
+        assert wait_for(lambda: len(points(database, "train/loss")) == 2, seconds=120)
         tracker.metrics({"train/loss": 0.5}, step=8)
 
     assert [(8, 0.5), (9, 0.25)] == sorted(points(database, "train/loss"))
@@ -258,10 +259,12 @@ def test_who_sends_to_a_run_that_another_machine_has_removed_finds_the_one_that_
 ):
     with open_tracker("f", experiment="e") as tracker:
         tracker.metrics({"train/loss": 1.0}, step=1)
-        assert wait_for(lambda: journaled("train/loss") == points(database, "train/loss"))
+        assert wait_for(
+            lambda: journaled("train/loss") == points(database, "train/loss"), seconds=120
+        )
         database.delete_run(only_run(database).info.run_id)
         tracker.metrics({"train/loss": 0.5}, step=2)
-        assert wait_for(lambda: "is back" in caplog.text)
+        assert wait_for(lambda: "is back" in caplog.text, seconds=120)
 
     assert journaled("train/loss") == points(database, "train/loss")
 
@@ -522,12 +525,16 @@ def test_a_server_that_comes_back_is_told_everything_once(project, server, how, 
 
     with open_tracker("f", experiment="e") as tracker:
         measure(tracker, range(1, 21))
-        assert wait_for(lambda: journaled("train/loss") == points(client, "train/loss"))
+        assert wait_for(
+            lambda: journaled("train/loss") == points(client, "train/loss"), seconds=120
+        )
         with server.away(how):
             measure(tracker, range(21, 41))
-            assert wait_for(lambda: said(caplog))
+            assert wait_for(lambda: said(caplog), seconds=120)
             measure(tracker, range(41, 61))
-        assert wait_for(lambda: journaled("train/loss") == points(client, "train/loss"))
+        assert wait_for(
+            lambda: journaled("train/loss") == points(client, "train/loss"), seconds=120
+        )
         measure(tracker, range(61, 81))
 
     assert journaled("train/loss") == points(client, "train/loss")
@@ -538,13 +545,6 @@ def test_a_server_that_comes_back_is_told_everything_once(project, server, how, 
     assert all("is lost" in line for line in lost)
     assert all("is back" in line for line in back)
     assert max(waited) < 2  # which is what a server that hangs would cost
-
-
-def wait_for(claim: Callable[[], object]) -> bool:
-    end = time.monotonic() + 120
-    while not claim() and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(claim())
 
 
 def test_sync_after_an_outage_sends_every_point_once(database, monkeypatch, tmp_path):

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import pytest
 from mlflow import MlflowClient
 
+from tests.support.processes import wait_for
 from tests.support.projects import LOG_EVERY
 
 STEPS, VALIDATE_EVERY = 1000, 100
@@ -242,13 +243,6 @@ def test_a_vanished_machine_is_noticed(silenced, fleet, undisturbed, told):
 
     assert "three heartbeats" in fleet.state(silenced.run)["message"]
     silenced.continues_to(undisturbed)
-
-
-def wait_for(claim, *, seconds):
-    end = time.monotonic() + seconds
-    while not claim() and time.monotonic() < end:
-        time.sleep(0.1)
-    return claim()
 
 
 def journaled(clone):

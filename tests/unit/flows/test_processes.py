@@ -9,22 +9,12 @@ import psutil
 import pytest
 
 from flows import processes
+from tests.support.processes import STAGE
 from tests.support.projects import PROJECT
 
 SECONDS = 60
 """What is waited for takes less than one, where nobody else is at work."""
 
-STAGE = """\
-import os, signal, sys, time
-def save(*_):
-    while not os.path.exists("leave"):
-        time.sleep(0.01)
-    open("saved", "w").close()
-    sys.exit()
-signal.signal(signal.SIGTERM, save)
-print("ready", flush=True)
-time.sleep(60)
-"""
 WORKER = """\
 import os, signal, subprocess, sys, time
 assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "SIGINT is ignored"

@@ -18,6 +18,7 @@ from prefect.server.schemas.actions import WorkPoolCreate
 from prefect.utilities.schema_tools.validation import validate
 from prefect.utilities.templating import find_placeholders
 
+from tests.support.processes import STAGE
 from tests.support.projects import PROJECT
 
 INFRA = PROJECT / "infra"
@@ -305,17 +306,6 @@ def test_a_container_ends_with_the_code_of_its_command(repository, tmp_path):
     assert 7 == process.returncode
 
 
-STAGE = """\
-import os, signal, sys, time
-def save(*_):
-    while not os.path.exists("leave"):
-        time.sleep(0.01)
-    open("saved", "w").close()
-    sys.exit()
-signal.signal(signal.SIGTERM, save)
-print("ready", flush=True)
-time.sleep(60)
-"""
 WORKER = """\
 import os, signal, subprocess, sys, time
 def end(*_):

@@ -93,6 +93,16 @@ def test_nothing_else_does(key, tmp_path):
     assert before == key()
 
 
+def rewritten(key, folder, old, new):
+    """Return the fingerprint of a stage's code, and that with one piece of it replaced."""
+    assert old in CODE
+    path = folder / "stage.py"
+    path.write_text(CODE)
+    before = key()
+    path.write_text(CODE.replace(old, new))
+    return before, key()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -106,13 +116,9 @@ def test_nothing_else_does(key, tmp_path):
     ],
 )
 def test_words_and_spaces_make_no_other_training(key, tmp_path, old, new):
-    path = tmp_path / "stage.py"
-    path.write_text(CODE)
-    before = key()
-    assert old in CODE
-    path.write_text(CODE.replace(old, new))
+    before, after = rewritten(key, tmp_path, old, new)
 
-    assert before == key()
+    assert before == after
 
 
 @pytest.mark.parametrize(
@@ -127,13 +133,9 @@ def test_words_and_spaces_make_no_other_training(key, tmp_path, old, new):
     ],
 )
 def test_whatever_code_does_makes_another_training(key, tmp_path, old, new):
-    path = tmp_path / "stage.py"
-    path.write_text(CODE)
-    before = key()
-    assert old in CODE
-    path.write_text(CODE.replace(old, new))
+    before, after = rewritten(key, tmp_path, old, new)
 
-    assert before != key()
+    assert before != after
 
 
 def test_what_is_no_python_counts_byte_by_byte(key, tmp_path):
