@@ -1,0 +1,203 @@
+"""The routes: LibreTranslate's, and those for whoever runs the server."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from nmt_core.server.detect import MOST, rank_languages
+from nmt_core.server.docs import STYLE, render_docs
+from nmt_core.server.errors import RequestError
+from nmt_core.server.intake import read_request
+from nmt_core.server.languages import name_language
+from nmt_core.server.limits import User
+from nmt_core.server.schemas import (
+    DefaultLanguages,
+    Detected,
+    DetectRequest,
+    FrontendSettings,
+    Health,
+    Language,
+    LanguageName,
+    ModelHealth,
+    Refused,
+    TranslateAnswer,
+    TranslateRequest,
+    read_fields,
+)
+from nmt_core.server.service import AUTO, Service
+
+router = APIRouter()
+
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": Refused, "description": "The request is wrong, or longer than it may be"},
+    403: {"model": Refused, "description": "The API key is missing or wrong"},
+    413: {"model": Refused, "description": "The request is larger than it may be"},
+    429: {
+        "model": Refused,
+        "description": "Too many requests; Retry-After says when to come again",
+    },
+    500: {"model": Refused, "description": "The server failed"},
+}
+
+Answer = TypeVar("Answer")
+
+
+def body_of(kind: type[Any]) -> dict[str, Any]:
+    """Return how OpenAPI says that a body may come as JSON or as a form."""
+    schema = kind.model_json_schema()
+    forms = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+    return {
+        "requestBody": {"required": True, "content": {form: {"schema": schema} for form in forms}}
+    }
+
+
+def service_of(request: Request) -> Service:
+    """Return what the server was built with."""
+    return request.app.state.service
+
+
+def render_json(answer: Any) -> Response:
+    """Return an answer as JSON, without what is absent."""
+    return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
+
+
+def admit(request: Request, key: str | None) -> User:
+    """Return who sends a request, by the key in it or in the header ``Authorization``.
+
+    Raises:
+        RequestError: if a key is needed, and none or a wrong one was given.
+    """
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+    bearer = sent.strip() if scheme.lower() == "bearer" else None
+    address = request.client.host if request.client else "unknown"
+    return service_of(request).admit(key or bearer, address)
+
+
+async def unless_gone(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Return what comes of work, which is cancelled if the client hangs up.
+
+    Raises:
+        RequestError: if it has hung up; nobody reads it.
+    """
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(wait_until_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            service_of(request).metrics.gone.inc()
+            raise RequestError(499, "the client has gone")
+        return task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+
+
+async def wait_until_gone(request: Request) -> None:
+    """Return when the client has hung up."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+@router.post(
+    "/translate",
+    response_model=TranslateAnswer,
+    responses=REFUSALS,
+    openapi_extra=body_of(TranslateRequest),
+)
+async def translate(request: Request) -> Response:
+    """Translate a text, or a list of texts."""
+    asked = read_fields(TranslateRequest, await read_request(request))
+    user = admit(request, asked.api_key)
+    return render_json(await unless_gone(request, service_of(request).translate(user, asked)))
+
+
+@router.post(
+    "/detect",
+    responses=REFUSALS,
+    openapi_extra=body_of(DetectRequest),
+)
+async def detect(request: Request) -> list[Detected]:
+    """Recognise the language of a text; the likeliest comes first."""
+    asked = read_fields(DetectRequest, await read_request(request))
+    service, user = service_of(request), admit(request, asked.api_key)
+    service.check([asked.q])
+    service.rates.spend(user, 1)
+    ranked = await asyncio.to_thread(rank_languages, asked.q)
+    return [Detected(**guess._asdict()) for guess in ranked[:MOST]]
+
+
+@router.get("/languages", response_model=list[Language])
+async def languages(request: Request) -> list[dict[str, Any]]:
+    """List the languages, and into which each is translated."""
+    return service_of(request).models.list_languages()
+
+
+@router.get("/frontend/settings")
+async def frontend_settings(request: Request) -> FrontendSettings:
+    """Tell what a page must know."""
+    service = service_of(request)
+    config, first = service.config, service.models.served[0]
+    return FrontendSettings(
+        charLimit=config.max_characters,
+        frontendTimeout=500,
+        apiKeys=service.keys is not None,
+        keyRequired=service.keys is not None,
+        suggestions=False,
+        filesTranslation=False,
+        supportedFilesFormat=[],
+        language=DefaultLanguages(
+            source=LanguageName(code=AUTO, name="Auto Detect"),
+            target=LanguageName(code=first.pair.target, name=name_language(first.pair.target)),
+        ),
+        alternativesLimit=config.max_alternatives,
+        fileLimit=config.max_file_bytes,
+    )
+
+
+@router.get("/health")
+async def health(request: Request) -> Health:
+    """Tell how the server is, and which models it serves."""
+    service = service_of(request)
+    models = [
+        ModelHealth(
+            **model.pair._asdict(),
+            version=model.bundle.version,
+            digest=model.bundle.digest,
+            engine=model.translator.engine,
+            since=model.since,
+            problem=one.problem,
+        )
+        for one in service.models.watched
+        if (model := one.model)
+    ]
+    scheduler = service.scheduler
+    queue = {"requests": scheduler.count_waiting(), "tokens": scheduler.tokens}
+    return Health(status="ok", models=models, queue=queue)
+
+
+@router.get("/metrics", include_in_schema=False)
+async def metrics(request: Request) -> Response:
+    """Tell Prometheus what was counted."""
+    service = service_of(request)
+    text = service.metrics.render(service.models)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> HTMLResponse:
+    """Describe the API to people."""
+    pair = service_of(request).models.served[0].pair
+    address = f"{request.url.scheme}://{request.url.netloc}"
+    schema = request.app.openapi()
+    return HTMLResponse(render_docs(schema, address=address, **pair._asdict()))
+
+
+@router.get("/docs.css", include_in_schema=False)
+async def docs_style() -> Response:
+    """Return how the page about the API looks."""
+    return Response(STYLE, media_type="text/css")

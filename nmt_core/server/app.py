@@ -1,0 +1,89 @@
+"""The server as an ASGI application."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib.resources import files
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.staticfiles import StaticFiles
+
+from nmt_core.server.api import router
+from nmt_core.server.errors import RequestError
+from nmt_core.server.guard import Guard
+from nmt_core.server.limits import Keys
+from nmt_core.server.models import Models
+from nmt_core.server.service import Service
+from nmt_core.server.settings import ServerConfig
+
+
+def build_app(models: Models, config: ServerConfig, keys: Keys | None = None) -> FastAPI:
+    """Return the application.
+
+    Args:
+        models: what it serves.
+        config: its bounds.
+        keys: API keys; None where everybody may use it.
+    """
+    app = FastAPI(
+        title="nmt",
+        description="Translates, by LibreTranslate's API.",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=run_service,
+    )
+    app.state.service = service = Service(config, models, keys)
+    app.include_router(router)
+    page = files("nmt_core.server") / "page"
+    app.mount("/", StaticFiles(directory=str(page), html=True, check_dir=False), name="page")
+    app.add_exception_handler(RequestError, answer_refused)
+    app.add_exception_handler(HTTPException, answer_unknown)
+    if config.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=config.origins, allow_headers=["*"], max_age=86400
+        )
+    app.add_middleware(Guard, config=config, metrics=service.metrics)
+    return app
+
+
+@asynccontextmanager
+async def run_service(app: FastAPI) -> AsyncIterator[None]:
+    """Translate and watch for other models as long as the application runs."""
+    service: Service = app.state.service
+    service.scheduler.start()
+    watch = asyncio.create_task(watch_models(service))
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch
+        await service.scheduler.stop()
+
+
+async def watch_models(service: Service) -> None:
+    """Look again and again whether other models are to be served."""
+    while True:
+        await asyncio.sleep(service.config.watch_seconds)
+        changed = await asyncio.to_thread(service.models.renew)
+        service.metrics.swaps.inc(len(changed))
+
+
+def answer_refused(_: Request, error: Exception) -> JSONResponse:
+    """Answer a request that is refused with the reason."""
+    assert isinstance(error, RequestError)
+    return JSONResponse({"error": error.message}, error.status, error.headers)
+
+
+def answer_unknown(request: Request, error: Exception) -> JSONResponse:
+    """Answer a request for what is not there."""
+    assert isinstance(error, HTTPException)
+    told = {
+        404: "there is nothing at this address; /docs says what is",
+        405: f"{request.method} is not possible here; /docs says what is",
+    }.get(error.status_code, str(error.detail))
+    return JSONResponse({"error": told}, error.status_code, error.headers)

@@ -1,0 +1,41 @@
+"""Which language a text is in, by py3langid: a Bayesian classifier over byte n-grams.
+
+It is loaded when it is first asked (1.5 processor seconds, 100 MB) and knows 142 languages.
+"""
+
+from collections.abc import Collection
+from functools import cache
+from typing import NamedTuple
+
+READ_CHARACTERS = 2000
+"""Of a text; more tell no more."""
+
+MOST = 5
+"""Languages that are named."""
+
+
+class Guess(NamedTuple):
+    """A language a text may be in."""
+
+    language: str
+    confidence: float
+    """0 to 100."""
+
+
+@cache
+def _load() -> "object":
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 - 1.5 seconds
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def rank_languages(text: str) -> list[Guess]:
+    """Return all languages, the likeliest first."""
+    ranked = _load().rank(text[:READ_CHARACTERS])  # type: ignore[attr-defined]
+    return [Guess(language, round(100 * share, 1)) for language, share in ranked]
+
+
+def detect_language(text: str, among: Collection[str]) -> Guess:
+    """Return the likeliest of some languages; the confidence is that among all languages."""
+    ranked = rank_languages(text)
+    return next((guess for guess in ranked if guess.language in among), Guess(min(among), 0.0))

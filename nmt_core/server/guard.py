@@ -1,0 +1,226 @@
+"""What every request goes through first: names, sizes and time, and its line in the log."""
+
+import asyncio
+import ipaddress
+import json
+import logging
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from nmt_core.server.errors import RequestError
+from nmt_core.server.logs import describe_failure
+from nmt_core.server.metrics import Metrics
+from nmt_core.server.settings import ServerConfig
+
+_log = logging.getLogger(__name__)
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""What the page may load: nothing from elsewhere, nothing inline."""
+
+HEADERS = {
+    "Content-Security-Policy": PAGE_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+FILES_ROUTE = "/translate_file"
+DISCARDED = 8
+"""Times the greatest body that are read of one that is too large, for the answer to arrive."""
+
+LOCAL = "localhost"
+
+
+class Guard:
+    """Answers what must not reach the routes, bounds what does, counts and logs all of it."""
+
+    def __init__(self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics) -> None:
+        self.app = app
+        self.config = config
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        visit = Visit(self, scope, receive, send)
+        try:
+            await visit.run()
+        finally:
+            visit.record()
+
+
+class Visit:
+    """One request on its way through."""
+
+    def __init__(self, guard: Guard, scope: Scope, receive: Receive, send: Send) -> None:
+        self._app, self._config, self._metrics = guard.app, guard.config, guard.metrics
+        self._scope, self._receive, self._send = scope, receive, send
+        self._began = time.monotonic()
+        self._id = uuid.uuid4().hex[:12]
+        self._status = 0
+        self._bytes = 0
+        self._whole = False
+        is_file = scope["path"] == FILES_ROUTE
+        config = guard.config
+        self._most = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
+
+    async def run(self) -> None:
+        """Check the head, then let the routes answer."""
+        headers = Headers(scope=self._scope)
+        try:
+            check_host(headers, self._config)
+            check_origin(self._scope["method"], headers, self._config)
+            await self._check_size(headers)
+            await self._app(self._scope, self.receive, self.send)
+        except RequestError as error:
+            await self._refuse(error)
+        except TimeoutError:
+            _log.info("a client took its answer too slowly", extra={"id": self._id})
+        except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
+            _log.error(
+                "a request failed", extra={"id": self._id, "failure": describe_failure(error)}
+            )
+            failed = f"the server failed; its log says why, at request {self._id}"
+            await self._refuse(RequestError(500, failed))
+
+    async def _check_size(self, headers: Headers) -> None:
+        """Refuse a body that says to be too large, once it is sent, or given up."""
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._most:
+            while not self._whole and self._bytes < DISCARDED * self._most:
+                await self._read()
+            raise too_large(self._most)
+
+    async def receive(self) -> Message:
+        """Return the next part of the body, or that the client has gone.
+
+        Raises:
+            RequestError: if the body is too large or comes too slowly.
+        """
+        if self._whole:
+            return await self._receive()
+        message = await self._read()
+        if self._bytes > self._most:
+            raise too_large(self._most)
+        return message
+
+    async def _read(self) -> Message:
+        left = self._began + self._config.read_seconds - time.monotonic()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(left, 0.01))
+        except TimeoutError:
+            seconds = f"{self._config.read_seconds:g}"
+            raise RequestError(
+                408,
+                f"the request was not whole after {seconds} seconds; send it faster",
+                {"Connection": "close"},
+            ) from None
+        self._bytes += len(message.get("body", b""))
+        self._whole = not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Pass the answer on, with the headers that each has."""
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers["X-Request-Id"] = self._id
+        await asyncio.wait_for(self._send(message), self._config.read_seconds)
+
+    async def _refuse(self, error: RequestError) -> None:
+        if self._status:  # the answer has begun; the connection is closed without its end
+            return
+        for message in render_error(error):
+            await self.send(message)
+
+    def record(self) -> None:
+        """Count the request and log it."""
+        route = getattr(self._scope.get("route"), "path", None) or "other"
+        seconds = time.monotonic() - self._began
+        self._metrics.count_request(route, self._status, seconds)
+        _log.info(
+            "request",
+            extra={
+                "id": self._id,
+                "route": route,
+                "status": self._status,
+                "milliseconds": round(seconds * 1000, 1),
+                "bytes": self._bytes,
+            },
+        )
+
+
+def check_host(headers: Headers, config: ServerConfig) -> None:
+    """Refuse a name that a page of another site may have made up for this machine.
+
+    Raises:
+        RequestError: if the request is for a name that is neither an address, localhost nor known.
+    """
+    host = (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+    if "*" in config.hosts or host in {LOCAL, config.host, *config.hosts} or is_address(host):
+        return
+    raise RequestError(
+        403, f"{host[:100]!r} is not a name of this server; start it with --host-name to allow it"
+    )
+
+
+def is_address(host: str) -> bool:
+    """Tell whether a host is an IP address, which no name server has a say in."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def check_origin(method: str, headers: Headers, config: ServerConfig) -> None:
+    """Refuse what a page of another site sends.
+
+    Raises:
+        RequestError: unless that site is allowed.
+    """
+    origin = headers.get("origin")
+    if origin is None or method in ("GET", "HEAD", "OPTIONS"):
+        return
+    if {"*", origin} & set(config.origins) or urlsplit(origin).netloc == headers.get("host"):
+        return
+    raise RequestError(
+        403, "pages of other sites may not use this server; start it with --origin to allow one"
+    )
+
+
+def too_large(most: int) -> RequestError:
+    """Return that a body is larger than it may be."""
+    return RequestError(
+        413, f"a request may have {most} bytes; send less at once", {"Connection": "close"}
+    )
+
+
+def render_error(error: RequestError) -> list[Message]:
+    """Return an answer that says why there is none."""
+    body = json.dumps({"error": error.message}).encode()
+    told: Mapping[str, Any] = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        **error.headers,
+    }
+    pairs = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+    return [
+        {"type": "http.response.start", "status": error.status, "headers": pairs},
+        {"type": "http.response.body", "body": body},
+    ]

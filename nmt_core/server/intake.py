@@ -1,0 +1,101 @@
+"""How a request is read: JSON, a form or the address, within bounds."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from nmt_core.server.errors import RequestError
+
+MOST_FIELDS = 2000
+"""Of a form."""
+
+
+async def read_request(request: Request) -> dict[str, Any]:
+    """Return the fields of a request, those of the body before those of the address.
+
+    Raises:
+        RequestError: if it is not what it says to be.
+    """
+    fields = parse_fields(request.scope["query_string"], "the address")
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        body = parse_json(await request.body())
+    elif kind == "multipart/form-data":
+        body = dict(await read_form(request))
+    else:
+        body = parse_fields(await request.body(), "the form")
+    return fields | body
+
+
+def parse_json(body: bytes) -> dict[str, Any]:
+    """Return the fields of a JSON object.
+
+    Raises:
+        RequestError: if it is none.
+    """
+    try:
+        fields = json.loads(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RequestError(
+            400, f"the body is not UTF-8 (byte {error.start}); send JSON in UTF-8"
+        ) from None
+    except RecursionError:
+        raise RequestError(400, "the body is nested too deeply; send a flat JSON object") from None
+    except ValueError as error:
+        reason = str(error).split(":")[0] if isinstance(error, json.JSONDecodeError) else "a number"
+        raise RequestError(400, f"the body is not JSON ({reason}); send a JSON object") from None
+    if not isinstance(fields, dict):
+        raise RequestError(400, f"the body must be a JSON object, got {type(fields).__name__}")
+    return fields
+
+
+def parse_fields(text: bytes, name: str) -> dict[str, Any]:
+    """Return the fields of a form or an address; those that come several times as lists.
+
+    Raises:
+        RequestError: if they cannot be read.
+    """
+    if not text:
+        return {}
+    try:
+        found = parse_qs(
+            text.decode("ascii" if name == "the address" else "utf-8"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except UnicodeError:
+        raise RequestError(400, f"{name} is not UTF-8; encode it so") from None
+    except ValueError:
+        raise RequestError(
+            400, f"{name} has more than {MOST_FIELDS} fields; send JSON instead"
+        ) from None
+    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+
+
+async def read_form(request: Request) -> FormData:
+    """Return a form of several parts, such as one with a file.
+
+    Raises:
+        RequestError: if it cannot be read.
+    """
+    try:
+        return await request.form(max_files=1, max_fields=20)
+    except HTTPException as error:
+        raise RequestError(400, f"the form cannot be read ({error.detail}); send it anew") from None
+
+
+def take_file(fields: dict[str, Any], name: str) -> UploadFile:
+    """Return a file of a form.
+
+    Raises:
+        RequestError: if there is none.
+    """
+    found = fields.get(name)
+    if not isinstance(found, UploadFile) or not found.filename:
+        raise RequestError(400, f"{name} is missing; send a file as multipart/form-data")
+    return found

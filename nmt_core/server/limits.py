@@ -1,0 +1,97 @@
+"""Who may use the server, and how much."""
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt_core.errors import ConfigError
+from nmt_core.server.errors import RequestError, too_many
+
+MOST_USERS = 10_000
+"""Users whose last requests are remembered; the oldest are forgotten, to their advantage."""
+
+SHORTEST_KEY = 8
+"""Characters of an API key: a shorter one is guessed."""
+
+
+class User(NamedTuple):
+    """Who sends a request."""
+
+    name: str
+    """A digest of the key, or the address."""
+    rate: int | None
+    """Texts in a minute; None for any number."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """API keys, kept as digests, and how many texts a minute each is worth."""
+
+    rates: Mapping[str, int | None]
+
+    def find(self, key: str, default: int | None) -> User:
+        """Return whose key it is.
+
+        Raises:
+            RequestError: if it is nobody's.
+        """
+        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        if digest not in self.rates:
+            raise RequestError(403, "the API key is not known here; ask who runs the server")
+        rate = self.rates[digest]
+        return User(f"key {digest[:16]}", default if rate is None else rate)
+
+
+def read_keys(path: Path) -> Keys:
+    """Read API keys: one a line, with its texts a minute after a space if they are its own.
+
+    Raises:
+        ConfigError: naming the line that is wrong, but not the key.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ConfigError(f"{path} cannot be read ({reason}); name a file of API keys") from None
+    rates: dict[str, int | None] = {}
+    for number, line in enumerate(lines, start=1):
+        key, *rest = line.split("#")[0].split() or [""]
+        if not key:
+            continue
+        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(one.isdigit() for one in rest):
+            raise ConfigError(
+                f"{path}, line {number}: a line is an API key of at least {SHORTEST_KEY} "
+                f"characters and, if wanted, a number of texts a minute after a space"
+            )
+        rates[hashlib.sha256(key.encode()).hexdigest()] = int(rest[0]) if rest else None
+    if not rates:
+        raise ConfigError(f"{path} holds no API key; write one a line, or leave --api-keys out")
+    return Keys(rates)
+
+
+class RateLimit:
+    """How many texts users may send in a minute (a leaky bucket each)."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, float] = {}
+
+    def spend(self, user: User, texts: int) -> None:
+        """Count texts of a user.
+
+        Raises:
+            RequestError: if they are too many, saying when to come again.
+        """
+        if user.rate is None:
+            return
+        now, each = time.monotonic(), 60 / user.rate
+        due = max(self._due.pop(user.name, now), now) + each * texts
+        if due - now > 60 + each / 2 and due - each * texts > now:
+            self._due[user.name] = due - each * texts
+            message = f"{user.rate} texts a minute may be sent, and these would be more"
+            raise too_many(message, due - now - 60)
+        self._due[user.name] = due
+        while len(self._due) > MOST_USERS:
+            del self._due[next(iter(self._due))]

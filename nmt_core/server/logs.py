@@ -1,0 +1,48 @@
+"""Structured logs: one JSON object a line, without the text of users."""
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import IO, Any
+
+from typing_extensions import override
+
+PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has; all else was said by the caller."""
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes a record as one JSON object."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        told: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        told |= {name: value for name, value in vars(record).items() if name not in PLAIN}
+        if record.exc_info and record.exc_info[1]:
+            told["failure"] = describe_failure(record.exc_info[1])
+        return json.dumps(told, ensure_ascii=False, default=str)
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return what failed and where, without the message, which might hold a user's text."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
+    return " > ".join([*places, type(error).__name__])
+
+
+def set_up_logs(stream: IO[str] | None = None) -> None:
+    """Send all logs of this process to a stream, standard error by default."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO)
+    for noisy in ("uvicorn.access", "httpx"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -1,0 +1,98 @@
+"""What the server counts, for Prometheus."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+
+from nmt_core.server.models import Models, ServedModel
+
+SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+
+
+class Metrics:
+    """All counts of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self.registry = own = CollectorRegistry()
+        ProcessCollector(registry=own)
+        self._requests = Counter(
+            "nmt_requests", "Requests answered.", ["route", "status"], registry=own
+        )
+        self._seconds = Histogram(
+            "nmt_request_seconds",
+            "Seconds from a request's head to the end of its answer.",
+            ["route"],
+            buckets=SECONDS,
+            registry=own,
+        )
+        self.gone = Counter("nmt_gone", "Clients that hung up before the answer.", registry=own)
+        self.failures = Counter("nmt_failures", "Requests the engine failed for.", registry=own)
+        self._batch_sentences = Histogram(
+            "nmt_batch_sentences", "Sentences of a batch.", buckets=SIZES, registry=own
+        )
+        self._batch_tokens = Histogram(
+            "nmt_batch_tokens", "Source tokens of a batch.", buckets=SIZES, registry=own
+        )
+        self._batch_seconds = Histogram(
+            "nmt_batch_seconds", "Seconds of a batch.", buckets=SECONDS, registry=own
+        )
+        self._tokens = Counter(
+            "nmt_tokens", "Tokens read and written.", ["pair", "side"], registry=own
+        )
+        self._queue_tokens = Gauge("nmt_queue_tokens", "Source tokens that wait.", registry=own)
+        self._queue = Gauge("nmt_queue_requests", "Requests that wait.", registry=own)
+        self.swaps = Counter("nmt_swaps", "Models that took the place of another.", registry=own)
+        self._models = Gauge(
+            "nmt_model",
+            "The models that translate.",
+            ["pair", "version", "digest", "engine"],
+            registry=own,
+        )
+        self._current = Gauge(
+            "nmt_model_current",
+            "Whether a model is the one that should be served, as far as is known.",
+            ["pair"],
+            registry=own,
+        )
+
+    def watch_queue(self, tokens: Callable[[], float], requests: Callable[[], float]) -> None:
+        """Ask for what waits whenever somebody looks."""
+        self._queue_tokens.set_function(tokens)
+        self._queue.set_function(requests)
+
+    def count_request(self, route: str, status: int, seconds: float) -> None:
+        """Count an answer."""
+        self._requests.labels(route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def count_batch(
+        self, model: ServedModel, found: Sequence[Sequence[Any]], *, tokens: int, seconds: float
+    ) -> None:
+        """Count what was translated at once."""
+        self._batch_sentences.observe(len(found))
+        self._batch_tokens.observe(tokens)
+        self._batch_seconds.observe(seconds)
+        pair = str(model.pair)
+        self._tokens.labels(pair, "source").inc(tokens)
+        written = sum(len(best.tokens) + 1 for best, *_ in found)
+        self._tokens.labels(pair, "target").inc(written)
+
+    def render(self, models: Models) -> bytes:
+        """Return all counts as Prometheus reads them."""
+        self._models.clear()
+        self._current.clear()
+        for one in models.watched:
+            if model := one.model:
+                labels = (str(model.pair), model.bundle.version, model.bundle.digest)
+                self._models.labels(*labels, model.translator.engine).set(1)
+                self._current.labels(str(model.pair)).set(not one.problem)
+        return generate_latest(self.registry)

@@ -1,0 +1,278 @@
+"""Which model translates between which languages, and how another takes its place.
+
+A watched model is loaded beside the one that serves, verified, and only then put in its place:
+requests that have begun keep the model they began with, which goes when the last of them ends. One
+that cannot be loaded, or does not translate as it did when it was exported, is refused once, and
+the old one stays.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from nmt_core import files
+from nmt_core.errors import BundleError, ConfigError, NmtError
+from nmt_core.server.errors import RequestError
+from nmt_core.server.languages import name_language
+
+_log = logging.getLogger(__name__)
+
+MANIFEST = "manifest.json"
+
+
+class Pair(NamedTuple):
+    """From which language into which."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source}-{self.target}"
+
+
+class Bundle(NamedTuple):
+    """An exported model, as a source names it."""
+
+    folder: Path
+    version: str
+    """What people call it, such as its number in a registry."""
+    digest: str
+    """Of its manifest: two of one digest are the same."""
+
+
+class Source(Protocol):
+    """Says which exported model is to be served."""
+
+    def poll(self) -> Bundle:
+        """Return the model that is to be served by now, which stays on disk while it is.
+
+        Raises:
+            NmtError: if that is not known for now.
+        """
+        ...
+
+
+class Translates(Protocol):
+    """What the server asks of a ``Translator``."""
+
+    @property
+    def languages(self) -> Any:
+        """From which language into which; None where the model does not say."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine that translates."""
+        ...
+
+    @property
+    def config(self) -> Any:
+        """How it searches."""
+        ...
+
+    @property
+    def source(self) -> Any:
+        """How source text becomes tokens."""
+        ...
+
+    def search(
+        self,
+        lines: Sequence[str],
+        *,
+        beam_size: int | None = None,
+        n_best: int | None = None,
+        probabilities: bool = True,
+        attention: bool = False,
+    ) -> list[list[Any]]:
+        """Return translations of every line, best first."""
+        ...
+
+
+Load = Callable[[Path], Translates]
+"""Loads an exported model and makes sure that it is whole and translates as it should; raises an
+``NmtError`` otherwise."""
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A model that translates."""
+
+    pair: Pair
+    translator: Translates
+    bundle: Bundle
+    since: str
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return f"version {self.bundle.version} of {self.pair}"
+
+
+class FolderSource:
+    """A folder whose content may be replaced by another export."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def poll(self) -> Bundle:
+        """Return what lies in the folder by now.
+
+        Raises:
+            BundleError: if no exported model does.
+        """
+        try:
+            digest = files.sha256(self.folder / MANIFEST)
+        except OSError as error:
+            raise BundleError(
+                f"{self.folder} is not an exported model, for its {MANIFEST} cannot be read "
+                f"({error.strerror}); name the folder that the export stage wrote"
+            ) from None
+        return Bundle(self.folder, version=digest[:12], digest=digest)
+
+
+@dataclass
+class Watched:
+    """A source, and the model that came of it.
+
+    Args:
+        source: says what is to be served.
+        pair: languages, where the model does not say which.
+    """
+
+    source: Source
+    pair: Pair | None = None
+    model: ServedModel | None = None
+    problem: str = ""
+    """Why what is served may not be what should be; empty if it is."""
+    refused: set[str] = field(default_factory=set)
+    """Digests of models that could not be served."""
+
+    def renew(self, load: Load) -> ServedModel | None:
+        """Look what is to be served, load it if it is another, and return it then.
+
+        Raises:
+            NmtError: if it is not known, or cannot be served; the old one stays.
+        """
+        bundle = self.source.poll()
+        if self.model and bundle.digest == self.model.bundle.digest:
+            self.problem = ""
+            return None
+        if bundle.digest in self.refused:
+            return None
+        try:
+            model = self._load(bundle, load)
+        except NmtError:
+            if _is_same(self.source, bundle):  # it was not replaced while it was read
+                self.refused.add(bundle.digest)
+            raise
+        if not _is_same(self.source, bundle):
+            return None
+        self.model, self.problem = model, ""
+        self.refused.clear()
+        return model
+
+    def _load(self, bundle: Bundle, load: Load) -> ServedModel:
+        translator = load(bundle.folder)
+        said = translator.languages
+        pair = Pair(said.source, said.target) if said else self.pair
+        if pair is None:
+            raise ConfigError(
+                f"{bundle.folder} does not say which languages it translates; say so before the "
+                f"folder, such as de-en={bundle.folder}"
+            )
+        expected = self.model.pair if self.model else self.pair or pair
+        if pair != expected:
+            raise ConfigError(
+                f"{bundle.folder} translates {pair}, not {expected}; give a model of {expected}, "
+                f"or start the server anew"
+            )
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return ServedModel(pair, translator, bundle, now)
+
+
+def _is_same(source: Source, bundle: Bundle) -> bool:
+    try:
+        return source.poll().digest == bundle.digest
+    except NmtError:
+        return False
+
+
+class Models:
+    """All models that are served, at most one for a pair of languages.
+
+    Args:
+        watched: where they come from.
+        load: loads and verifies one.
+
+    Raises:
+        NmtError: if one cannot be served.
+    """
+
+    def __init__(self, watched: Sequence[Watched], load: Load) -> None:
+        self.watched = list(watched)
+        self._load = load
+        for one in self.watched:
+            one.renew(load)
+        if not self.served:
+            raise ConfigError("there is no model to serve; name one")
+        pairs = [model.pair for model in self.served]
+        if twice := {str(pair) for pair in pairs if pairs.count(pair) > 1}:
+            raise ConfigError(
+                f"several models translate {', '.join(sorted(twice))}; name one of them"
+            )
+
+    @property
+    def served(self) -> list[ServedModel]:
+        """The models that translate now."""
+        return [one.model for one in self.watched if one.model]
+
+    def renew(self) -> list[ServedModel]:
+        """Look at all sources, and return the models that took the place of another.
+
+        It may take as long as loading a model does. What goes wrong is logged when it begins, and
+        kept as the ``problem``.
+        """
+        changed = []
+        for one in self.watched:
+            try:
+                if model := one.renew(self._load):
+                    changed.append(model)
+                    _log.info("%s is served now", model.name)
+            except NmtError as error:
+                if one.problem != str(error):
+                    one.problem = str(error)
+                    _log.warning("the old model serves on: %s", error)
+        return changed
+
+    def sources(self, target: str) -> list[str]:
+        """Return the languages that are translated into another."""
+        return [model.pair.source for model in self.served if model.pair.target == target]
+
+    def find(self, source: str, target: str) -> ServedModel:
+        """Return the model of two languages.
+
+        Raises:
+            RequestError: if there is none, saying which there are.
+        """
+        for model in self.served:
+            if model.pair == (source, target):
+                return model
+        known = ", ".join(str(model.pair) for model in self.served)
+        raise RequestError(
+            400,
+            f"{source[:20]} to {target[:20]} is not translated here, only {known}; ask for that",
+        )
+
+    def list_languages(self) -> list[dict[str, Any]]:
+        """Return every language with those it is translated into, as LibreTranslate does."""
+        targets: dict[str, list[str]] = {}
+        for source, target in sorted(model.pair for model in self.served):
+            targets.setdefault(source, []).append(target)
+            targets.setdefault(target, [])
+        return [
+            {"code": code, "name": name_language(code), "targets": sorted({*into, code})}
+            for code, into in targets.items()
+        ]

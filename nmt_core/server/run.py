@@ -1,0 +1,91 @@
+"""The server as a process: listening, and ending well."""
+
+import asyncio
+import logging
+import signal
+import socket
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from typing_extensions import override
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from nmt_core.errors import ConfigError
+from nmt_core.server.settings import ServerConfig
+
+_log = logging.getLogger(__name__)
+
+
+class ImpatientProtocol(H11Protocol):
+    """Closes a connection whose request's head does not come within the time that is given."""
+
+    seconds = 20.0
+    _ending: asyncio.TimerHandle | None = None
+
+    @override
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_head()
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._ending is None and (self.cycle is None or self.cycle.response_complete):
+            self._expect_head()
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._stop_waiting()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        self._ending = self.loop.call_later(self.seconds, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._ending is not None:
+            self._ending.cancel()
+            self._ending = None
+
+
+def listen(config: ServerConfig) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ConfigError: if the address is taken, or not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    try:
+        return socket.create_server(
+            (config.host, config.port), family=family, backlog=2048, reuse_port=False
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {config.host}:{config.port} ({error.strerror or error}); give "
+            f"another --port or --host"
+        ) from None
+
+
+def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C; then end what was begun, refuse what is new, and return."""
+    protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=protocol,
+            ws="none",
+            loop="asyncio",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=config.max_connections,
+            timeout_keep_alive=max(5, int(config.read_seconds)),
+            timeout_graceful_shutdown=int(config.stop_seconds),
+        )
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end
+        signal.signal(number, lambda *_: None)
+    server.run([listening])

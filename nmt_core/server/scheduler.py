@@ -1,0 +1,293 @@
+"""Requests of many users become batches for the engine, by tokens and in turn.
+
+A batch takes a portion of each waiting request, one user after the other, so that a short sentence
+never waits for a long text. A batch begins as soon as a worker is free; what comes in meanwhile
+makes up the next. Only where the last batch held several requests does one that is short of its
+size wait for company, for some milliseconds: those users' next requests are on their way.
+"""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from nmt_core.server.errors import RequestError, too_many
+from nmt_core.server.logs import describe_failure
+from nmt_core.server.metrics import Metrics
+from nmt_core.server.models import ServedModel
+from nmt_core.server.settings import ServerConfig
+
+_log = logging.getLogger(__name__)
+
+LEAST_TOKENS = 4
+"""What a line counts at least, since each costs something."""
+
+FIRST_SPEED = 2000.0
+"""Tokens a second that are expected before any were translated."""
+
+
+class Search(NamedTuple):
+    """How lines are to be translated; those of one kind may share a batch."""
+
+    model: ServedModel
+    n_best: int = 1
+    probabilities: bool = False
+    attention: bool = False
+
+    def run(self, lines: Sequence[str]) -> list[list[Any]]:
+        """Translate, best first."""
+        translator = self.model.translator
+        return translator.search(
+            lines,
+            beam_size=max(self.n_best, translator.config.beam.beam_size),
+            n_best=self.n_best,
+            probabilities=self.probabilities,
+            attention=self.attention,
+        )
+
+    @property
+    def kind(self) -> tuple[int, int, bool, bool]:
+        """What is the same for two that may share a batch."""
+        return id(self.model), self.n_best, self.probabilities, self.attention
+
+
+@dataclass(eq=False)
+class _Job:
+    """A request that waits, or some of whose lines are being translated."""
+
+    user: str
+    search: Search
+    lines: Sequence[str]
+    tokens: Sequence[int]
+    answer: "asyncio.Future[list[list[Any]]]"
+    found: list[list[Any]] = field(init=False)
+    begun: int = 0
+    ended: int = 0
+
+    def __post_init__(self) -> None:
+        self.found = [[] for _ in self.lines]
+
+    def take(self, room: int, *, whatever: bool) -> range:
+        """Return the next lines that fit; with ``whatever``, at least one."""
+        first = self.begun
+        while self.begun < len(self.lines):
+            room -= self.tokens[self.begun]
+            if room < 0 and not (whatever and self.begun == first):
+                break
+            self.begun += 1
+        return range(first, self.begun)
+
+
+Portion = tuple[_Job, range]
+
+
+class Scheduler:
+    """Batches what many users ask for.
+
+    Args:
+        config: sizes and bounds.
+        metrics: is told of batches, and of what waits.
+    """
+
+    def __init__(self, config: ServerConfig, metrics: Metrics) -> None:
+        self._config = config
+        self._metrics = metrics
+        self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
+        self._tokens = 0
+        self._arrived = asyncio.Event()
+        self._threads = ThreadPoolExecutor(config.workers, thread_name_prefix="translate")
+        self._workers: list[asyncio.Task[None]] = []
+        self._speed = FIRST_SPEED
+        self._last_tokens, self._last_end, self._last_jobs = 0, 0.0, 0
+        metrics.watch_queue(lambda: self._tokens, self.count_waiting)
+
+    def start(self) -> None:
+        """Begin to work, in the running event loop."""
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self._config.workers)]
+
+    async def stop(self) -> None:
+        """Work no more; what is being translated is left to end."""
+        for worker in self._workers:
+            worker.cancel()
+        await asyncio.gather(*self._workers, return_exceptions=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def count_waiting(self) -> int:
+        """Return how many requests have lines that wait."""
+        return sum(map(len, self._waiting.values()))
+
+    @property
+    def tokens(self) -> int:
+        """Source tokens that wait."""
+        return self._tokens
+
+    async def search(self, user: str, search: Search, lines: Sequence[str]) -> list[list[Any]]:
+        """Translate lines among those of others; where the caller is cancelled, they go.
+
+        Args:
+            user: who asks; users have their turns.
+            search: how.
+            lines: none of them empty.
+
+        Raises:
+            RequestError: if too much waits already, or the engine fails.
+        """
+        if not lines:
+            return []
+        tokens = count_tokens(search.model, lines)
+        self._admit(sum(tokens))
+        answer: asyncio.Future[list[list[Any]]] = asyncio.get_running_loop().create_future()
+        job = _Job(user, search, lines, tokens, answer)
+        self._waiting.setdefault(user, deque()).append(job)
+        self._tokens += sum(tokens)
+        self._arrived.set()
+        try:
+            return await answer
+        finally:
+            self._leave(job)
+
+    def _admit(self, tokens: int) -> None:
+        """Refuse what would wait for too long; one request alone never does.
+
+        Raises:
+            RequestError: saying when to try again.
+        """
+        if self._tokens and self._tokens + tokens > self._config.queue_tokens:
+            raise too_many("the server has more to translate than it can", self.estimate_wait())
+
+    def estimate_wait(self) -> float:
+        """Return the seconds after which what waits now will be translated."""
+        return self._tokens / self._speed
+
+    def _leave(self, job: _Job) -> None:
+        """Forget the lines of a job that still wait."""
+        if job.begun == len(job.lines):
+            return
+        self._tokens -= sum(job.tokens[job.begun :])
+        job.begun = len(job.lines)
+        jobs = self._waiting.get(job.user, deque())
+        if job in jobs:
+            jobs.remove(job)
+        if not jobs:
+            self._waiting.pop(job.user, None)
+
+    async def _work(self) -> None:
+        while True:
+            await self._arrived.wait()
+            await self._gather()
+            if batch := self._take():
+                await self._translate(batch)
+
+    async def _gather(self) -> None:
+        """Wait for company, where there was some the last time and the batch is still smaller."""
+        if self._last_jobs < 2:  # noqa: PLR2004 - a single user
+            return
+        enough = min(self._last_tokens, self._config.batch_tokens)
+        end = self._last_end + self._config.wait_seconds
+        while self._tokens < enough and time.monotonic() < end:  # noqa: ASYNC110 - a count
+            await asyncio.sleep(0.001)
+
+    def _take(self) -> list[Portion]:
+        """Return a portion of each request, in turn, of the kind of search that is the first's.
+
+        The users that were not served come first the next time.
+        """
+        batch: list[Portion] = []
+        kind, room, progress = None, self._config.batch_tokens, True
+        while progress and room > 0:
+            progress = False
+            for user in list(self._waiting):
+                jobs = self._waiting[user]
+                job = next((one for one in jobs if kind in (None, one.search.kind)), None)
+                if job is None:
+                    continue
+                kind = job.search.kind
+                taken = job.take(min(room, self._config.portion_tokens), whatever=not batch)
+                if not taken:
+                    room = 0
+                    break
+                progress = True
+                batch.append((job, taken))
+                room -= self._count(job, taken)
+                self._turn(user, jobs, job)
+        if not self._waiting:
+            self._arrived.clear()
+        return batch
+
+    def _count(self, job: _Job, taken: range) -> int:
+        tokens = sum(job.tokens[taken.start : taken.stop])
+        self._tokens -= tokens
+        return tokens
+
+    def _turn(self, user: str, jobs: deque[_Job], job: _Job) -> None:
+        """Let the other requests of the user, and the other users, come first."""
+        jobs.remove(job)
+        if job.begun < len(job.lines):
+            jobs.append(job)
+        if jobs:
+            self._waiting.move_to_end(user)
+        else:
+            del self._waiting[user]
+
+    async def _translate(self, batch: list[Portion]) -> None:
+        search = batch[0][0].search
+        lines = [job.lines[index] for job, taken in batch for index in taken]
+        tokens = sum(sum(job.tokens[taken.start : taken.stop]) for job, taken in batch)
+        began = time.monotonic()
+        try:
+            found = await self._run(search, lines)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            await self._isolate(batch, error)
+            return
+        finally:
+            self._last_end = time.monotonic()
+            self._last_tokens, self._last_jobs = tokens, len({job for job, _ in batch})
+        seconds = self._last_end - began
+        self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
+        self._metrics.count_batch(search.model, found, tokens=tokens, seconds=seconds)
+        answers = iter(found)
+        for job, taken in batch:
+            hand_over(job, taken, [next(answers) for _ in taken])
+
+    async def _run(self, search: Search, lines: list[str]) -> list[list[Any]]:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, search.run, lines)
+
+    async def _isolate(self, batch: list[Portion], error: Exception) -> None:
+        """Translate each request of a batch that failed by itself, so that one alone fails."""
+        if len(batch) == 1:
+            self._fail(batch[0][0], error)
+            return
+        for job, taken in batch:
+            try:
+                found = await self._run(job.search, [job.lines[index] for index in taken])
+            except Exception as own:  # noqa: BLE001 - whatever it is
+                self._fail(job, own)
+            else:
+                hand_over(job, taken, found)
+
+    def _fail(self, job: _Job, error: Exception) -> None:
+        self._metrics.failures.inc()
+        _log.error("a request failed", extra={"failure": describe_failure(error)})
+        if not job.answer.done():
+            failed = "the text could not be translated; the log of the server says why"
+            job.answer.set_exception(RequestError(500, failed))
+
+
+def hand_over(job: _Job, taken: range, found: list[list[Any]]) -> None:
+    """Give a request what was found for some of its lines; all of them end it."""
+    for index, translations in zip(taken, found, strict=True):
+        job.found[index] = translations
+    job.ended += len(taken)
+    if job.ended == len(job.lines) and not job.answer.done():
+        job.answer.set_result(job.found)
+
+
+def count_tokens(model: ServedModel, lines: Sequence[str]) -> list[int]:
+    """Return the source tokens of each line, as far as they are read."""
+    most = model.translator.config.max_source_tokens
+    side = model.translator.source
+    return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]

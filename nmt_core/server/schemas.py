@@ -1,0 +1,228 @@
+"""What requests and answers hold, as LibreTranslate's clients know them, and our additions.
+
+Keys that are not known here are passed over, for clients send some of their own.
+"""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.json_schema import SkipJsonSchema
+
+from nmt_core.config import shorten
+from nmt_core.server.errors import RequestError
+
+Absent = SkipJsonSchema[None]
+
+
+def _as_default(value: Any) -> Any:
+    return 0 if value in (None, "") else value
+
+
+Count = Annotated[int, BeforeValidator(_as_default)]
+Switch = Annotated[bool, BeforeValidator(_as_default)]
+
+
+class Body(BaseModel):
+    """Base of all that is sent and answered."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
+
+
+class TranslateRequest(Body):
+    """What is to be translated, and how."""
+
+    q: str | list[str]
+    """One text, or several."""
+    source: str = Field(min_length=1)
+    """The text's language, such as `de`, or `auto`."""
+    target: str = Field(min_length=1)
+    """The language to translate into."""
+    format: Literal["text", "html"] | Absent = "text"
+    """What the text is written in."""
+    alternatives: Count = Field(0, ge=0)
+    """How many further translations are wanted."""
+    details: Switch = False
+    """Whether tokens, probabilities and attention of every sentence are wanted."""
+    api_key: str | Absent = None
+
+
+class DetectRequest(Body):
+    """What is to be recognised."""
+
+    q: str
+    """A text."""
+    api_key: str | Absent = None
+
+
+class Detected(Body):
+    """A language, as it was recognised."""
+
+    language: str
+    """Its code."""
+    confidence: float
+    """0 to 100."""
+
+
+class Alternative(Body):
+    """Another translation of a sentence."""
+
+    text: str
+    score: float
+    """Mean logarithm of the probabilities of its tokens."""
+
+
+class SentenceDetails(Body):
+    """How a sentence was translated."""
+
+    before: str
+    """What stands before its translation in the translated text: white space, mostly."""
+    source: str
+    text: str
+    """The translation."""
+    score: float
+    """Mean logarithm of the probabilities of its tokens."""
+    unsure: bool
+    """Whether the score is lower than those of 99 in 100 test sentences."""
+    source_tokens: list[str]
+    tokens: list[str]
+    """Of the translation; `▁` begins a word."""
+    probabilities: list[float]
+    """Of the tokens, and last of the end of the sentence."""
+    attention: list[list[float]] | None
+    """A row per token and one for the end: weights over source tokens and the end, sum 1."""
+    alternatives: list[Alternative]
+
+
+class TextDetails(Body):
+    """How a text was translated."""
+
+    sentences: list[SentenceDetails]
+    after: str
+    """What stands after the last sentence."""
+
+
+class TranslateAnswer(Body):
+    """Translations; lists where `q` is one."""
+
+    translatedText: str | list[str]  # noqa: N815 - LibreTranslate's
+    detectedLanguage: Detected | list[Detected] | Absent = None  # noqa: N815 - LibreTranslate's
+    """Where `source` was `auto`."""
+    alternatives: list[str] | list[list[str]] | Absent = None
+    """Where some were wanted."""
+    details: TextDetails | list[TextDetails] | Absent = None
+    """Where they were wanted."""
+
+
+class Language(Body):
+    """A language that is served."""
+
+    code: str
+    name: str
+    targets: list[str]
+    """Codes of the languages that it is translated into."""
+
+
+class LanguageName(Body):
+    """A language."""
+
+    code: str
+    name: str
+
+
+class DefaultLanguages(Body):
+    """What a page offers first."""
+
+    source: LanguageName
+    target: LanguageName
+
+
+class FrontendSettings(Body):
+    """What a page must know, as LibreTranslate tells it."""
+
+    charLimit: int  # noqa: N815 - LibreTranslate's
+    frontendTimeout: int  # noqa: N815 - LibreTranslate's
+    """Milliseconds to wait after a key was pressed."""
+    apiKeys: bool  # noqa: N815 - LibreTranslate's
+    keyRequired: bool  # noqa: N815 - LibreTranslate's
+    suggestions: bool
+    filesTranslation: bool  # noqa: N815 - LibreTranslate's
+    supportedFilesFormat: list[str]  # noqa: N815 - LibreTranslate's
+    language: DefaultLanguages
+    alternativesLimit: int  # noqa: N815 - in LibreTranslate's manner
+    fileLimit: int  # noqa: N815 - in LibreTranslate's manner
+    """Bytes of a file."""
+
+
+class ModelHealth(Body):
+    """A model that translates."""
+
+    source: str
+    target: str
+    version: str
+    digest: str
+    engine: str
+    since: str
+    problem: str
+    """Why a newer one could not be served, or is not known; empty if all is well."""
+
+
+class Health(Body):
+    """How the server is."""
+
+    status: Literal["ok"]
+    models: list[ModelHealth]
+    queue: dict[str, int]
+
+
+class Refused(Body):
+    """Why a request was not answered."""
+
+    error: str
+    """One sentence."""
+
+
+Request = TypeVar("Request", bound=Body)
+
+
+def read_fields(kind: type[Request], fields: Any) -> Request:
+    """Build a request of the fields of a form or of JSON.
+
+    Raises:
+        RequestError: naming the first field that is missing or wrong.
+    """
+    if not isinstance(fields, dict):
+        raise RequestError(
+            400, f"the body must be a JSON object, got {shorten(fields)}; send {{...}}"
+        )
+    given = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise RequestError(400, describe_problem(error)) from None
+
+
+def describe_problem(error: ValidationError) -> str:
+    """Return the first thing that is wrong with a request, in a sentence."""
+    problem = error.errors(include_url=False)[0]
+    name = str(problem["loc"][0]) if problem["loc"] else "the body"
+    if problem["type"] == "missing" or problem["input"] == "":
+        return f"{name} is missing; send it as JSON, as a form or in the address"
+    if name == "q":
+        return f"q must be text or a list of texts, got {shorten(problem['input'])}"
+    rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    return f"{name} must be {rule}, got {shorten(problem['input'])}"
+
+
+def check_text(texts: list[str]) -> None:
+    """Make sure that texts hold whole characters.
+
+    Raises:
+        RequestError: if one holds half a character, as JSON can write it.
+    """
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise RequestError(
+                400, "q holds half a character (a lone surrogate); send whole ones"
+            ) from None

@@ -1,0 +1,71 @@
+"""What an operator may set about the server."""
+
+from pydantic import Field
+
+from nmt_core.config import Config
+
+
+class ServerConfig(Config):
+    """How the server listens, batches and bounds what it is asked for."""
+
+    host: str = "127.0.0.1"
+    """The address to listen at; the default is reached from this machine alone."""
+
+    port: int = Field(5001, ge=0, le=65535)
+    """The TCP port; 0 takes a free one."""
+
+    hosts: tuple[str, ...] = ()
+    """Names by which browsers may call the server, beside its address and localhost. Requests for
+    other names are refused, since a page of another site could ask by a name of its own (DNS
+    rebinding); ``*`` allows all of them, behind a proxy that checks."""
+
+    origins: tuple[str, ...] = ()
+    """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
+
+    max_characters: int = Field(100_000, ge=1, le=10_000_000)
+    """Characters of all texts of a request."""
+
+    max_texts: int = Field(1000, ge=1, le=100_000)
+    """Texts of a request."""
+
+    max_alternatives: int = Field(10, ge=0, le=32)
+    """Further translations that a request may ask for."""
+
+    max_file_bytes: int = Field(10_000_000, ge=1, le=1_000_000_000)
+    """Size of a file to translate."""
+
+    max_connections: int = Field(1000, ge=1, le=100_000)
+    """Open connections, beyond which new ones are answered 503."""
+
+    rate_limit: int | None = Field(None, ge=1)
+    """Texts that a user may send in a minute; None for any number."""
+
+    queue_tokens: int = Field(200_000, ge=1)
+    """Source tokens that may wait; a request that would make them more is answered 429."""
+
+    batch_tokens: int = Field(1024, ge=1, le=1_000_000)
+    """Source tokens that are translated at once: more are translated faster, but let a short
+    sentence wait longer for the batch before its own."""
+
+    portion_tokens: int = Field(256, ge=1, le=1_000_000)
+    """Source tokens of one request that enter a batch before others have their turn."""
+
+    wait_seconds: float = Field(0.005, ge=0, le=1)
+    """How long a batch waits for company among several users; a single one never waits."""
+
+    workers: int = Field(1, ge=1, le=256)
+    """Batches that are translated at the same time."""
+
+    read_seconds: float = Field(20, gt=0)
+    """How long a client may take to send a request, or to take an answer."""
+
+    stop_seconds: float = Field(30, gt=0)
+    """How long the server finishes what was begun once it is told to stop."""
+
+    watch_seconds: float = Field(5, gt=0)
+    """How often it looks whether another model is to be served."""
+
+    @property
+    def max_body_bytes(self) -> int:
+        """Size of a request that is no file: JSON may write a character in 12 bytes."""
+        return 12 * self.max_characters + 100 * self.max_texts + 10_000

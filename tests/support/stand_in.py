@@ -1,0 +1,105 @@
+"""A server without a model: words come back in capitals, with made up probabilities and attention.
+
+``python -m tests.support.stand_in [PORT]`` serves the page and the API over it.
+"""
+
+import logging
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from nmt_core.server.app import build_app
+from nmt_core.server.models import Bundle, Models, Pair, Watched
+from nmt_core.server.run import listen, run_app
+from nmt_core.server.settings import ServerConfig
+
+
+class Translation(NamedTuple):
+    """What a ``Translator`` returns."""
+
+    text: str
+    score: float
+    tokens: tuple[str, ...]
+    token_probabilities: tuple[float, ...]
+    ids: tuple[int, ...] = ()
+    attention: np.ndarray | None = None
+
+
+class StandIn:
+    """Translates by writing capitals; ``calls`` are the lines of every batch."""
+
+    engine = "stand-in"
+    config = SimpleNamespace(
+        beam=SimpleNamespace(beam_size=2), max_source_tokens=512, unsure_below=-2.0
+    )
+
+    def __init__(self, mark="", seconds=0.0, languages=("de", "en"), poison=None):
+        self.mark = mark
+        self.seconds = seconds
+        self.languages = SimpleNamespace(source=languages[0], target=languages[1])
+        self.source = SimpleNamespace(tokens=lambda line: [f"▁{word}" for word in line.split()])
+        self.poison = poison
+        self.calls = []
+
+    def search(self, lines, *, beam_size=None, n_best=None, probabilities=True, attention=False):
+        assert beam_size >= n_best
+        self.calls.append(list(lines))
+        time.sleep(self.seconds)
+        if self.poison is not None and any(self.poison in line for line in lines):
+            raise RuntimeError(f"cannot translate {lines}")
+        return [
+            [self.translate(line, rank, probabilities, attention) for rank in range(n_best or 1)]
+            for line in lines
+        ]
+
+    def translate(self, line, rank, probabilities, attention):
+        words = f"{self.mark}{line.upper()}{'!' * rank}".split()
+        tokens = tuple(f"▁{word}" for word in words)
+        read = len(self.source.tokens(line)) + 1
+        shares = tuple(1 / (2 + n % 5) for n in range(len(tokens) + 1)) if probabilities else ()
+        weights = np.eye(len(tokens) + 1, read, dtype=np.float32) * 0.9 + 0.1 / read
+        weights /= weights.sum(1, keepdims=True)
+        return Translation(
+            text=" ".join(words),
+            score=-0.3 * (rank + 1) - (3 if "?" in line else 0),
+            tokens=tokens,
+            token_probabilities=shares,
+            attention=weights if attention else None,
+        )
+
+
+class StandInSource:
+    """Says that a version is to be served, which a test may change."""
+
+    def __init__(self, version="1"):
+        self.version = version
+        self.error = None
+
+    def poll(self):
+        if self.error:
+            raise self.error
+        return Bundle(Path("bundles") / self.version, self.version, f"digest {self.version}")
+
+
+def serve_stand_in(*translators, **settings):
+    """Return an application over translators, or one."""
+    translators = list(translators) or [StandIn()]
+    loaded = {f"{number}": one for number, one in enumerate(translators)}
+    watched = [
+        Watched(StandInSource(name), Pair(one.languages.source, one.languages.target))
+        for name, one in loaded.items()
+    ]
+    models = Models(watched, lambda folder: loaded[folder.name])
+    return build_app(models, ServerConfig(**settings))
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    config = ServerConfig(port=int(sys.argv[1]) if len(sys.argv) > 1 else 5001)
+    two = StandIn(languages=("de", "en")), StandIn(languages=("en", "de"))
+    listening = listen(config)
+    run_app(serve_stand_in(*two), config, listening)
