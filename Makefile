@@ -61,6 +61,7 @@ lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones 
 	grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\' \
 	  | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/packages.txt
 	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/packages.txt -o requirements/build.txt
+	$(LOCK) pyproject.toml --constraint requirements/packages.txt --extra serve -o requirements/serve.txt
 	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
 	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
 
@@ -100,7 +101,7 @@ deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the
 test: test-fast ## All tests but those of make test-orchestration
 	OMP_NUM_THREADS=1 pytest -m "slow and not orchestration" -n auto --dist loadfile
 
-test-orchestration: $(READY) ## Real servers, workers, outages and kills (needs PostgreSQL)
+test-orchestration: $(READY) ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
 	OMP_NUM_THREADS=1 pytest -m orchestration -n 2 --dist loadfile
 

@@ -1,0 +1,121 @@
+// Files in, translated files out.
+
+import { translateFile } from "./api.js";
+
+/** A list of files that are translated one after the other. */
+export class Documents {
+  /** @param getChoice returns {source, target, key} for the next file. */
+  constructor({ list, input, formats }, getChoice) {
+    Object.assign(this, { list, input, formats, getChoice });
+    this.allow([], 0);
+    this.last = Promise.resolve();
+    input.addEventListener("change", () => {
+      this.add(input.files);
+      input.value = "";
+    });
+    document.addEventListener("dragover", (event) => this.#allow(event));
+    document.addEventListener("dragleave", (event) => {
+      if (!event.relatedTarget) document.body.classList.remove("dropping");
+    });
+    document.addEventListener("drop", (event) => {
+      if (!this.#allow(event)) return;
+      document.body.classList.remove("dropping");
+      this.add(event.dataTransfer.files);
+    });
+  }
+
+  /** Take files with these endings only, of so many bytes at most. */
+  allow(endings, limit) {
+    Object.assign(this, { endings, limit });
+    this.input.accept = endings.join(",");
+    this.formats.textContent = `or drop them anywhere: ${endings.join(" ")}`;
+  }
+
+  /** Translate files, each after those before it. */
+  add(files) {
+    for (const file of files) {
+      const row = new Row(file.name, () => this.#begin(file, row));
+      this.list.append(row.element);
+      this.#begin(file, row);
+    }
+  }
+
+  #allow(event) {
+    if (!event.dataTransfer?.types.includes("Files")) return false;
+    event.preventDefault(); // else the browser would open the file in the page's place
+    document.body.classList.add("dropping");
+    return true;
+  }
+
+  /** Return why a file cannot be translated, if it cannot. */
+  #refuse({ name, size }) {
+    const { endings, limit } = this;
+    const known = endings.some((ending) => name.toLowerCase().endsWith(ending));
+    if (!known) return `Only ${endings.join(" ")} can be translated.`;
+    return size > limit ? `It is larger than ${(limit / 1e6).toLocaleString("en")} MB.` : null;
+  }
+
+  #begin(file, row) {
+    const refusal = this.#refuse(file);
+    if (refusal) {
+      row.fail(refusal, false);
+      return;
+    }
+    const choice = this.getChoice();
+    row.wait();
+    this.last = this.last.then(async () => {
+      try {
+        row.finish(await translateFile({ file, ...choice }), choice.target);
+      } catch (error) {
+        row.fail(error.message, true);
+      }
+    });
+  }
+}
+
+/** One file: its name, how far it is, and what can be done. */
+class Row {
+  constructor(name, again) {
+    this.name = name;
+    this.element = document.createElement("li");
+    this.element.append(make("span", "name", name), make("span", "state", ""));
+    this.element.lastChild.setAttribute("role", "status");
+    this.again = make("button", "quiet", "Try again");
+    this.again.type = "button";
+    this.again.addEventListener("click", () => {
+      this.again.remove();
+      again();
+    });
+  }
+
+  wait() {
+    this.#tell("Translating", "busy");
+  }
+
+  finish(address, target) {
+    const link = make("a", "", "Download");
+    link.href = address;
+    link.download = this.name.replace(/(\.[^.]+)?$/, `.${target}$1`);
+    link.append(make("span", "unseen", ` the translation of ${this.name}`));
+    this.#tell("", "done");
+    this.element.lastChild.append(link);
+    link.click();
+  }
+
+  fail(sentence, again) {
+    this.#tell(sentence, "failed");
+    if (again) this.element.append(this.again);
+  }
+
+  #tell(sentence, state) {
+    this.element.className = state;
+    this.element.querySelector(".state").textContent = sentence;
+  }
+}
+
+function make(kind, name, text) {
+  const element = document.createElement(kind);
+  element.className = name;
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,252 @@
+// The page: what happens when somebody types, chooses and points.
+
+import { Alternatives } from "./alternatives.js";
+import { fetchLanguages, fetchSettings, translate } from "./api.js";
+import { Documents } from "./documents.js";
+import { LanguageChoice } from "./languages.js";
+import { Note } from "./note.js";
+import { Source } from "./source.js";
+import { Translation } from "./translation.js";
+import { toTag } from "./words.js";
+
+const MOST_ALTERNATIVES = 3;
+const PAUSE = 250; // milliseconds after the last key, unless the server names others
+const LONGEST_PAUSE = 1000;
+
+const find = (id) => document.getElementById(id);
+const [copy, clear, count, key, legend, problem, status] = [
+  "copy", "clear", "count", "key", "legend", "problem", "status",
+].map(find);
+
+let wanted = MOST_ALTERNATIVES;
+let limit = null; // characters, if there is a limit
+let pause = PAUSE;
+let timer = 0;
+let request = new AbortController();
+
+const choice = new LanguageChoice({ from: find("from"), to: find("to"), swap: find("swap") }, refresh);
+const source = new Source(find("text"), find("backdrop"), pointAtSource);
+const translation = new Translation(find("translation"), { onPoint: pointAtWord, onChoose: choose });
+const alternatives = new Alternatives(
+  { section: find("others"), of: find("of"), list: find("alternatives") },
+  take,
+);
+const note = new Note(find("note"));
+const documents = new Documents(
+  { list: find("documents"), input: find("file"), formats: find("formats") },
+  () => ({ source: choice.source, target: choice.target, key: readKey() }),
+);
+
+const readKey = () => find("api-key").value.trim();
+
+// Beginning
+
+async function start() {
+  clearProblem();
+  try {
+    const [settings, languages] = await Promise.all([fetchSettings(), fetchLanguages()]);
+    wanted = Math.min(settings.alternativesLimit ?? MOST_ALTERNATIVES, MOST_ALTERNATIVES);
+    limit = settings.charLimit > 0 ? settings.charLimit : null;
+    pause = Math.min(settings.frontendTimeout || PAUSE, LONGEST_PAUSE);
+    key.hidden = !settings.keyRequired;
+    find("file").disabled = !settings.filesTranslation;
+    document.querySelector(".files").hidden = !settings.filesTranslation;
+    documents.allow(settings.supportedFilesFormat ?? [], settings.fileLimit ?? Infinity);
+    choice.offer(languages, {
+      source: settings.language?.source?.code,
+      target: settings.language?.target?.code,
+    });
+  } catch (error) {
+    tellProblem(error, start);
+    return;
+  }
+  refresh();
+}
+
+// Translating
+
+/** Translate what is there now, after a pause; what was asked before no longer counts. */
+function refresh(delay = 0) {
+  tellLength();
+  if (!choice.target) return; // until the server has said what it offers
+  request.abort();
+  clearProblem();
+  if (!source.text.trim()) {
+    showNothing();
+  } else if (limit !== null && countCharacters(source.text) > limit) {
+    forgetAnswer();
+    const sentence = `The text is longer than ${limit.toLocaleString("en")} characters; shorten it, or translate it as a file.`;
+    tellProblem({ message: sentence }, null);
+  } else {
+    forgetAnswer();
+    timer = setTimeout(send, delay);
+  }
+}
+
+async function send() {
+  const { source: from, target: to } = choice;
+  const asked = new AbortController();
+  request = asked;
+  find("translation").ariaBusy = "true";
+  try {
+    const answer = await translate(
+      { text: source.text, source: from, target: to, alternatives: wanted, key: readKey() },
+      asked.signal,
+    );
+    if (!asked.signal.aborted) showAnswer(answer, to);
+  } catch (error) {
+    if (asked.signal.aborted) return;
+    if (error.status === 401 || error.status === 403) key.hidden = false;
+    tellProblem(error, refresh);
+  } finally {
+    if (request === asked) find("translation").ariaBusy = "false";
+  }
+}
+
+function showAnswer(answer, to) {
+  choice.tell(answer.detected);
+  const from = choice.known ?? "und";
+  translation.show(answer, from, to);
+  source.cut(translation.described, from);
+  find("translation").classList.remove("old");
+  find("others").inert = false;
+  copy.disabled = false;
+  alternatives.clear();
+  choose(0, false);
+  tellDoubts();
+}
+
+/** The translation of another text stays, to be read, until the next one comes. */
+function forgetAnswer() {
+  find("translation").classList.add("old");
+  find("translation").ariaBusy = "false";
+  find("others").inert = true;
+  note.close();
+}
+
+function showNothing() {
+  forgetAnswer();
+  translation.clear();
+  alternatives.clear();
+  copy.disabled = true;
+  status.textContent = "";
+  choice.tell(null);
+  legend.hidden = true;
+}
+
+function tellDoubts() {
+  const { doubts, sentences } = translation;
+  const odd = sentences.filter(({ unsure }) => unsure).length;
+  const told = [];
+  if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
+  if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} unlike what the model learnt`);
+  status.textContent = told.join(", ");
+  legend.hidden = doubts === 0;
+}
+
+// Trouble
+
+let again = null;
+
+function tellProblem({ message, wait = null }, retry) {
+  problem.querySelector("p").textContent = message;
+  problem.querySelector("button").hidden = !retry;
+  problem.hidden = false;
+  copy.disabled = true;
+  status.textContent = "";
+  again = retry;
+  if (retry && wait !== null) timer = setTimeout(retry, 1000 * wait);
+}
+
+function clearProblem() {
+  clearTimeout(timer);
+  problem.hidden = true;
+}
+
+problem.querySelector("button").addEventListener("click", () => {
+  source.area.focus();
+  again();
+});
+
+// Lengths
+
+/** Return a text's length as the server counts it. */
+const countCharacters = (text) => [...text].length;
+
+function tellLength() {
+  const length = countCharacters(source.text);
+  const shown = length.toLocaleString("en");
+  count.textContent = limit === null ? shown : `${shown} / ${limit.toLocaleString("en")}`;
+  count.classList.toggle("over", limit !== null && length > limit);
+  clear.disabled = length === 0;
+}
+
+// Pointing
+
+const byMost = (weights) => {
+  const most = Math.max(...weights, 0);
+  return most ? weights.map((weight) => weight / most) : weights;
+};
+
+function pointAtWord(place) {
+  const sentence = place && translation.described[place.sentence];
+  source.mark(place?.sentence, sentence && byMost(sentence.weights[place.word]));
+  translation.mark(place?.sentence, sentence && sentence.words.map((_, index) => Number(index === place.word)));
+  if (place) note.open(place.element, sentence, place.word, toTag(choice.known ?? "und"));
+  else note.close();
+}
+
+function pointAtSource(place) {
+  const sentence = place && translation.described[place.sentence];
+  const weights = sentence && sentence.weights.map((row) => row[place.word]);
+  translation.mark(place?.sentence, weights && byMost(weights));
+  source.mark(place?.sentence, sentence && sentence.sourceWords.map((_, index) => Number(index === place.word)));
+}
+
+// Choosing
+
+function choose(number, go) {
+  const { sentences } = translation;
+  if (!sentences.length || find("translation").classList.contains("old")) return;
+  alternatives.show(sentences, number, choice.known ?? "und", choice.target);
+  translation.markSentence(sentences.length > 1 ? number : null);
+  if (go) alternatives.focus();
+}
+
+function take(sentence, alternative) {
+  translation.take(sentence, alternative);
+  source.cut(translation.described, choice.known ?? "und");
+  choose(sentence, false);
+  tellDoubts();
+}
+
+// Buttons and keys
+
+source.area.addEventListener("input", () => refresh(pause));
+key.addEventListener("submit", (event) => event.preventDefault());
+find("api-key").addEventListener("change", () => refresh());
+
+find("swap").addEventListener("click", () => {
+  const { text } = translation;
+  if (!choice.exchange()) return;
+  if (text) source.text = text;
+  refresh();
+});
+
+clear.addEventListener("click", () => {
+  source.text = "";
+  source.area.focus();
+  refresh();
+});
+
+copy.addEventListener("click", async () => {
+  try {
+    await navigator.clipboard.writeText(translation.text);
+    status.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(find("translation")); // as where the address is not https
+    status.textContent = "Marked; press Ctrl+C";
+  }
+});
+
+start();

@@ -1,0 +1,81 @@
+// What is said of a word while somebody points at it.
+
+import { judge, LEVELS, percent } from "./words.js";
+
+const GAP = 6; // pixels between a word and its note
+const NAMED = 3; // source words at most
+const WORTH_NAMING = 0.1; // of a word's attention
+
+/** Return how sure the model is of a word, as a sentence's beginning. */
+const tellSureness = ({ probability }) =>
+  probability === null ? "" : `${percent(probability)}, ${LEVELS[judge(probability)]}`;
+
+/** Return the source words that a word comes from. */
+function tellOrigin(sourceWords, weights) {
+  const ranked = sourceWords
+    .map((word, index) => ({ text: word.text, weight: weights[index] }))
+    .filter(({ weight }) => weight >= WORTH_NAMING)
+    .sort((one, other) => other.weight - one.weight);
+  return ranked.slice(0, NAMED).map(({ text, weight }) => `${text} ${percent(weight)}`);
+}
+
+/** A note beneath a word; Escape closes it. */
+export class Note {
+  constructor(element) {
+    this.element = element;
+    this.word = null;
+    document.addEventListener("keydown", ({ key }) => {
+      if (key === "Escape") this.close();
+    });
+    addEventListener("resize", () => this.close());
+  }
+
+  /** Show what is known of a word of a sentence that `describe` returned. */
+  open(element, { words, sourceWords, weights }, index, language) {
+    this.close();
+    const sureness = tellSureness(words[index]);
+    const origin = tellOrigin(sourceWords, weights[index]);
+    if (!sureness && !origin.length) return;
+    this.element.replaceChildren(...(sureness ? [line("sureness", sureness)] : []));
+    if (origin.length) {
+      const from = line("origin", "from ");
+      for (const [rank, word] of origin.entries()) from.append(rank ? ", " : "", named(word, language));
+      this.element.append(from);
+    }
+    this.word = element;
+    element.setAttribute("aria-describedby", this.element.id);
+    this.element.hidden = false;
+    this.#place();
+  }
+
+  close() {
+    this.word?.removeAttribute("aria-describedby");
+    this.word = null;
+    this.element.hidden = true;
+  }
+
+  #place() {
+    const word = this.word.getBoundingClientRect();
+    const note = this.element.getBoundingClientRect();
+    const room = document.documentElement.clientWidth - note.width - GAP;
+    const left = Math.max(GAP, Math.min(word.left + word.width / 2 - note.width / 2, room));
+    const fits = word.bottom + GAP + note.height <= innerHeight;
+    const top = fits ? word.bottom + GAP : word.top - GAP - note.height;
+    this.element.style.left = `${left + scrollX}px`;
+    this.element.style.top = `${top + scrollY}px`;
+  }
+}
+
+function line(name, text) {
+  const element = document.createElement("p");
+  element.className = name;
+  element.textContent = text;
+  return element;
+}
+
+function named(text, language) {
+  const element = document.createElement("bdi");
+  element.lang = language;
+  element.textContent = text;
+  return element;
+}

@@ -1,0 +1,163 @@
+// The translation, word by word.
+
+import { describe, judge, LEVELS, percent, toTag } from "./words.js";
+
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+const UNKNOWN = { tokens: [], probabilities: [], attention: [], unsure: false };
+
+/** What a translation is made of, where it can be pointed at and walked through. */
+export class Translation {
+  /**
+   * @param onPoint is called with {sentence, word, element}, or null.
+   * @param onChoose is called with the number of a sentence, and whether by its own wish.
+   */
+  constructor(place, { onPoint, onChoose }) {
+    Object.assign(this, { place, onPoint, onChoose });
+    this.clear();
+    place.addEventListener("pointerover", ({ target }) => this.#point(target));
+    place.addEventListener("pointerleave", () => this.#point(document.activeElement));
+    place.addEventListener("focusin", ({ target }) => this.#enter(target));
+    place.addEventListener("focusout", () => this.onPoint(null));
+    place.addEventListener("click", ({ target }) => this.#choose(target));
+    place.addEventListener("keydown", (event) => this.#walk(event));
+  }
+
+  /** Show nothing. */
+  clear() {
+    this.sentences = [];
+    this.after = "";
+    this.#draw();
+  }
+
+  /** Show an answer; `from` and `to` are codes of languages. */
+  show({ sentences, after }, from, to) {
+    Object.assign(this, { sentences, after, from, to });
+    this.#draw();
+  }
+
+  /** The translation as it stands. */
+  get text() {
+    return this.sentences.map(({ before, text }) => before + text).join("") + this.after;
+  }
+
+  /** Put an alternative in a sentence's place, and the sentence among the alternatives. */
+  take(number, index) {
+    const old = this.sentences[number];
+    const best = old.best ?? old; // of the others, the server tells nothing but their text
+    const text = old.alternatives[index];
+    const taken = text === best.text ? best : { ...best, ...UNKNOWN, text, best };
+    const alternatives = old.alternatives.with(index, old.text);
+    this.sentences = this.sentences.with(number, { ...taken, alternatives });
+    this.#draw();
+  }
+
+  /** Mark words of a sentence by weights from 0 to 1; without any, none. */
+  mark(sentence, weights) {
+    for (const [element, place] of this.words) {
+      const weight = place.sentence === sentence ? (weights?.[place.word] ?? 0) : 0;
+      element.classList.toggle("attended", weight > 0.05);
+      element.style.setProperty("--weight", weight.toFixed(3));
+    }
+  }
+
+  /** Mark the sentence whose alternatives are shown. */
+  markSentence(number) {
+    for (const [index, element] of [...this.place.querySelectorAll(".sentence")].entries()) {
+      element.classList.toggle("chosen", index === number);
+    }
+  }
+
+  /** How many words are not sure. */
+  get doubts() {
+    return this.place.querySelectorAll(".fair, .unsure").length;
+  }
+
+  #draw() {
+    this.words = new Map();
+    this.described = this.sentences.map((sentence) => ({
+      ...describe(sentence, this.from, this.to),
+      source: sentence.source,
+    }));
+    if (this.to) this.place.lang = toTag(this.to);
+    const drawn = this.sentences.flatMap((sentence, number) => [
+      sentence.before,
+      this.#drawSentence(sentence, number),
+    ]);
+    this.place.replaceChildren(...drawn, this.after);
+    const [first] = this.words.keys();
+    if (first) first.tabIndex = 0;
+  }
+
+  #drawSentence({ text, unsure }, number) {
+    const element = document.createElement("span");
+    element.className = "sentence";
+    let cursor = 0;
+    for (const [index, word] of this.described[number].words.entries()) {
+      element.append(text.slice(cursor, word.start), this.#drawWord(word));
+      this.words.set(element.lastChild, { sentence: number, word: index });
+      cursor = word.end;
+    }
+    element.append(text.slice(cursor));
+    if (unsure) element.append(tell("the whole sentence is unlike what the model learnt"));
+    element.classList.toggle("doubtful", unsure);
+    return element;
+  }
+
+  #drawWord({ text, probability }) {
+    const element = document.createElement("span");
+    const level = judge(probability);
+    element.className = `word ${level}`;
+    element.tabIndex = -1;
+    element.textContent = text;
+    if (level !== "sure") element.append(tell(`${LEVELS[level]}, ${percent(probability)}`));
+    return element;
+  }
+
+  #find(target) {
+    const element = target?.closest?.(".word");
+    return element && this.words.has(element) ? element : null;
+  }
+
+  #point(target) {
+    const element = this.#find(target);
+    this.onPoint(element ? { ...this.words.get(element), element } : null);
+  }
+
+  #enter(target) {
+    const element = this.#find(target);
+    if (!element) return;
+    for (const word of this.words.keys()) word.tabIndex = word === element ? 0 : -1;
+    this.#point(element);
+    this.onChoose(this.words.get(element).sentence, false);
+  }
+
+  #choose(target) {
+    const element = target.closest(".sentence");
+    if (!element) return;
+    this.onChoose([...this.place.querySelectorAll(".sentence")].indexOf(element), false);
+  }
+
+  #walk(event) {
+    const element = this.#find(event.target);
+    if (!element || event.altKey || event.ctrlKey || event.metaKey) return;
+    const words = [...this.words.keys()];
+    const ends = { Home: words[0], End: words.at(-1) };
+    const backwards = getComputedStyle(element).direction === "rtl" && /Left|Right/.test(event.key);
+    const step = (STEPS[event.key] ?? 0) * (backwards ? -1 : 1);
+    const next = ends[event.key] ?? (step ? words[words.indexOf(element) + step] : null);
+    if (event.key === "Enter") this.onChoose(this.words.get(element).sentence, true);
+    if (event.key === "Escape") this.onPoint(null);
+    if (next) next.focus();
+    if (next || step || event.key === "Enter") event.preventDefault();
+  }
+}
+
+/** Return what a mark means, for those who do not see it. */
+function tell(meaning) {
+  const element = document.createElement("span");
+  element.className = "unseen";
+  element.lang = "en";
+  element.textContent = ` (${meaning})`;
+  return element;
+}

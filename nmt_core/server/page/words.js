@@ -1,0 +1,101 @@
+// Tokens of a model, and the words that people read.
+
+/** SentencePiece's sign for the space before a token. */
+const SPACE = "\u2581";
+
+/** How many characters that no token stands for may lie before the next one that does. */
+const REACH = 24;
+
+/** Probabilities below which a word is called unsure, and fair. */
+export const UNSURE = 0.3;
+export const SURE = 0.7;
+
+/** Return how a language's code is written on the web: pt-BR, not pt_BR. */
+export const toTag = (code) => code.replaceAll("_", "-");
+
+/** Return whatever case a text is in as one, where no character's length changes by that. */
+const fold = (text) => {
+  const lower = text.toLowerCase();
+  return lower.length === text.length ? lower : text;
+};
+
+/** Return where in a text each token lies, [start, end], or null where it cannot be found. */
+export function locateTokens(text, tokens) {
+  const folded = fold(text);
+  let cursor = 0;
+  return tokens.map((token) => {
+    const piece = fold(token.replaceAll(SPACE, " ").trim());
+    const start = piece ? folded.indexOf(piece, cursor) : -1;
+    if (start < 0 || start - cursor > REACH) return null;
+    cursor = start + piece.length;
+    return [start, cursor];
+  });
+}
+
+/** Return the words of a text by its language's rules: {text, start, end}. */
+export function cutWords(text, language) {
+  let segmenter;
+  try {
+    segmenter = new Intl.Segmenter(toTag(language), { granularity: "word" });
+  } catch {
+    segmenter = new Intl.Segmenter(undefined, { granularity: "word" }); // no code of a language
+  }
+  return [...segmenter.segment(text)]
+    .filter((segment) => segment.isWordLike)
+    .map(({ segment, index }) => ({ text: segment, start: index, end: index + segment.length }));
+}
+
+/** Return the words of a text, each with the numbers of the tokens that it is made of. */
+function gatherTokens(text, tokens, language) {
+  const spans = locateTokens(text, tokens);
+  return cutWords(text, language).map((word) => ({
+    ...word,
+    tokens: [...spans.keys()].filter(
+      (number) => spans[number] && spans[number][0] < word.end && spans[number][1] > word.start,
+    ),
+  }));
+}
+
+/** Return how likely the model held a word: the product over its tokens, null without any. */
+function multiply(word, probabilities) {
+  const known = word.tokens.filter((number) => number < probabilities.length);
+  return known.length ? known.reduce((product, number) => product * probabilities[number], 1) : null;
+}
+
+/** Return the share of attention that one word's tokens gave to another's, 0 to 1. */
+function share(word, source, attention) {
+  const rows = word.tokens.filter((number) => attention[number]);
+  const sum = rows.reduce(
+    (all, row) => all + source.tokens.reduce((part, column) => part + (attention[row][column] ?? 0), 0),
+    0,
+  );
+  return rows.length ? sum / rows.length : 0;
+}
+
+/**
+ * Return a sentence's words on both sides, and how they hang together.
+ *
+ * words: {text, start, end, probability}; sourceWords: {text, start, end}; weights: a row for each
+ * word, a column for each source word, each the share of the word's attention.
+ */
+export function describe(sentence, from, to) {
+  const words = gatherTokens(sentence.text, sentence.tokens, to);
+  const sourceWords = gatherTokens(sentence.source, sentence.sourceTokens, from);
+  return {
+    words: words.map((word) => ({ ...word, probability: multiply(word, sentence.probabilities) })),
+    sourceWords,
+    weights: words.map((word) => sourceWords.map((source) => share(word, source, sentence.attention))),
+  };
+}
+
+/** Return how sure the model is of a word: "sure", "fair" or "unsure". */
+export function judge(probability) {
+  if (probability === null || probability >= SURE) return "sure";
+  return probability < UNSURE ? "unsure" : "fair";
+}
+
+/** What people are told of each. */
+export const LEVELS = { sure: "sure", fair: "less sure", unsure: "unsure" };
+
+/** Return a share as people read it. */
+export const percent = (fraction) => `${Math.round(100 * fraction)} %`;

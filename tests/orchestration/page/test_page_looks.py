@@ -1,0 +1,94 @@
+"""Themes, widths, and what axe says."""
+
+import json
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.support.page import SLOW
+from tests.support.page_reading import TEXT, TRANSLATED, file, refuse, translated, word, write
+
+# looks
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_is_the_systems_until_another_is_chosen(open_page, scheme):
+    page = open_page(color_scheme=scheme)
+    before = background(page)
+    assert str(scheme == "dark").lower() == page.get_attribute("#theme", "aria-checked")
+    page.click("#theme")
+    other = background(page)
+    page.reload()
+
+    assert before != other
+    assert other == background(page)
+    chosen = {"light": "dark", "dark": "light"}[scheme]
+    assert {"theme": chosen} == page.evaluate("() => ({...localStorage})")
+
+
+def background(page):
+    return page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+
+
+def test_nothing_moves_for_those_who_do_not_want_it(open_page):
+    page = open_page(reduced_motion="reduce")
+    write(page, SLOW)
+
+    expect(page.locator("#translation")).to_have_attribute("aria-busy", "true")
+    assert 0 == page.evaluate("() => document.getAnimations().length")
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_nothing_is_cut_off_on_a_phone(open_page, width):
+    page = open_page(width=width, height=740)
+    write(page, TEXT + "Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenanspruch")
+    expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
+    page.set_input_files("#file", [file("a-very-long-name-of-a-picture" * 3 + ".png")])
+    for text in ("Court", "trust", "Zebra"):
+        word(page, text).hover()
+        box = page.locator("#note").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+
+    assert width == page.evaluate("() => document.documentElement.scrollWidth")
+    for name in ("swap", "clear", "copy", "theme"):
+        box = page.locator(f"#{name}").bounding_box()
+        assert min(box["width"], box["height"]) >= 24  # WCAG 2.5.8
+
+
+WAYS = {
+    "light": {},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"width": 360, "height": 740, "has_touch": True},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_axe_has_nothing_to_say(open_page, way):
+    page = open_page(**WAYS[way])
+    check(page)
+    write(page, TEXT)
+    translated(page, TRANSLATED)
+    check(page)
+    word(page, "improved").focus()
+    check(page)
+    refuse(page, 400, path="translate_file")
+    page.set_input_files("#file", [file("report.docx"), file("picture.png")])
+    expect(page.locator("#documents .failed")).to_have_count(2)
+    check(page)
+    refuse(page, 403, "an API key is needed here")
+    write(page, "Der Bericht")
+    expect(page.locator("#problem")).to_be_visible()
+    check(page)
+    page.select_option("#to", "ar")
+    expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
+    check(page)
+
+
+def check(page):
+    found = Axe().run(page).response
+    told = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found["violations"]]
+
+    assert [] == told, json.dumps(told, indent=1)
+    assert len(found["passes"]) > 20

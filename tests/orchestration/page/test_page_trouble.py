@@ -1,0 +1,209 @@
+"""What goes wrong, and files."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import expect
+
+from nmt_core.server.limits import read_keys
+from tests.support.page import serving
+from tests.support.page_reading import (
+    file,
+    record,
+    refuse,
+    translated,
+    wait_for_requests,
+    write,
+)
+
+# trouble
+
+
+def test_a_busy_server_is_asked_again_when_it_said(page):
+    asked = record(page)
+    refuse(page, 429, Retry_After="2")
+    write(page, "Der Bericht")
+
+    expect(page.locator("#problem p")).to_have_text(
+        "The server is busy; trying again in 2 seconds."
+    )
+    refused = time.monotonic()
+    translated(page, "The report")
+    assert time.monotonic() - refused > 1.5
+    expect(page.locator("#problem")).to_be_hidden()
+    assert 2 == len(asked)
+
+
+def test_a_limit_of_the_server_is_waited_for(open_page):
+    with serving(rate_limit=40) as address:
+        page = open_page(at=address)
+        while not page.locator("#problem").is_visible():
+            page.locator("#text").press_sequentially("x")
+            page.wait_for_timeout(150)
+
+        expect(page.locator("#problem p")).to_have_text(
+            re.compile(r"The server is busy; trying again in [1-3] seconds?\.")
+        )
+        translated(page, "X" + page.input_value("#text")[1:])
+
+
+def test_a_refusal_is_told_in_the_servers_words(page):
+    asked = record(page)
+    page.select_option("#to", "ar")
+    page.evaluate("() => { document.getElementById('to').add(new Option('Greek', 'el')) }")
+    page.select_option("#to", "el")
+    write(page, "Der Bericht")
+    expect(page.locator("#problem p")).to_contain_text("De to el is not translated here, only")
+    page.wait_for_timeout(1000)
+    assert 1 == len([one for one in asked if one["target"] == "el"])
+
+    page.evaluate("() => { document.getElementById('to').value = 'en' }")
+    page.click("#problem button")
+    translated(page, "The report")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ({"status": 500}, "The server failed (500)."),
+        ({"status": 413, "json": ["?"]}, "This is too large for the server."),
+        ({"status": 503}, "The server is not ready; trying again in 5 seconds."),
+        ({"status": 502, "body": "proxy"}, "The server is not ready; trying again in 5 seconds."),
+        ({"status": 200, "json": ["?"]}, "The server's answer makes no sense."),
+        ({"status": 200, "json": {"translatedText": "x"}}, "The server's answer makes no sense."),
+        ({"status": 200, "body": "<html>"}, "The server's answer makes no sense."),
+    ],
+)
+def test_whatever_fails_is_a_sentence(page, answer, sentence):
+    page.route("**/translate", lambda route: route.fulfill(**answer), times=1)
+    write(page, "Der Bericht")
+
+    expect(page.locator("#problem p")).to_have_text(sentence)
+    expect(page.locator("#copy")).to_be_disabled()
+    page.click("#problem button")
+    translated(page, "The report")
+
+
+def test_a_server_that_is_away_is_found_again(page):
+    page.context.set_offline(offline=True)
+    write(page, "Der Bericht")
+    expect(page.locator("#problem p")).to_have_text(
+        "The server does not answer; trying again in 5 seconds."
+    )
+    page.context.set_offline(offline=False)
+
+    translated(page, "The report")
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_a_page_that_began_too_early_waits_for_the_server(open_page):
+    page = open_page()
+    refuse(page, 503, path="languages", Retry_After="1")
+    page.reload()
+    expect(page.locator("#problem p")).to_have_text(
+        "The server is not ready; trying again in 1 second."
+    )
+    write(page, "Der Bericht")
+
+    translated(page, "The report")
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_too_long_a_text_is_told_and_not_sent(page):
+    asked = record(page)
+    text = "𝄞" * 5000
+    write(page, text)
+    wait_for_requests(page, asked, 1)
+    expect(page.locator("#count")).to_have_text("5,000 / 5,000")
+    write(page, text + "x")
+
+    expect(page.locator("#problem p")).to_have_text(
+        "The text is longer than 5,000 characters; shorten it, or translate it as a file."
+    )
+    expect(page.locator("#problem button")).to_be_hidden()
+    expect(page.locator("#count")).to_have_class("over")
+    page.wait_for_timeout(500)
+    assert 1 == len(asked)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_key_is_asked_for_where_one_is_needed(open_page, tmp_path, told):
+    """At once, or when the server refuses to do without."""
+    (tmp_path / "keys").write_text("a-secret-key\n")
+    with serving(keys=read_keys(tmp_path / "keys")) as address:
+        page = open_page(at=address, settings={} if told else {"keyRequired": False})
+        assert told == page.locator("#api-key").is_visible()
+        write(page, "Der Bericht")
+        expect(page.locator("#problem p")).to_have_text(
+            "An API key is needed here; send it as api_key."
+        )
+        page.fill("#api-key", "a-secret-key")
+        page.press("#api-key", "Enter")
+
+        translated(page, "The report")
+        assert {} == page.evaluate("() => ({...localStorage})")
+
+
+# files
+
+
+@pytest.fixture
+def sent(page):
+    """Answer for the server that a file is translated, and keep what was sent."""
+    sent = record(page, "/translate_file")
+    address = "http://elsewhere.example/download_file/1"  # as a server behind a proxy says
+    page.route(
+        "**/translate_file", lambda route: route.fulfill(json={"translatedFileUrl": address})
+    )
+    return sent
+
+
+def test_a_file_is_translated_and_comes_back_by_its_name(page, sent):
+    with page.expect_download() as download:
+        page.set_input_files("#file", [file("report.v2.docx")])
+
+    assert "report.v2.en.docx" == download.value.suggested_filename
+    assert 'filename="report.v2.docx"' in sent[0]
+    assert re.search(r'name="source"\s+de\s', sent[0])
+    assert re.search(r'name="target"\s+en\s', sent[0])
+    expect(page.locator("#documents a")).to_be_visible()
+
+
+def test_files_that_cannot_be_translated_are_refused_here(page, sent):
+    page.set_input_files("#file", [file("picture.png"), file("long.txt", 2000)])
+
+    expect(page.locator("#documents .failed .state")).to_have_text(
+        ["Only .txt .md .html .srt .docx can be translated.", "It is larger than 0.001 MB."]
+    )
+    assert [] == sent
+
+
+def test_a_file_that_failed_is_tried_again(page, sent):
+    refuse(page, 400, "notes.txt is no UTF-8 text; save it as such", path="translate_file")
+    page.set_input_files("#file", [file("notes.txt")])
+    expect(page.locator("#documents .state")).to_have_text(
+        "Notes.txt is no UTF-8 text; save it as such."
+    )
+    with page.expect_download():
+        page.click("#documents button")
+    expect(page.locator("#documents a")).to_be_visible()
+    assert 0 == page.locator("#documents button").count()
+    assert 2 == len(sent)
+
+
+def test_a_file_may_be_dropped_anywhere(page, sent):
+    with page.expect_download() as download:
+        page.evaluate(
+            "() => { const dataTransfer = new DataTransfer();"
+            " dataTransfer.items.add(new File(['Der Bericht'], 'a.txt'));"
+            " for (const kind of ['dragover', 'drop']) document.querySelector('#text')"
+            ".dispatchEvent(new DragEvent(kind, {dataTransfer, bubbles: true, cancelable: true})) }"
+        )
+
+    assert "a.en.txt" == download.value.suggested_filename
+    assert "Der Bericht" in sent[0]
+
+
+def test_where_no_files_are_translated_none_are_asked_for(open_page):
+    expect(open_page(settings={"filesTranslation": False}).locator(".files")).to_be_hidden()

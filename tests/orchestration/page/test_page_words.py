@@ -1,0 +1,212 @@
+"""What is told of each word: how sure the model is, and what it comes from."""
+
+import random
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.page_reading import TEXT, TRANSLATED, marked, shown, translated, word, write
+
+# confidence and attention
+
+
+def test_how_sure_a_word_is_shows_in_colour_and_form_and_is_told(page):
+    write(page, "Der Gerichtshof wird dem Präsidenten vertrauen.")
+    translated(page, "The Court of Justice will the President trust.")
+
+    looks = [underline(word(page, one)) for one in ("President", "Court", "trust")]
+    assert ["none", "dotted", "wavy"] == [form for form, _ in looks]
+    assert 3 == len({colour for _, colour in looks})
+    expect(word(page, "Court").locator(".unseen")).to_have_text("(less sure, 64 %)")
+    expect(word(page, "trust").locator(".unseen")).to_have_text("(unsure, 22 %)")
+    expect(page.locator("#status")).to_have_text("4 words to check")
+    expect(page.locator("#legend")).to_be_visible()
+
+
+def underline(element):
+    return element.evaluate(
+        "one => { const s = getComputedStyle(one); return ["
+        "s.textDecorationLine === 'none' ? 'none' : s.textDecorationStyle, s.textDecorationColor] }"
+    )
+
+
+def test_a_sentence_unlike_what_was_learnt_is_told(page):
+    write(page, "Zebra\nDer Bericht")
+    translated(page, "Zebra\nThe report")
+
+    expect(page.locator("#status")).to_have_text("1 sentence unlike what the model learnt")
+    assert 1 == page.locator(".doubtful").count()
+
+
+def test_pointing_at_a_word_shows_what_it_comes_from(page):
+    write(page, TEXT)
+    translated(page, TRANSLATED)
+    word(page, "improved").hover()
+
+    expect(page.locator("#note")).to_have_text("55 %, less surefrom verbessert 73 %")
+    assert ["verbessert"] == marked(page, "#backdrop")
+    assert ["improved"] == marked(page, "#translation")
+
+    page.mouse.move(2, 2)
+    expect(page.locator("#note")).to_be_hidden()
+    assert [] == marked(page, "#backdrop")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_pointing_at_a_word_of_the_text_shows_what_came_of_it(open_page, width):
+    page = open_page(width=width)
+    write(page, TEXT)
+    translated(page, TRANSLATED)
+    for origin, made in (("Gerichtshof", ["Court", "of", "Justice"]), ("lang", ["long"])):
+        box = page.locator("#backdrop span", has_text=origin).first.bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+        assert made == marked(page, "#translation")
+        assert [origin] == marked(page, "#backdrop")
+
+
+def test_marks_lie_behind_the_words_that_are_typed(open_page):
+    """Text area and copy break their lines alike, or marks would lie elsewhere."""
+    for width in (1280, 700, 360):
+        page = open_page(width=width)
+        write(page, (TEXT + "Donaudampfschifffahrtsgesellschaftskapitänswitwenrente\n") * 5)
+        expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
+        area, copy = page.locator("#text"), page.locator("#backdrop")
+
+        assert area.evaluate("one => one.scrollHeight <= one.clientHeight")
+        assert area.bounding_box() == copy.bounding_box()
+        assert area.evaluate("one => one.value") + "\u200b" == copy.evaluate(
+            "one => one.textContent"
+        )
+
+
+def test_the_caret_points_too(page):
+    write(page, "Der Bericht ist lang.")
+    translated(page, "The report is long.")
+    page.locator("#text").press("Home")
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+
+    assert ["report"] == marked(page, "#translation")
+
+
+# laws of words
+
+
+@pytest.fixture
+def words(page):
+    """Call a function of words.js."""
+
+    def words(name, *arguments):
+        return page.evaluate(
+            "async ([name, given]) => (await import('/words.js'))[name](...given)",
+            [name, arguments],
+        )
+
+    return words
+
+
+def test_tokens_are_found_where_a_text_was_cut(words):
+    draw = random.Random(0)
+    texts, cuts = [], []
+    for _ in range(200):
+        text = " ".join(
+            "".join(draw.choices("abÄßسل語.-'", k=draw.randint(1, 8)))
+            for _ in range(draw.randint(1, 9))
+        )
+        ends = sorted({*draw.sample(range(1, len(text)), len(text) // 2), len(text)})
+        texts.append(text)
+        cuts.append([text[start:end] for start, end in zip([0, *ends], ends, strict=False)])
+    for text, tokens in zip(texts, cuts, strict=True):
+        spans = words("locateTokens", text, [one.replace(" ", "▁") for one in tokens])
+
+        for token, span in zip(tokens, spans, strict=True):
+            assert (span and text[span[0] : span[1]]) == (token.strip() or None)
+
+
+def test_tokens_that_are_not_in_the_text_spoil_no_others(words):
+    spans = words("locateTokens", "Ein ☃ Ende", ["▁ein", "▁", "<unk>", "▁End", "e"])
+
+    assert [[0, 3], None, None, [6, 9], [9, 10]] == spans
+
+
+def test_a_word_is_as_likely_as_all_its_tokens_and_attends_to_whole_words(words):
+    sentence = {
+        "source": "Das Haus",
+        "sourceTokens": ["▁Das", "▁Ha", "us"],
+        "text": "The houses",
+        "tokens": ["▁The", "▁house", "s"],
+        "probabilities": [0.9, 0.5, 0.4, 1.0],
+        "attention": [[0.8, 0.1, 0.1, 0], [0.2, 0.5, 0.2, 0.1], [0, 0.4, 0.4, 0.2], [0, 0, 0, 1]],
+    }
+    described = words("describe", sentence, "de", "en")
+
+    assert [0.9, 0.2] == [round(one["probability"], 9) for one in described["words"]]
+    assert [0.8, 0.2, 0.1, 0.75] == [round(one, 9) for row in described["weights"] for one in row]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "cut"),
+    [
+        ("Don't, she said.", "en", ["Don't", "she", "said"]),
+        ("日本語です。", "ja", ["日本語", "です"]),
+        ("Um, não.", "pt_BR", ["Um", "não"]),
+        ("Ei", "no such language", ["Ei"]),
+    ],
+)
+def test_words_are_cut_by_the_rules_of_their_language(words, text, language, cut):
+    assert cut == [one["text"] for one in words("cutWords", text, language)]
+
+
+# keyboard
+
+
+def test_everything_is_reached_by_keyboard(page):
+    write(page, TEXT)
+    translated(page, TRANSLATED)
+    page.focus("#theme")
+    reached = ["theme"]
+    while (name := focus_next(page)) not in reached:
+        reached.append(name)
+
+    assert ["theme", "from", "swap", "to", "text", "clear", "The", "copy"] == reached[:8]
+    assert {"file", "API", "The Court of Justice will the President trust. 1"} <= {*reached}
+
+
+def focus_next(page):
+    page.keyboard.press("Tab")
+    return page.evaluate(
+        "() => { const at = document.activeElement; return at.id || at.firstChild?.textContent }"
+    )
+
+
+def test_arrows_go_from_word_to_word(page):
+    write(page, TEXT)
+    translated(page, TRANSLATED)
+    page.locator(".word").first.focus()
+    expect(page.locator("#note")).to_contain_text("97 %, sure")
+    seen = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "ArrowRight", "Home"):
+        page.keyboard.press(key)
+        seen.append(page.evaluate("() => document.activeElement.firstChild.textContent"))
+    assert ["Court", "of", "Court", "Zebra", "Zebra", "The"] == seen
+    assert "note" == page.locator(".word:focus").get_attribute("aria-describedby")
+    assert 1 == page.locator(".word[tabindex='0']").count()
+
+    page.keyboard.press("Escape")
+    expect(page.locator("#note")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.locator("#alternatives button").first).to_be_focused()
+    page.keyboard.press("Enter")
+    assert shown(page).startswith("The Court of Justice will the President trust. 1")
+
+
+def test_arrows_go_where_they_point_from_right_to_left(page):
+    page.select_option("#to", "ar")
+    write(page, "Der Ausschuss hat das Gesetz verbessert.")
+    expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
+    page.locator(".word").first.focus()
+    before = page.locator(":focus").bounding_box()["x"]
+    page.keyboard.press("ArrowLeft")
+
+    assert page.locator(":focus").bounding_box()["x"] < before

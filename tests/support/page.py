@@ -1,0 +1,105 @@
+"""The real server for tests of its page, over translators that know some words by heart."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+
+import numpy as np
+import uvicorn
+
+from nmt_core.server.run import listen
+from nmt_core.server.settings import ServerConfig
+from tests.support.stand_in import StandIn, Translation, serve_stand_in
+
+PAIRS = [("de", "en"), ("de", "ar"), ("en", "de"), ("ar", "en")]
+
+WORDS = {
+    "der": ("the", 0.97),
+    "die": ("the", 0.95),
+    "das": ("the", 0.96),
+    "gerichtshof": ("Court of Justice", 0.64),
+    "wird": ("will", 0.93),
+    "dem": ("the", 0.88),
+    "präsidenten": ("President", 0.91),
+    "vertrauen": ("trust", 0.22),
+    "ausschuss": ("committee", 0.86),
+    "hat": ("has", 0.98),
+    "gesetz": ("law", 0.81),
+    "gestern": ("yesterday", 0.9),
+    "verbessert": ("improved", 0.55),
+    "bericht": ("report", 0.94),
+    "ist": ("is", 0.99),
+    "lang": ("long", 0.78),
+}
+"""What a word becomes, and the probability of each of its tokens."""
+
+ARABIC = {"the": "ال", "has": "لديه", "law": "قانون"}
+
+SLOW = "Langsam"
+"""A text with this word is translated after a second and a half."""
+
+
+class WordByWord(StandIn):
+    """Each word's tokens attend to the word that they come from; other words stay as they are."""
+
+    def __init__(self, source, target):
+        super().__init__(languages=(source, target))
+        self.source.tokens = lambda line: [
+            token for token, _ in self.read(line) if token is not None
+        ]
+
+    def read(self, line):
+        """Return each word and sign with what it becomes."""
+        found = re.findall(r"\w+|[^\w\s]", line)
+        return [(f"▁{one}" if one[0].isalnum() else one, self.look_up(one)) for one in found]
+
+    def look_up(self, word):
+        text, probability = WORDS.get(word.lower(), (word, 0.9))
+        if self.languages.target == "ar" and word[0].isalnum():
+            text = ARABIC.get(text, "كلمة")
+        return text, probability
+
+    def search(self, lines, **wanted):
+        if any(SLOW in line for line in lines):
+            time.sleep(1.5)
+        return super().search(lines, **wanted)
+
+    def translate(self, line, rank, probabilities, attention):
+        tokens, shares, origins = [], [], []
+        for number, (read, (text, probability)) in enumerate(self.read(line)):
+            for piece in text.split():
+                tokens.append(f"▁{piece}" if read.startswith("▁") else piece)
+                shares.append(probability)
+                origins.append(number)
+        tokens[0] = re.sub(r"\w", lambda first: first[0].upper(), tokens[0], count=1)
+        if rank:
+            tokens, shares, origins = [*tokens, f"▁{rank}"], [*shares, 0.5], [*origins, 0]
+        read = len(self.source.tokens(line)) + 1
+        weights = np.full((len(tokens) + 1, read), 0.3 / read, dtype=np.float32)
+        weights[range(len(tokens) + 1), [*origins, read - 1]] += 0.7
+        return Translation(
+            text="".join(tokens).replace("▁", " ").strip(),
+            score=-3.0 if "Zebra" in line else -0.3,
+            tokens=tuple(tokens),
+            token_probabilities=(*shares, 0.99) if probabilities else (),
+            attention=weights if attention else None,
+        )
+
+
+@contextmanager
+def serving(pairs=PAIRS, keys=None, **settings) -> Iterator[str]:
+    """Run the server in a thread, and give its address."""
+    listening = listen(ServerConfig(port=0))
+    app = serve_stand_in(*(WordByWord(*pair) for pair in pairs), **settings)
+    app.state.service.keys = keys
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
+    thread = Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()

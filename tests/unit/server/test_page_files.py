@@ -1,0 +1,54 @@
+"""What the files of the page hold, and what they never hold."""
+
+import re
+
+import pytest
+
+from tests.support.projects import PROJECT
+
+PAGE = PROJECT / "nmt_core" / "server" / "page"
+FILES = {path.name: path.read_text() for path in sorted(PAGE.iterdir())}
+INDEX = FILES["index.html"]
+SCRIPTS = [name for name in FILES if name.endswith(".js")]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_names_another_address(name):
+    addresses = re.findall(r"(?:https?:)?//[\w.-]+\.\w+[^\s\"']*", FILES[name])
+
+    assert [] == [one for one in addresses if one != "http://www.w3.org/2000/svg"]
+
+
+def test_nothing_is_inline_so_that_the_policy_can_be_strict():
+    assert [] == re.findall(r"<style|\sstyle=|\son\w+=|javascript:", INDEX)
+    assert [] == [one for one in re.findall(r"<script([^>]*)>", INDEX) if "src=" not in one]
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_text_is_never_read_as_html(name):
+    markup = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\b|Function\("
+
+    assert [] == re.findall(markup, FILES[name])
+    assert [] == re.findall(r"document\.cookie|sessionStorage|indexedDB", FILES[name])
+    assert ("localStorage" in FILES[name]) == (name == "theme.js")
+
+
+def test_every_file_is_asked_for_and_is_there():
+    named = set(re.findall(r'(?:src|href)="([\w.]+)"', INDEX)) - {"docs"}
+    for name in SCRIPTS:
+        named |= set(re.findall(r'from "\./([\w.]+)"', FILES[name]))
+
+    assert {*FILES} == named | {"index.html"}
+
+
+def test_what_scripts_look_for_is_there_once():
+    ids = re.findall(r'\sid="([\w-]+)"', INDEX)
+    wanted = {
+        one
+        for name in SCRIPTS
+        for one in re.findall(r"(?:find|getElementById)\(\"([\w-]+)\"\)", FILES[name])
+    }
+
+    assert len(ids) == len(set(ids))
+    assert wanted <= set(ids)
+    assert set(re.findall(r'(?:\sfor|aria-\w+by)="([\w-]+)"', INDEX)) <= set(ids)
