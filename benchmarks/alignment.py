@@ -17,10 +17,10 @@ from rich.progress import track
 from rich.table import Table
 
 from nmt_core import files
-from nmt_core.bundle import load_translator
-from nmt_core.decoding.translator import NOTHING, Translator
 from nmt_core.evaluation import alignment
 from nmt_core.evaluation.alignment import Links
+from nmt_core.translation.translation import NOTHING
+from nmt_core.translation.translator import Translator
 
 
 def aligned(
@@ -50,7 +50,7 @@ def main(
     given = [alignment.read_links(line) for line in files.read_lines(Path(f"{text}.tok.align"))]
     table = Table("model", "alignment error rate", "the diagonal's", "sentences")
     for folder in model:
-        translator = load_translator(folder)
+        translator = Translator.load(folder)
         found = [
             aligned(translator, lines, words)
             for lines, words in zip(

@@ -1,8 +1,30 @@
-"""The library: text, data, models, search, training, evaluation. It knows no orchestrator."""
+"""The library: text, data, models, search, training, evaluation. It knows no orchestrator.
+
+``from nmt_core import Translator`` is all that translating needs.
+"""
 
 import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nmt_core.translation.translator import Translator as Translator
 
 # Before torch is imported: a thread that waits for another spins a thousand times, then sleeps.
 # Spinning on, as it would, makes busy programs slow each other down many times over; sleeping at
 # once slows down a program that is alone.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+__all__ = ["Translator"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is offered here when it is asked for: parts of the library do without it.
+
+    Raises:
+        AttributeError: if nothing of that name is offered.
+    """
+    if name != "Translator":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - see above
+
+    return Translator

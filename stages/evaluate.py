@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from nmt_core import files
-from nmt_core.decoding.likelihood import score_pairs
-from nmt_core.decoding.translator import Translation, Translator
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.metrics.base import check_detokenized
 from nmt_core.evaluation.metrics.registered import find_label, load_metric
 from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
+from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.runtime.entry import run_stage

@@ -1,17 +1,22 @@
 """Seal the trained model into one folder that translates raw text on its own.
 
 Usage: python -m stages.export
-Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/test.source, metrics/
+Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/, metrics/
 Writes: models/export/, metrics/export.json
 """
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nmt_core import files
-from nmt_core.bundle import write_bundle
+from nmt_core.bundle.engines import prepare_engines
+from nmt_core.bundle.write import write_bundle
 from nmt_core.errors import NmtError
+from nmt_core.fetch.settings import Languages
+from nmt_core.models.settings import read_model_config
+from nmt_core.translation.loading import count_cores
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
@@ -23,34 +28,64 @@ from stages.runtime.trained import TrainedInputs, choose, load_trained
 from stages.tracking.tracker import open_tracker
 
 
+def read_validation(corpus: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Return so many pairs of the validation set, drawn by ``seed``."""
+    source, target = (list(files.read_lines(corpus / f"validation.{side}")) for side in paths.SIDES)
+    chosen = choose(len(source), count, seed)
+    return [source[number] for number in chosen], [target[number] for number in chosen]
+
+
+class Papers(NamedTuple):
+    """What people want to know of a model."""
+
+    card: str
+    """What it is, in Markdown."""
+    bill: dict[str, Any]
+    """Which packages made it, as CycloneDX."""
+
+
 def run(
     params: ExportParams,
     evaluation: EvaluateParams,
     inputs: TrainedInputs,
     *,
-    card: str,
-    bill: dict[str, Any],
+    languages: Languages,
+    papers: Papers,
     unsure_below: float | None,
     export: Path,
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does."""
-    translator = load_trained(evaluation, inputs)
+    translator = load_trained(evaluation, inputs, languages)
     config = translator.config.model_copy(update={"unsure_below": unsure_below})
+    translator = replace(translator, config=config)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = choose(len(sources), params.golden_sentences, evaluation.seed)
-    write_bundle(
-        export,
-        translator=replace(translator, config=config),
-        model_config=files.read_json(inputs.trained / "model.json"),
-        card=card,
-        bill=bill,
-        golden_sentences=[sources[number] for number in chosen],
-    )
+    model_config = files.read_json(inputs.trained / "model.json")
+    with tempfile.TemporaryDirectory() as scratch:
+        prepared = prepare_engines(
+            params.engines,
+            translator=translator,
+            model_config=read_model_config(model_config),
+            folder=Path(scratch),
+            text=read_validation(inputs.corpus, params.engine_sentences, evaluation.seed),
+            language=languages.target,
+            threads=evaluation.threads or count_cores(),
+        )
+        write_bundle(
+            export,
+            translator=translator,
+            model_config=model_config,
+            card=papers.card,
+            bill=papers.bill,
+            golden_sentences=[sources[number] for number in chosen],
+            engines=prepared.engines,
+        )
     everything = [path for path in export.rglob("*") if path.is_file()]
     return {
         "files": len(everything),
         "bytes": sum(path.stat().st_size for path in everything),
         "golden_sentences": len(chosen),
+        "engines": prepared.told,
     }
 
 
@@ -86,8 +121,8 @@ def main() -> None:
             load(ExportParams, "export"),
             load(EvaluateParams, "evaluate"),
             TrainedInputs(),
-            card=card,
-            bill=bill,
+            languages=download.languages,
+            papers=Papers(card, bill),
             unsure_below=measured["evaluate"]["unsure_below"],
             export=paths.EXPORT,
         )

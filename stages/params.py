@@ -13,6 +13,7 @@ from nmt_core.config import Config
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
+from nmt_core.engines.settings import Added
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
@@ -215,6 +216,13 @@ class ExportParams(Config):
 
     golden_sentences: int = Field(20, ge=1, le=10_000)
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
+
+    engines: tuple[Added, ...] = ("ctranslate2_int8",)
+    """Faster programs that the model is written for, too, where they can express it and translate
+    validation text as well: ``ctranslate2_int8``, ``ctranslate2_float32``."""
+
+    engine_sentences: int = Field(1000, ge=1, le=1_000_000)
+    """Validation sentences that each of them must translate as well as PyTorch."""
 
     renamed: ClassVar = {"canaries": "golden_sentences"}
 

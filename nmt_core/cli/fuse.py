@@ -9,7 +9,7 @@ import typer
 from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.translator import Translator
+    from nmt_core.translation.translator import Translator
 
 DEFAULT_WEIGHT = 0.1
 """Weight of the language model's log-probabilities beside the translator's, which weigh 1."""
@@ -38,14 +38,17 @@ def fuse_language_model(
         if weight is not None:
             raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
         return translator
+    from nmt_core.engines.pytorch import PyTorchEngine  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.bundle import load_language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.fusion import (  # noqa: PLC0415 - takes seconds
         Fused,
         check_vocabularies,
     )
 
-    device = next(translator.model.parameters()).device
+    model = translator.full.model
+    device = next(model.parameters()).device
     language = load_language_model(folder, device=str(device))
     check_vocabularies(translator.target.vocabulary, language.units.vocabulary)
     chosen = DEFAULT_WEIGHT if weight is None else weight
-    return replace(translator, model=Fused(translator.model, language.model, chosen))
+    engine = PyTorchEngine(Fused(model, language.model, chosen), len(translator.target.vocabulary))
+    return replace(translator, engine=engine, load_full=None)

@@ -190,8 +190,8 @@ def read_text(paths: Sequence[Path]) -> str:
 
 def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "Units":
     """Return the units that are asked for."""
-    from nmt_core import bundle  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.units import SubwordUnit, Units, learn_units  # noqa: PLC0415
+    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - takes a moment
 
     if not isinstance(built.unit, SubwordUnit):
         if tokens_of:
@@ -201,7 +201,7 @@ def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "U
         raise ConfigError(
             "--unit subword takes its tokens from a translator; add --tokens-of models/export"
         )
-    target = bundle.load_translator(tokens_of, device="cpu").target
+    target = Translator.load(tokens_of).target
     return Units(built.unit, target.tokenizer, target.vocabulary)
 
 

@@ -13,7 +13,7 @@ from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_inpu
 from nmt_core.cli.program import Device, Model, Threads, open_translator
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.translator import NextToken
+    from nmt_core.translation.translation import NextToken
 
 BAR_COLUMNS = 30
 """Columns of a bar for a probability of 1."""

@@ -17,13 +17,21 @@ from typing_extensions import override
 from nmt_core.errors import NmtError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.translator import Translator
     from nmt_core.language_models.text_model import TextModel
+    from nmt_core.translation.translator import Translator
 
 Model = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Exported model, such as models/export.")
 ]
 Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="auto takes the fastest that the model holds: ctranslate2 or torch.",
+    ),
+]
 Threads = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, help="CPU threads. \\[default: every core]"),
@@ -63,13 +71,18 @@ def fail(message: str) -> NoReturn:
 
 
 def open_translator(
-    model: Path, device: str, threads: int | None, batch_tokens: int | None = None
+    model: Path,
+    device: str,
+    threads: int | None,
+    *,
+    engine: str = "torch",
+    batch_tokens: int | None = None,
 ) -> "Translator":
     """Load an exported model with what the command line changes about it."""
-    from nmt_core import bundle, compute, config  # noqa: PLC0415 - takes seconds
+    from nmt_core import config  # noqa: PLC0415 - takes a moment
+    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - takes a moment
 
-    compute.set_threads(threads)
-    translator = bundle.load_translator(model, device=device)
+    translator = Translator.load(model, engine=engine, device=device, threads=threads)
     if batch_tokens is None:
         return translator
     changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}

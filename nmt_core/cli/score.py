@@ -71,7 +71,7 @@ def build_pair_scorer(
 ) -> "Callable[[Sequence[str]], list[LogLikelihood]]":
     """Return what scores pairs of lines."""
     translator = open_translator(folder, device, threads)
-    from nmt_core.decoding.likelihood import score_pairs  # noqa: PLC0415 - takes seconds
+    from nmt_core.translation.likelihood import score_pairs  # noqa: PLC0415 - takes seconds
 
     return lambda lines: score_pairs(translator, list(split_pairs(lines)))
 

@@ -10,7 +10,8 @@ from nmt_core.cli.lines import decode_argument, decode_lines
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.translator import Translation, Translator
+    from nmt_core.translation.translation import Translation
+    from nmt_core.translation.translator import Translator
 
 Search = Callable[[Sequence[str], Sequence[str]], "list[list[Translation]]"]
 """Takes lines and how their translations begin."""
@@ -54,15 +55,19 @@ class SearchOptions:
         """Tell whether a line of input may give several of output."""
         return self.n_best is not None or (self.sample or 1) > 1
 
-    def search(self, translator: "Translator") -> Search:
+    def search(self, translator: "Translator", *, probabilities: bool) -> Search:
         """Return the search that was asked for.
+
+        Args:
+            translator: searches.
+            probabilities: whether it must tell those of the tokens.
 
         Raises:
             ConfigError: if an option is out of its range.
         """
         if self.sample is not None:
             from nmt_core import config  # noqa: PLC0415 - takes seconds
-            from nmt_core.decoding.sampling import SamplingConfig  # noqa: PLC0415 - takes seconds
+            from nmt_core.decoding.settings import SamplingConfig  # noqa: PLC0415 - takes seconds
 
             values = {
                 name: value
@@ -78,6 +83,7 @@ class SearchOptions:
             n_best=best,
             diversity=self.diversity,
             prefixes=begin,
+            probabilities=probabilities,
         )
 
     def _given(self, *names: str) -> Iterator[str]:

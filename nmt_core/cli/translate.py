@@ -16,12 +16,12 @@ from rich.text import Text
 
 from nmt_core.cli.fuse import Fuse, FuseWeight, fuse_language_model
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
-from nmt_core.cli.program import Device, Model, Threads, open_translator
+from nmt_core.cli.program import Device, EngineName, Model, Threads, open_translator
 from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
 from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.translator import Translation
+    from nmt_core.translation.translation import Translation
 
 UNSURE, SURE = 0.3, 0.7
 """Probabilities below and from which a token is shown in red and in green."""
@@ -91,6 +91,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     ] = None,
     fuse: Fuse = None,
     fuse_weight: FuseWeight = None,
+    engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -156,9 +157,11 @@ def translate(  # noqa: PLR0913 - one argument per option
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
     given = [decode_argument(line, name="LINE") for line in lines or []]
     translator = fuse_language_model(
-        open_translator(model, device, threads, batch_tokens), fuse, fuse_weight
+        open_translator(model, device, threads, engine=engine, batch_tokens=batch_tokens),
+        fuse,
+        fuse_weight,
     )
-    search = options.search(translator)
+    search = options.search(translator, probabilities=scores or interactive)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
     search([], [])  # refuses what is out of range before any line comes

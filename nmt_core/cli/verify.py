@@ -10,7 +10,7 @@ from nmt_core.cli.program import Device, Model, Threads, open_translator
 from nmt_core.errors import BundleError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.bundle import Mismatch
+    from nmt_core.translation.golden import Mismatch
 
 
 def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
@@ -19,28 +19,35 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
     That finds accidents. Whose model it is, the digest of all files tells, which the registry keeps
     as `bundle_sha256`.
 
-    Canaries are lines whose translations were kept when the model was exported. Another processor
-    may round otherwise and differ where two translations are almost equally good.
+    Golden sentences are lines whose translations were kept when the model was exported, by each of
+    its engines. Another processor may round otherwise and differ where two translations are almost
+    equally good.
 
     **Example**
 
         nmt verify --model models/export
     """
-    from nmt_core import bundle  # noqa: PLC0415 - takes seconds
+    from nmt_core import seal  # noqa: PLC0415 - takes a moment
+    from nmt_core.translation.golden import check_golden  # noqa: PLC0415 - takes a moment
+    from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415 - takes a moment
 
-    translator = open_translator(model, device, threads)
+    seal.verify_bundle(model)
     console = Console()
-    console.print(render_files(bundle.read_manifest(model)))
-    console.print(f"bundle_sha256: {bundle.digest_bundle(model)}", soft_wrap=True)
-    mismatches = bundle.check_golden(translator, model)
-    if not mismatches:
-        console.print("Every golden sentence is translated as when the model was exported.")
-        return
-    console.print(render_mismatches(mismatches))
-    raise BundleError(
-        f"{model} translates {len(mismatches)} of its golden sentences otherwise than when it was "
-        f"exported; check device and library versions, and export it again if they are the same"
-    )
+    console.print(render_files(seal.read_manifest(model)))
+    console.print(f"bundle_sha256: {seal.digest_bundle(model)}", soft_wrap=True)
+    changed = 0
+    for engine in list_usable_engines(model):
+        mismatches = check_golden(open_translator(model, device, threads, engine=engine), model)
+        changed += len(mismatches)
+        if mismatches:
+            console.print(render_mismatches(mismatches, engine))
+        else:
+            console.print(f"{engine}: every golden sentence is translated as when it was exported.")
+    if changed:
+        raise BundleError(
+            f"{model} translates {changed} of its golden sentences otherwise than when it was "
+            f"exported; check device and library versions, and export it again if they are the same"
+        )
 
 
 def render_files(manifest: dict[str, Any]) -> Table:
@@ -51,9 +58,9 @@ def render_files(manifest: dict[str, Any]) -> Table:
     return table
 
 
-def render_mismatches(mismatches: "list[Mismatch]") -> Table:
+def render_mismatches(mismatches: "list[Mismatch]", engine: str) -> Table:
     """Return the lines that are translated otherwise than they were."""
-    table = Table("source", "when exported", "now", title="Changed", title_style="red")
+    table = Table("source", "when exported", "now", title=f"Changed: {engine}", title_style="red")
     for mismatch in mismatches:
         table.add_row(*(Text(field) for field in mismatch))
     return table

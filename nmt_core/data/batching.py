@@ -4,7 +4,7 @@ Batches are a function of the lengths, a seed and the epoch alone, so a resumed 
 that the interrupted one would have seen.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Int
@@ -42,27 +42,6 @@ def batches_of_epoch(
 def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
     """Return batches for validation: sorted by length, never shuffled."""
     return list(_fill(_snake(lengths, np.arange(len(lengths))), lengths, max_tokens))
-
-
-def batches_by_length(
-    lengths: Mapping[int, int], *, max_tokens: int, max_rows: int | None = None
-) -> Iterator[list[int]]:
-    """Yield rows in batches of similar length, longest first, where nothing is learnt.
-
-    Args:
-        lengths: tokens of every row, by its number.
-        max_tokens: tokens of a batch, padding included; a longer row is a batch of its own.
-        max_rows: rows of a batch.
-    """
-    batch: list[int] = []
-    for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
-        is_full = max_rows is not None and len(batch) >= max_rows
-        if batch and (is_full or lengths[batch[0]] * (len(batch) + 1) > max_tokens):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def _pool_size(lengths: Lengths, config: TokenBatching) -> int:

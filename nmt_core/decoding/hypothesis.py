@@ -3,6 +3,9 @@
 import math
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nmt_core.errors import NmtError
 
 
@@ -19,7 +22,12 @@ class Hypothesis(NamedTuple):
     """Log-probability of the tokens and the EOS after them."""
 
     token_log_probs: tuple[float, ...]
-    """The terms of ``log_prob``: one for every token, and last the one of EOS."""
+    """The terms of ``log_prob``: one for every token, and last the one of EOS; none where an engine
+    was not asked for them."""
+
+    attention: NDArray[np.float32] | None = None
+    """How much each token and EOS look at each source token and EOS, (tokens + 1, source + 1),
+    where that was asked for and the model knows; its rows sum to 1."""
 
 
 def drop_impossible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:

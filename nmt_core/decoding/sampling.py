@@ -10,29 +10,18 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import Field
 from torch import Tensor
 
 from nmt_core.decoding.constraints import Constraint
 from nmt_core.decoding.greedy import pick_most_likely
 from nmt_core.decoding.hypothesis import Hypothesis, drop_impossible
 from nmt_core.decoding.rules import Rules
-from nmt_core.decoding.settings import SearchConfig
+from nmt_core.decoding.settings import SamplingConfig, SearchConfig
 from nmt_core.decoding.stepwise import decode_stepwise
-from nmt_core.decoding.token_sampling import TokenSampling, draw_tokens, shape_distribution
+from nmt_core.decoding.token_sampling import draw_tokens, shape_distribution
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import PAD
-
-
-class SamplingConfig(TokenSampling):
-    """How to draw."""
-
-    samples: int = Field(1, ge=1, le=1000)
-    """Translations per sentence, drawn apart from each other, so that some may be equal."""
-
-    seed: int = Field(1, ge=0)
-    """Another seed draws other translations."""
 
 
 def sample(

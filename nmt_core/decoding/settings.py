@@ -2,6 +2,7 @@
 
 from typing import ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from nmt_core.config import Config
@@ -35,6 +36,14 @@ class SearchConfig(Config):
     """So many tokens in a row may not stand twice in a hypothesis, against a decoder that goes in
     circles; 0 allows everything, and below 3 harms good translations."""
 
+    def limit_length(self, source_tokens: int) -> int:
+        """Return how many tokens a hypothesis of a sentence may have, EOS included on both sides.
+
+        In single precision, as ``compute_length_limits`` computes it for a batch.
+        """
+        scaled = np.float32(source_tokens) * np.float32(self.max_length_factor)
+        return min(int(scaled) + self.max_length_offset, self.max_length)
+
 
 class BeamConfig(SearchConfig):
     """How to search."""
@@ -67,3 +76,26 @@ class BeamConfig(SearchConfig):
         if self.n_best > self.beam_size:
             raise ValueError(f"n_best ({self.n_best}) may not exceed beam_size ({self.beam_size})")
         return self
+
+
+class TokenSampling(Config):
+    """How to draw a token."""
+
+    temperature: float = Field(1.0, ge=0)
+    """What log-probabilities are divided by before drawing: 1 draws as the model says, less makes
+    likely tokens likelier, and 0 takes the likeliest."""
+    top_k: int | None = Field(None, ge=1)
+    """Draw from so many of the likeliest tokens alone (Fan et al. 2018); null draws from all."""
+    top_p: float = Field(1.0, gt=0, le=1)
+    """Draw from the fewest of the likeliest tokens that have this probability together, of what
+    temperature and ``top_k`` leave (Holtzman et al. 2020)."""
+
+
+class SamplingConfig(TokenSampling):
+    """How to draw."""
+
+    samples: int = Field(1, ge=1, le=1000)
+    """Translations per sentence, drawn apart from each other, so that some may be equal."""
+
+    seed: int = Field(1, ge=0)
+    """Another seed draws other translations."""

@@ -2,23 +2,9 @@
 
 import torch
 from jaxtyping import Float, Int
-from pydantic import Field
 from torch import Tensor
 
-from nmt_core.config import Config
-
-
-class TokenSampling(Config):
-    """How to draw a token."""
-
-    temperature: float = Field(1.0, ge=0)
-    """What log-probabilities are divided by before drawing: 1 draws as the model says, less makes
-    likely tokens likelier, and 0 takes the likeliest."""
-    top_k: int | None = Field(None, ge=1)
-    """Draw from so many of the likeliest tokens alone (Fan et al. 2018); null draws from all."""
-    top_p: float = Field(1.0, gt=0, le=1)
-    """Draw from the fewest of the likeliest tokens that have this probability together, of what
-    temperature and ``top_k`` leave (Holtzman et al. 2020)."""
+from nmt_core.decoding.settings import TokenSampling
 
 
 def shape_distribution(

@@ -15,16 +15,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
-from nmt_core.bundle import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.compute import find_device
 from nmt_core.config import Config
 from nmt_core.language_models import LanguageModelConfig, restore_language_model
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import own_tensors
+from nmt_core.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 
 FORMAT = "language model 1"
 """Counts up when a program that knows the old number could not read the new one."""
@@ -67,7 +68,7 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
     with explain_unreadable(folder / "model.json"):
         values = {"model": files.read_json(folder / "model.json")}
         settings = config.build(_Settings, values, at=folder.name).model
-    with explain_unreadable(folder / "model.safetensors"):
+    with explain_unreadable(folder / "model.safetensors", SafetensorError):
         tensors = load_file(folder / "model.safetensors")
         model = restore_language_model(settings, len(units.vocabulary), tensors)
     return TextModel(model.to(find_device(device)), units)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from nmt_core.data.batch import pad
-from nmt_core.data.batching import batches_by_length
+from nmt_core.data.by_length import batches_by_length
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.text.vocabulary import BOS, PAD
 

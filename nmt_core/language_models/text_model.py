@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nmt_core.decoding.score import LogLikelihood
-from nmt_core.decoding.token_sampling import TokenSampling
+from nmt_core.decoding.settings import TokenSampling
 from nmt_core.language_models.generation import generate_tokens
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_core import bundle, files
+from nmt_core import files, seal
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.metrics.registered import find_metric_names, load_metric
 from nmt_core.fetch.settings import Languages
@@ -100,7 +100,7 @@ def read_exported(
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],
-                BUNDLE_DIGEST: bundle.digest_bundle(folder),
+                BUNDLE_DIGEST: seal.digest_bundle(folder),
                 "test_set": held_out.digest,
                 "held_out": describe_rule(download),
                 "signature": load_metric(names[0], language).signature,

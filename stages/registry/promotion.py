@@ -13,7 +13,6 @@ from typing import Literal
 import torch
 
 from nmt_core import files
-from nmt_core.bundle import load_translator
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
 from nmt_core.evaluation.metrics.registered import find_label
@@ -26,6 +25,7 @@ from nmt_core.statistics.gate import (
     Verdict,
     judge,
 )
+from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
@@ -150,7 +150,7 @@ def translate_test_set(
     name: str, folder: Path, held_out: HeldOut, device: torch.device
 ) -> Candidate:
     """Let a sealed export translate the test set, as it was sealed to."""
-    translator = load_translator(folder, device=device.type)
+    translator = Translator.load(folder, engine="torch", device=device.type)
     return Candidate(name, *held_out, translator.translate(held_out.sources))
 
 

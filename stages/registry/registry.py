@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from nmt_core import bundle, files
+from nmt_core import files, seal
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
 from nmt_core.fetch.address import redact_url
@@ -213,8 +213,8 @@ class Registry:
                 artifact_uri=f"{kept}/artifacts", dst_path=str(folder), tracking_uri=self._uri
             )
         [fetched] = Path(found).iterdir()
-        bundle.verify_bundle(fetched)
-        if bundle.digest_bundle(fetched) != version.digest:
+        seal.verify_bundle(fetched)
+        if seal.digest_bundle(fetched) != version.digest:
             raise RegistryError(
                 f"version {version.number} of {self.name} holds another export than its tag "
                 f"{BUNDLE_DIGEST!r} says; {PROMOTE_ONE}"

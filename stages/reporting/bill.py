@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 LIBRARIES = (
+    "ctranslate2",
     "fasttext-numpy2",
     "httpx",
     "jaxtyping",

@@ -8,13 +8,16 @@ from safetensors.torch import load_file
 
 from nmt_core import files
 from nmt_core.compute import prepare_compute
-from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.fetch.settings import Languages
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.random import make_generator
 from nmt_core.text.side import Side
+from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
 
@@ -29,7 +32,9 @@ class TrainedInputs:
     vocabulary: Path = paths.VOCABULARY
 
 
-def load_trained(params: EvaluateParams, inputs: TrainedInputs) -> Translator:
+def load_trained(
+    params: EvaluateParams, inputs: TrainedInputs, languages: Languages | None = None
+) -> Translator:
     """Return the trained model with what turns text into its tokens and back."""
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     source, target = (
@@ -38,10 +43,11 @@ def load_trained(params: EvaluateParams, inputs: TrainedInputs) -> Translator:
     )
     model = load_model(inputs.trained, len(source.vocabulary), len(target.vocabulary))
     return Translator(
-        model=model.to(compute.device),
+        engine=PyTorchEngine(model.to(compute.device), len(target.vocabulary)),
         source=source,
         target=target,
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
+        languages=languages,
     )
 
 

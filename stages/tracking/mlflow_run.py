@@ -24,7 +24,7 @@ from mlflow.utils.mlflow_tags import (
 )
 
 import nmt_core
-from nmt_core import bundle
+from nmt_core import seal
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
     COMPARISON,
@@ -226,7 +226,7 @@ class MlflowRun:
     def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
         """Register an exported model unless MLflow has it, or another one lies there by now."""
         sealed = tags.get(BUNDLE_DIGEST)
-        if not (folder / bundle.MANIFEST).exists() or sealed != bundle.digest_bundle(folder):
+        if not (folder / seal.MANIFEST).exists() or sealed != seal.digest_bundle(folder):
             return
         versions = self._client.search_model_versions(f"name = '{name}'")
         if any(unpack_tags(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):

@@ -12,8 +12,8 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from nmt_core.bundle import load_translator
 from nmt_core.errors import ConfigError, NmtError
+from nmt_core.translation.translator import Translator
 
 MOST_LINES, MOST_CHARACTERS, WIDEST_BEAM = 1000, 100_000, 32
 """What one request may ask for, so that none takes the machine from the others."""
@@ -26,7 +26,7 @@ class TranslationModel(PythonModel):
 
     def load_context(self, context: PythonModelContext) -> None:
         """Load the exported model that was logged with this file."""
-        self.translator = load_translator(Path(context.artifacts["bundle"]))
+        self.translator = Translator.load(Path(context.artifacts["bundle"]))
 
     def predict(  # type: ignore[override]  # MLflow takes it without a context, too
         self, model_input: list[str], params: dict[str, Any] | None = None

@@ -25,7 +25,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 from werkzeug.serving import make_server
 
-from nmt_core import bundle
+from nmt_core import seal
 from stages import paths
 from stages.tracking import mlflow_experiment, mlflow_run, system_metrics
 from stages.tracking import tracker as tracking
@@ -590,7 +590,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     translator = tiny_translator(seed=1)
     folder = export(project / "export", translator=translator)
-    tags = {BUNDLE_DIGEST: bundle.digest_bundle(folder), "bleu": "30.10"}
+    tags = {BUNDLE_DIGEST: seal.digest_bundle(folder), "bleu": "30.10"}
     with open_tracker("f", experiment="e") as tracker:
         tracker.model(folder, name="nmt-de-en", tags=tags)
     served = subprocess.run(
@@ -629,10 +629,10 @@ def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
     folder.mkdir()
     card = f"---\nlicense: mit\n---\n\n# A card\n\n---\n{'long ' * 2000}"
     for weights in ("first", "first", "second"):
-        (folder / bundle.MANIFEST).write_text(weights)
+        (folder / seal.MANIFEST).write_text(weights)
         (folder / "README.md").write_text(card)
         with open_tracker("f", experiment="e") as tracker:
-            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest_bundle(folder)})
+            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
 
     versions = database.search_model_versions("name = 'echo'")
     assert len(versions) == 2
@@ -650,12 +650,12 @@ def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, projec
     folder.mkdir()
     for run, uri in (("first", DEAD), ("second", up)):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-        (folder / bundle.MANIFEST).write_text(run)
+        (folder / seal.MANIFEST).write_text(run)
         (folder / "README.md").touch()
         with open_tracker(run, experiment="e") as tracker:
-            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: bundle.digest_bundle(folder)})
+            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
     assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
-    assert version.tags == pack_tags({BUNDLE_DIGEST: bundle.digest_bundle(folder)})
+    assert version.tags == pack_tags({BUNDLE_DIGEST: seal.digest_bundle(folder)})
     assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"

@@ -19,7 +19,7 @@ import torch
 from mlflow.exceptions import MlflowException
 from typer.testing import CliRunner
 
-from nmt_core import bundle, files
+from nmt_core import files, seal
 from nmt_core.data.batch import collate
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.metrics.registered import load_metric
@@ -248,7 +248,7 @@ def sealed(project, name, translator, **tags):
     folder = export(project / name / "artifacts" / "export", translator=translator)
     told = {
         "fingerprint": name,
-        "bundle_sha256": bundle.digest_bundle(folder),
+        "bundle_sha256": seal.digest_bundle(folder),
         "test_set": HELD_OUT.digest,
         "held_out": "by hash",
         "bleu": "30.10",
@@ -277,7 +277,7 @@ def systems():
         )
     )
     batch = collate(list(zip(*numbers, strict=True)))
-    model = translator.model.train()
+    model = translator.full.model.train()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     states = {}
     for step in range(1, 121):
@@ -288,7 +288,7 @@ def systems():
             states[step] = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     taught = [tiny_translator(), tiny_translator()]
     for one, state in zip(taught, states.values(), strict=True):
-        one.model.load_state_dict(state)
+        one.full.model.load_state_dict(state)
     return taught
 
 
@@ -306,9 +306,9 @@ def test_a_contest_between_sealed_exports(
     if champion == challenger:
         card = new.folder / "README.md"
         card.write_text("# The same weights, told of otherwise\n")
-        manifest = {"format": bundle.FORMAT, "files": bundle.list_contents(new.folder)}
-        files.write_json(new.folder / bundle.MANIFEST, manifest)
-        new.tags["bundle_sha256"] = bundle.digest_bundle(new.folder)
+        manifest = {"format": seal.FORMAT, "files": seal.list_contents(new.folder)}
+        files.write_json(new.folder / seal.MANIFEST, manifest)
+        new.tags["bundle_sha256"] = seal.digest_bundle(new.folder)
 
     found = run_contest(registry, new, ON_ONE_CORE, gate=GateConfig(minimum_effect=0.1))
 
@@ -376,7 +376,7 @@ def test_an_export_is_registered_once_and_comes_back_as_it_was(
     assert [*registry.versions()] == [version.number] == [1]
     assert version.tags == exported.tags
     back = registry.fetch(version, project / "fetched")
-    assert bundle.list_contents(back) == bundle.list_contents(exported.folder)
+    assert seal.list_contents(back) == seal.list_contents(exported.folder)
 
 
 def test_only_what_was_exported_is_fetched(registry, project):

@@ -10,14 +10,14 @@ from matplotlib import image
 from safetensors.torch import load_file
 
 from nmt_core import config, files
-from nmt_core.bundle import load_translator as load_exported
-from nmt_core.bundle import verify_bundle
 from nmt_core.errors import CorpusError, TokenizerError
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.seal import verify_bundle
 from nmt_core.text import Subwords
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.tracking import NullTracker
+from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
 from stages.demo.generate import generate
@@ -161,8 +161,8 @@ def project(request, tmp_path_factory):
         settings["export"],
         settings["evaluate"],
         inputs(project),
-        card=card,
-        bill=list_materials(model="nmt", version="1"),
+        languages=settings["download"].languages,
+        papers=export.Papers(card, list_materials(model="nmt", version="1")),
         unsure_below=measured["evaluate"]["unsure_below"],
         export=project.export,
     )
@@ -351,7 +351,7 @@ def test_examples_and_pictures_are_for_people(project):
 def test_the_export_translates_as_evaluation_did(project):
     """Alone, from raw text; and it is sealed."""
     verify_bundle(project.export)
-    exported = load_exported(project.export, device="cpu")
+    exported = Translator.load(project.export, device="cpu")
     sources = lines(project.corpus / "test.source")
 
     assert [row[3] for row in translations(project)] == exported.translate(sources)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from nmt_core import bundle, files
+from nmt_core import files, seal
 from nmt_core.statistics.gate import GateConfig
 from stages import paths
 from stages.registry.registry import Registry
@@ -134,7 +134,7 @@ class Retraining:
 
     def contest(self):
         """Return what came of the export that is here, if it was judged."""
-        return self.contests().get(bundle.digest_bundle(self.clone.folder / paths.EXPORT))
+        return self.contests().get(seal.digest_bundle(self.clone.folder / paths.EXPORT))
 
     @contextmanager
     def nobody_promotes(self):

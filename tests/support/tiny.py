@@ -7,15 +7,17 @@ import functools
 
 import torch
 
-from nmt_core.bundle import write_bundle
+from nmt_core.bundle.write import write_bundle
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.random import derive_seed
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
+from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.translator import Translator
 
 MODEL = TransformerConfig(
     width=16, heads=2, encoder_layers=1, decoder_layers=1, feed_forward_width=32
@@ -38,7 +40,7 @@ def tiny_translator(seed=0, **settings):
     model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))
     search = BeamConfig(beam_size=3, max_length_factor=0, max_length_offset=12)
     return Translator(
-        model=model,
+        engine=PyTorchEngine(model, len(vocabulary)),
         source=Side(tokenizer, vocabulary),
         target=Side(tokenizer, vocabulary),
         config=TranslatorConfig(**{"beam": search, **settings}),

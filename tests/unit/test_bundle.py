@@ -11,20 +11,15 @@ import torch
 from safetensors import safe_open
 
 from nmt_core import files
-from nmt_core.bundle import (
-    FORMAT,
-    MANIFEST,
-    check_golden,
-    list_contents,
-    load_translator,
-    verify_bundle,
-)
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
 from nmt_core.random import derive_seed
+from nmt_core.seal import FORMAT, MANIFEST, list_contents, verify_bundle
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
+from nmt_core.translation.golden import check_golden
+from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, MODEL, export, subwords, tiny_translator
 
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
@@ -56,7 +51,7 @@ def bundle(exported, tmp_path):
 
 
 def test_a_loaded_model_translates_as_the_one_that_was_saved(bundle):
-    original, loaded = tiny_translator(), load_translator(bundle)
+    original, loaded = tiny_translator(), Translator.load(bundle)
 
     assert original.search(LINES, n_best=3) == loaded.search(LINES, n_best=3)
 
@@ -64,7 +59,7 @@ def test_a_loaded_model_translates_as_the_one_that_was_saved(bundle):
 def test_settings_come_back(tmp_path):
     original = tiny_translator(max_source_tokens=9, batch_tokens=50)
 
-    assert original.config == load_translator(export(tmp_path / "a", translator=original)).config
+    assert original.config == Translator.load(export(tmp_path / "a", translator=original)).config
 
 
 def test_each_language_keeps_its_own_tokens(tmp_path):
@@ -77,7 +72,7 @@ def test_each_language_keeps_its_own_tokens(tmp_path):
         model=build_model(shape, **sizes),
         source=Side(ours, ours.vocabulary),
     )
-    loaded = load_translator(export(tmp_path / "a", translator=original, model=shape))
+    loaded = Translator.load(export(tmp_path / "a", translator=original, model=shape))
 
     assert ours.vocabulary.tokens == loaded.source.vocabulary.tokens
     assert subwords().vocabulary.tokens == loaded.target.vocabulary.tokens
@@ -107,7 +102,7 @@ def test_everyone_may_read_a_bundle(bundle):
 
 
 def test_tied_weights_are_stored_once(bundle):
-    model = load_translator(bundle).model
+    model = Translator.load(bundle).full.model
     with safe_open(bundle / "model.safetensors", "pt") as file:
         names = set(file.keys())
 
@@ -123,7 +118,7 @@ def test_an_altered_file_is_refused_by_name(bundle, name):
     (bundle / name).write_bytes(content)
 
     with pytest.raises(BundleError, match=f": {name} was altered; fetch or export it again"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 @pytest.mark.parametrize("name", EVERY_FILE)
@@ -131,7 +126,7 @@ def test_a_missing_file_is_refused_by_name(bundle, name):
     (bundle / name).unlink()
 
     with pytest.raises(BundleError, match=f": {name} is missing; fetch"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 @pytest.mark.parametrize("name", ["model.pkl", "tokenizer/source/extra.json", ".hidden"])
@@ -139,7 +134,7 @@ def test_an_additional_file_is_refused_by_name(bundle, name):
     (bundle / name).write_text("{}")
 
     with pytest.raises(BundleError, match=f": {name} was added; fetch"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 def test_every_problem_is_named_at_once(bundle):
@@ -158,7 +153,7 @@ def test_a_folder_without_a_manifest_is_no_model(tmp_path):
         with pytest.raises(
             BundleError, match=r"is not an exported model, for it holds no manifest"
         ):
-            load_translator(folder)
+            Translator.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -173,14 +168,14 @@ def test_a_damaged_manifest_is_refused(bundle, text):
     (bundle / MANIFEST).write_text(text)
 
     with pytest.raises(BundleError, match=r"manifest.json was altered"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 def test_another_format_says_what_to_do(bundle):
     files.write_json(bundle / MANIFEST, {"format": 1})
 
     with pytest.raises(BundleError, match=r"has format 1, but this program reads format 3; export"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 def test_weights_that_do_not_fit_are_refused(bundle):
@@ -189,7 +184,7 @@ def test_weights_that_do_not_fit_are_refused(bundle):
     files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": list_contents(bundle)})
 
     with pytest.raises(BundleError, match=r"do not fit its model.json"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 NESTED = b"[" * 100_000
@@ -245,7 +240,7 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, 
     reseal(bundle, name, content)
 
     with pytest.raises(NmtError, match=told) as error:
-        check_golden(load_translator(bundle), bundle)
+        check_golden(Translator.load(bundle), bundle)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500
 
@@ -265,12 +260,12 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, 
         places.append(torch.get_default_device().type)
         return build_model(*arguments, **named)
 
-    monkeypatch.setattr("nmt_core.bundle.build_model", build)
+    monkeypatch.setattr("nmt_core.engines.pytorch.build_model", build)
     config = files.read_json(bundle / "model.json") | more
     reseal(bundle, "model.json", json.dumps(config).encode())
 
     with pytest.raises(BundleError, match=r"do not fit its model.json; export it again \("):
-        load_translator(bundle)
+        Translator.load(bundle)
     assert ["meta"] == places
 
 
@@ -282,7 +277,7 @@ def test_absurd_shapes_are_refused_by_name(bundle, name, value):
     reseal(bundle, "model.json", json.dumps(config).encode())
 
     with pytest.raises(ConfigError, match=f"model.{name} must be less than or equal to"):
-        load_translator(bundle)
+        Translator.load(bundle)
 
 
 def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
@@ -331,12 +326,12 @@ def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
 
 
 def test_golden_sentences_tell_another_model(bundle):
-    translator = load_translator(bundle)
+    translator = Translator.load(bundle)
 
     assert check_golden(translator, bundle) == []
 
     with torch.no_grad():
-        translator.model.output.weight.mul_(-1)
+        translator.full.model.output.weight.mul_(-1)
     mismatches = check_golden(translator, bundle)
 
     assert {mismatch.source for mismatch in mismatches} == {line for line in LINES if line}
@@ -346,7 +341,7 @@ def test_golden_sentences_tell_another_model(bundle):
 def test_a_device_that_is_not_there_is_named(bundle):
     for name in ("toaster", "cuda:77"):
         with pytest.raises(ConfigError, match=f"there is no device '{name}' here; use auto or cpu"):
-            load_translator(bundle, device=name)
+            Translator.load(bundle, device=name)
 
 
 def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeypatch):
@@ -361,7 +356,7 @@ def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeyp
         path.chmod(path.stat().st_mode & ~WRITABLE)
     before = list_contents(bundle)
     try:
-        assert len(load_translator(bundle).translate(LINES)) == len(LINES)
+        assert len(Translator.load(bundle).translate(LINES)) == len(LINES)
         assert list_contents(bundle) == before
     finally:
         for path in files_and_folders:

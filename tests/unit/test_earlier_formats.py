@@ -7,13 +7,14 @@ import shutil
 
 import pytest
 
-from nmt_core import bundle
+from nmt_core import seal
 from nmt_core.data import shards
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import NmtError
 from nmt_core.language_models.bundle import load_language_model
 from nmt_core.training import checkpoint
 from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.translation.translator import Translator
 from tests.support.projects import PROJECT
 
 EARLIER = PROJECT / "tests/earlier"
@@ -24,7 +25,7 @@ def newest(folder):
 
 
 READERS = {
-    "bundle": (bundle.load_translator, bundle.FORMAT),
+    "bundle": (Translator.load, seal.FORMAT),
     "checkpoint": (newest, checkpoint.FORMAT),
     "language_model": (load_language_model, 1),
     "shards": (ShardDataset, shards.FORMAT),

@@ -9,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.bundle import digest_bundle, load_translator
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import render_translation
-from nmt_core.decoding.sampling import SamplingConfig
+from nmt_core.decoding.settings import SamplingConfig
+from nmt_core.seal import digest_bundle
+from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
 
 
@@ -33,7 +34,7 @@ def translate(bundle, *options, lines=LINES):
 
 
 def test_one_line_gives_one_line_in_order(bundle):
-    expected = load_translator(bundle).translate(LINES)
+    expected = Translator.load(bundle).translate(LINES)
 
     assert "".join(f"{text}\n" for text in expected) == translate(bundle)
 
@@ -119,7 +120,7 @@ def test_only_newlines_end_a_line(bundle):
     result = run("translate", "--model", bundle, lines=text.encode())
 
     assert result.stdout.count("\n") == 3
-    assert result.stdout.splitlines() == load_translator(bundle).translate(
+    assert result.stdout.splitlines() == Translator.load(bundle).translate(
         ["Hund Garten Haus Brot", "", "Brot"]
     )
 
@@ -140,7 +141,7 @@ def test_bytes_that_are_not_text_are_named_by_line(bundle):
 
 
 def test_scores_follow_their_translation(bundle):
-    translator = load_translator(bundle)
+    translator = Translator.load(bundle)
     written = translate(bundle, "--scores").splitlines()
 
     assert len(LINES) == len(written)
@@ -154,7 +155,7 @@ def test_scores_follow_their_translation(bundle):
 
 
 def test_n_best_numbers_lines_and_ranks(bundle):
-    found = load_translator(bundle).search(LINES, n_best=2)
+    found = Translator.load(bundle).search(LINES, n_best=2)
     expected = [
         [str(number), str(rank), f"{best.score:.4f}", best.text]
         for number, every in enumerate(found, start=1)
@@ -182,7 +183,7 @@ def test_n_best_beyond_an_explicit_beam_is_refused(bundle):
 
 def test_samples_are_numbered_as_drawn(bundle):
     sampling = SamplingConfig(samples=2, temperature=0.5, top_k=9, top_p=0.8, seed=3)
-    found = load_translator(bundle).sample(LINES, sampling)
+    found = Translator.load(bundle).sample(LINES, sampling)
     expected = [
         [str(number), str(rank), f"{one.score:.4f}", one.text]
         for number, every in enumerate(found, start=1)
@@ -200,7 +201,7 @@ def test_one_sample_is_a_translation_like_any(bundle):
 
 
 def test_diversity_reaches_the_search(bundle):
-    found = load_translator(bundle).search(LINES, n_best=3, beam_size=3, diversity=5.0)
+    found = Translator.load(bundle).search(LINES, n_best=3, beam_size=3, diversity=5.0)
     written = translate(bundle, "--n-best", 3, "--diversity", 5).splitlines()
 
     assert [one.text for every in found for one in every] == [row.split("\t")[3] for row in written]
@@ -267,7 +268,7 @@ def test_contradictory_options_are_refused(bundle, options, message):
 
 @pytest.mark.parametrize(("arguments", "lines"), [(("Hund",), b"Haus\n"), ((), b"Hund\n")])
 def test_the_next_tokens_are_shown_with_their_probabilities(bundle, arguments, lines):
-    expected = load_translator(bundle).next_tokens("Hund", "dog", 3)
+    expected = Translator.load(bundle).next_tokens("Hund", "dog", 3)
     result = run("next", "--model", bundle, "--prefix", "dog", "-k", 3, *arguments, lines=lines)
 
     assert result.exit_code == 0
@@ -312,12 +313,12 @@ def test_verify_lists_files_and_asks_the_golden_sentences(bundle):
     assert result.exit_code == 0
     assert "model.safetensors" in result.stdout
     assert f"bundle_sha256: {digest_bundle(bundle)}\n" in result.stdout
-    assert "Every golden sentence is translated as when the model was exported." in result.stdout
+    assert "torch: every golden sentence is translated as when it was exported." in result.stdout
 
 
 def test_verify_shows_what_has_changed(bundle, monkeypatch):
     changed = tiny_translator(seed=5)
-    monkeypatch.setattr("nmt_core.bundle.load_translator", lambda *_, **__: changed)
+    monkeypatch.setattr(Translator, "load", lambda *_, **__: changed)
     result = run("verify", "--model", bundle)
 
     assert result.exit_code == 1
@@ -391,7 +392,7 @@ def test_streams_that_do_not_work_are_told(bundle, command, redirection, reason)
 
 @pytest.mark.slow
 def test_a_line_is_answered_before_the_next_is_written(bundle):
-    [expected] = load_translator(bundle).translate(["Hund"])
+    [expected] = Translator.load(bundle).translate(["Hund"])
     with nmt(bundle, "translate", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         for _ in range(2):
             process.stdin.write(b"Hund\n")

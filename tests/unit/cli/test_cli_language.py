@@ -7,12 +7,12 @@ import torch
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.bundle import load_translator
 from nmt_core.cli.learn import merge_settings, parse_setting, read_settings
-from nmt_core.decoding.likelihood import score_pairs
 from nmt_core.errors import ConfigError
 from nmt_core.language_models.bundle import load_language_model
 from nmt_core.text.vocabulary import BOS, EOS, PAD
+from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
@@ -84,7 +84,7 @@ def test_pairs_are_scored_by_a_translator(translator):
     pairs = [("Das Haus", "the house"), ("Brot", ""), ("", "bread")]
     text = "".join(f"{source}\t{target}\n" for source, target in pairs)
     result = run("score", "--model", translator, lines=text)
-    expected = score_pairs(load_translator(translator), pairs)
+    expected = score_pairs(Translator.load(translator), pairs)
 
     assert [f"{score.log_likelihood:.4f}" for score in expected] == [
         line.split("\t")[0] for line in result.stdout.splitlines()
@@ -92,10 +92,10 @@ def test_pairs_are_scored_by_a_translator(translator):
 
 
 def test_a_pair_scores_the_log_probabilities_of_its_target(translator):
-    loaded = load_translator(translator)
+    loaded = Translator.load(translator)
     source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))
     read = torch.tensor([[*source, EOS]])
-    logits = loaded.model(read, read == PAD, torch.tensor([[BOS, *target]]))
+    logits = loaded.full.model(read, read == PAD, torch.tensor([[BOS, *target]]))
     worth = logits.log_softmax(-1)[0].gather(1, torch.tensor([*target, EOS])[:, None])
     [score] = score_pairs(loaded, [("Das Haus", "the house")])
 

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from nmt_core import bundle, files
+from nmt_core import files, seal
 from nmt_core.config import build
 from nmt_core.decoding.score import LogLikelihood
-from nmt_core.decoding.token_sampling import TokenSampling, shape_distribution
+from nmt_core.decoding.settings import TokenSampling
+from nmt_core.decoding.token_sampling import shape_distribution
 from nmt_core.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
 from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore_language_model
 from nmt_core.language_models import training as module
@@ -482,7 +483,7 @@ def test_a_sealed_model_is_the_same(tmp_path, model):
         write_language_model(tmp_path / name, model, model_config=config.model, learning=learning)
     again = load_language_model(tmp_path / "one", device="cpu")
 
-    assert bundle.list_contents(tmp_path / "one") == bundle.list_contents(tmp_path / "two")
+    assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
     assert model.score(["the cat"]) == again.score(["the cat"])
 
 
@@ -525,8 +526,8 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content
     (folder / name).unlink()
     if content is not None:
         (folder / name).write_bytes(content)
-    manifest = {"format": FORMAT, "files": bundle.list_contents(folder)}
-    files.write_json(folder / bundle.MANIFEST, manifest)
+    manifest = {"format": FORMAT, "files": seal.list_contents(folder)}
+    files.write_json(folder / seal.MANIFEST, manifest)
 
     with pytest.raises(NmtError) as told:
         load_language_model(folder, device="cpu")
@@ -537,8 +538,8 @@ def test_another_format_is_told(tmp_path):
     config, model, _ = learnt(tmp_path)
     folder = tmp_path / "lm"
     write_language_model(folder, model, model_config=config.model, learning={})
-    manifest = files.read_json(folder / bundle.MANIFEST) | {"format": "language model 9"}
-    files.write_json(folder / bundle.MANIFEST, manifest)
+    manifest = files.read_json(folder / seal.MANIFEST) | {"format": "language model 9"}
+    files.write_json(folder / seal.MANIFEST, manifest)
 
     with pytest.raises(BundleError, match=r"has format 'language model 9'.*reads format"):
         load_language_model(folder, device="cpu")

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from nmt_core.decoding.translator import NOTHING, Translation
 from nmt_core.errors import CorpusError
 from nmt_core.evaluation.quality import cutter
+from nmt_core.translation.translation import NOTHING, Translation
 from stages import evaluate
 from stages.params import EvaluateParams
 from tests.support.tiny import tiny_translator

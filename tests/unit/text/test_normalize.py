@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core import files
-from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.models.architectures import build_model
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords, load_tokenizer
@@ -13,6 +13,8 @@ from nmt_core.text.corpus import CorpusReading, Text, cut_rows, read_pairs
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
+from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.translator import Translator
 from stages import paths, tokenize
 from stages.params import TokenizeParams
 from tests.support.tiny import MODEL
@@ -101,7 +103,7 @@ def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
     words = Vocabulary([*SPECIALS, *dict.fromkeys(tokens)])
     model = build_model(MODEL, source_size=len(words), target_size=len(words))
     Translator(
-        model=model,
+        engine=PyTorchEngine(model, len(words)),
         source=Side(noting, words),
         target=Side(tokenizer, words),
         config=TranslatorConfig(),

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from nmt_core.decoding.translator import Translation
 from nmt_core.training.budget import Budget
+from nmt_core.translation.translation import Translation
 from stages.comparison import report, results
 from stages.comparison.results import ComparisonError
 from stages.evaluate import write_translations

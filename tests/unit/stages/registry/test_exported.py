@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_core import bundle, files
+from nmt_core import files, seal
 from nmt_core.config import build
 from nmt_core.errors import BundleError
 from nmt_core.fetch.corpus import GIVEN
@@ -81,7 +81,7 @@ def test_an_export_says_what_it_is(project):
 
     assert (found.name, found.fingerprint) == ("nmt-de-en", "f" * 16)
     assert found.held_out.references == ["An owl.", "A hedgehog."]
-    assert found.digest == bundle.digest_bundle(project / "export")
+    assert found.digest == seal.digest_bundle(project / "export")
     assert found.tags.items() >= {"bleu": "30.13", "held_out": "by the grammar"}.items()
     assert found.language == "en"
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")

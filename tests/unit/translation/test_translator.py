@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nmt_core.decoding.likelihood import score_pairs
-from nmt_core.decoding.sampling import SamplingConfig
-from nmt_core.decoding.settings import BeamConfig
-from nmt_core.decoding.translator import Translator, TranslatorConfig
+from nmt_core.decoding.settings import BeamConfig, SamplingConfig
+from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.errors import ConfigError
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+from nmt_core.translation.likelihood import score_pairs
+from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, tiny_translator
 from tests.support.toy_model import Toy, ToyMemory
 
@@ -90,7 +91,7 @@ class Blind(Puzzled):
 
 def toy_translator(target_tokenizer=None, *, model=None, source_tokenizer=None, **config):
     return Translator(
-        model=model or Toy(end=1.0),
+        engine=PyTorchEngine(model or Toy(end=1.0), len(WORDS)),
         source=Side(source_tokenizer or Words(), WORDS),
         target=Side(target_tokenizer or Words(), WORDS),
         config=TranslatorConfig(**config),
@@ -254,7 +255,7 @@ def test_every_architecture_leaves_no_word_unknown(model):
     """It copies with attention, and forbids the unknown word without."""
     vocabulary = Vocabulary([*SPECIALS, *"abcde"])
     translator = Translator(
-        model=model,
+        engine=PyTorchEngine(model, len(vocabulary)),
         source=Side(LowerWords(), vocabulary),
         target=Side(Words(), vocabulary),
         config=TranslatorConfig(beam=BeamConfig(unknown="copy", beam_size=9, n_best=9)),
@@ -368,7 +369,7 @@ def test_attention_is_shown_token_by_token():
 
 
 def test_dropout_is_off():
-    assert not TINY.model.training
+    assert not TINY.full.model.training
 
 
 class Watched(Toy):
@@ -395,7 +396,7 @@ def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monk
     translator = toy_translator(model=model, beam=BeamConfig(beam_size=3))
     roomy, free = search(translator), model.most
     model.most, room = 0, 6 * 4 * len(WORDS)
-    monkeypatch.setattr("nmt_core.decoding.translator.MOST_LOG_PROBS", room)
+    monkeypatch.setattr("nmt_core.engines.pytorch.MOST_LOG_PROBS", room)
 
     assert roomy == search(translator)
     assert room // 2 < model.most <= room < free
@@ -446,7 +447,7 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
     model = Watched(end=1.0)
     pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
     free = score_pairs(toy_translator(model=model), pairs)
-    monkeypatch.setattr("nmt_core.decoding.likelihood.MOST_LOG_PROBS", 5 * len(WORDS))
+    monkeypatch.setattr("nmt_core.translation.likelihood.MOST_LOG_PROBS", 5 * len(WORDS))
     model.most = 0
     rows, encode = [], model.encode
     monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))

@@ -6,10 +6,11 @@ from typing import NamedTuple
 import torch
 
 from nmt_core.data.batch import collate
-from nmt_core.data.batching import batches_by_length
+from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.score import LogLikelihood
-from nmt_core.decoding.translator import MOST_LOG_PROBS, Translator
+from nmt_core.engines.pytorch import MOST_LOG_PROBS
 from nmt_core.text.vocabulary import PAD, UNK
+from nmt_core.translation.translator import Translator
 
 
 @torch.inference_mode()
@@ -56,7 +57,7 @@ def _read(translator: Translator, source: str, target: str) -> _Pair:
 
 def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[float]:
     """Return the log-likelihood of every target; padding is not looked at."""
-    model = translator.model
+    model = translator.full.model
     batch = collate([pair[:2] for pair in pairs]).to(next(model.parameters()).device)
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))

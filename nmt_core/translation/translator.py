@@ -1,109 +1,76 @@
-"""Text in, text out: one line gives one line, in the same order, whatever it holds."""
+"""Text in, text out: one line gives one line, in the same order, whatever it holds.
+
+This file imports no torch: an exported model that another engine searches is there at once.
+"""
 
 import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int
-from pydantic import Field
-from torch import Tensor
+from numpy.typing import NDArray
 
 from nmt_core import config
-from nmt_core.config import Config
-from nmt_core.data.batch import pad
-from nmt_core.data.batching import batches_by_length
-from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.hypothesis import Hypothesis
-from nmt_core.decoding.sampling import SamplingConfig, sample
-from nmt_core.decoding.settings import BeamConfig
-from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.decoding.settings import BeamConfig, SamplingConfig
+from nmt_core.engines.engine import Engine, FullEngine, Request
+from nmt_core.fetch.settings import Languages
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
-from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+from nmt_core.text.vocabulary import EOS, UNK
+from nmt_core.translation.loading import load_parts
+from nmt_core.translation.settings import TranslatorConfig
+from nmt_core.translation.translation import NOTHING, NextToken, Translation
 
 _log = logging.getLogger(__name__)
-
-MOST_LOG_PROBS = 2**24
-"""Log-probabilities of next tokens, hypotheses by vocabulary, that are looked at together: some
-70 MB, and a few times that where they are drawn from."""
-
-
-class TranslatorConfig(Config):
-    """How lines become translations."""
-
-    beam: BeamConfig = BeamConfig()
-    """How to search."""
-
-    batch_tokens: int = Field(2048, ge=1, le=1_000_000)
-    """Padded source tokens per batch, which hold ``beam.beam_size`` hypotheses each; a longer line
-    is searched alone. Where the vocabulary is large, a batch has fewer lines."""
-
-    max_source_tokens: int = Field(512, ge=1, le=10_000)
-    """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
-    warning. It bounds time and memory, and models know little about lines longer than those they
-    were trained on."""
-
-    unsure_below: float | None = Field(None, le=0)
-    """Score below which the model was at 1 in 100 of its test sentences; null if nobody measured.
-    Below it lie mostly lines unlike the text that was learnt from."""
-
-
-class Translation(NamedTuple):
-    """One translation of one line."""
-
-    text: str
-    """A line: it holds no line end of any kind."""
-
-    score: float
-    """Length-normalised log-probability; see ``Hypothesis``."""
-
-    tokens: tuple[str, ...]
-    """What the text was made of; source words that were copied, and a given beginning, as there."""
-
-    token_probabilities: tuple[float, ...]
-    """One per token, and last that of the end of the sentence."""
-
-    ids: tuple[int, ...]
-    """The tokens' numbers."""
-
-
-class NextToken(NamedTuple):
-    """What may follow."""
-
-    token: str
-    """A token of the vocabulary; ``</s>`` ends the sentence."""
-
-    probability: float
-
-
-NOTHING = Translation(text="", score=0.0, tokens=(), token_probabilities=(), ids=())
-"""The translation of an empty line."""
-
-
-Search = Callable[[Int[Tensor, "B S"], Int[Tensor, "B P"]], list[list[Hypothesis]]]
-"""Takes sources and how their translations begin, both followed by PAD."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Translator:
-    """A model with both sides of its text; puts the model in evaluation mode.
+    """An engine with both sides of its text. Several threads may use one at once.
 
     Wherever ``prefixes`` may be given, they are how the translations begin, one per line, in whole
     words; a translation's probability includes that of its prefix.
     """
 
-    model: Seq2Seq[Any, Any]
+    engine: Engine
+    """What searches, where it can."""
     source: Side
     target: Side
     config: TranslatorConfig = field(default_factory=TranslatorConfig)
+    languages: Languages | None = None
+    """Of its two sides; None where nobody has said."""
+    load_full: Callable[[], FullEngine] | None = None
+    """Loads the engine for what :attr:`engine` cannot do; None where that can do everything."""
 
-    def __post_init__(self) -> None:
-        self.model.eval()
+    @classmethod
+    def load(
+        cls,
+        folder: Path | str,
+        *,
+        engine: str = "auto",
+        device: str = "auto",
+        threads: int | None = None,
+    ) -> Self:
+        """Verify an exported model and load it.
+
+        Args:
+            folder: what the export stage wrote.
+            engine: ``auto`` takes the fastest one that is there; see ``ENGINES`` for the others.
+            device: as torch names it; ``auto`` takes a GPU if there is one.
+            threads: of the processor; None takes all.
+
+        Raises:
+            BundleError: if it is incomplete, altered, or of another format.
+            ConfigError: if it asks for what this program does not know, or the engine or the device
+                is not there.
+        """
+        return cls(**load_parts(Path(folder), engine=engine, device=device, threads=threads))
 
     def translate(
         self,
@@ -119,7 +86,9 @@ class Translator:
             beam_size: live hypotheses per sentence; None as configured.
             prefixes: how the translations begin.
         """
-        found = self.search(lines, beam_size=beam_size, n_best=1, prefixes=prefixes)
+        found = self.search(
+            lines, beam_size=beam_size, n_best=1, prefixes=prefixes, probabilities=False
+        )
         return [best.text for best, *_ in found]
 
     def search(
@@ -130,6 +99,8 @@ class Translator:
         n_best: int | None = None,
         diversity: float | None = None,
         prefixes: Sequence[str] | None = None,
+        probabilities: bool = True,
+        attention: bool = False,
     ) -> list[list[Translation]]:
         """Return one or more translations of every line, best first.
 
@@ -139,19 +110,25 @@ class Translator:
             n_best: translations per line, at most ``beam_size``; None as configured.
             diversity: see ``BeamConfig``; None as configured.
             prefixes: how the translations begin.
+            probabilities: tell the probability of every token, which costs some engines time.
+            attention: tell at what every token looked, which costs time.
 
         Raises:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
             ValueError: if there are not as many prefixes as lines.
         """
         search = self._configure(beam_size, n_best, diversity)
+        engine = self._choose(search, prefixes=any(prefixes or []))
         return self._translate(
             lines,
             prefixes,
-            lambda source, prefix: beam_search(
-                self.model, source, source == PAD, search, prefix=prefix
+            lambda requests: engine.search(
+                requests,
+                search,
+                batch_tokens=self._fit_batch(search.beam_size),
+                probabilities=probabilities,
+                attention=attention,
             ),
-            hypotheses=search.beam_size,
         )
 
     def sample(
@@ -174,18 +151,16 @@ class Translator:
         Raises:
             ValueError: if there are not as many prefixes as lines.
         """
-        sampling = sampling or SamplingConfig()
         search = self._configure()
+        sampling = sampling or SamplingConfig()
         return self._translate(
             lines,
             prefixes,
-            lambda source, prefix: sample(
-                self.model, source, source == PAD, sampling, search, prefix=prefix
+            lambda requests: self.full.sample(
+                requests, sampling, search, batch_tokens=self._fit_batch(sampling.samples)
             ),
-            hypotheses=sampling.samples,
         )
 
-    @torch.inference_mode()
     def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[NextToken]:
         """Return the ``count`` tokens most likely to follow ``prefix``, likeliest first.
 
@@ -195,27 +170,54 @@ class Translator:
         if not read:
             return []
         begin = self.target.vocabulary.encode(self._begin(prefix))
-        source, target = self._rows([read]), self._rows([[BOS, *begin]])
-        memory = self.model.encode(source, source == PAD)
-        hidden, _ = self.model.decode(target, memory, self.model.start(memory))
-        probabilities = self.model.log_probs(hidden[0, -1]).exp()
-        most = probabilities.topk(min(count, len(probabilities)))
         return [
             NextToken(self.target.vocabulary.tokens[token], probability)
-            for probability, token in zip(*(column.tolist() for column in most), strict=True)
+            for token, probability in self.full.next_tokens(Request(read, begin), count)
         ]
 
-    def attention(self, line: str, translation: Translation) -> Float[np.ndarray, "T S"] | None:
+    def attention(self, line: str, translation: Translation) -> NDArray[np.float32] | None:
         """Return how much each token of a translation looks at each source token.
 
         The last row and the last column belong to the ends of the sentences. None if the model has
         no attention, or the line no tokens.
         """
         source = self._read(line)
-        if not source:
-            return None
-        weights = self._attention([source], [translation.ids])
-        return None if weights is None else weights[0].cpu().numpy()
+        looks = self.full.attend([source], [translation.ids]) if source else None
+        return None if looks is None else looks[0]
+
+    @cached_property
+    def full(self) -> FullEngine:
+        """The engine that can do everything; it is loaded when it is first asked for.
+
+        Raises:
+            ConfigError: if it is not installed.
+        """
+        return cast("FullEngine", self.engine) if self.load_full is None else self.load_full()
+
+    def _choose(self, search: BeamConfig, *, prefixes: bool) -> Engine:
+        """Return the engine for a search; where it is not the fast one, say so once."""
+        refused = self.engine.explain_refusal(search, prefixes=prefixes)
+        if refused is None:
+            return self.engine
+        if refused not in self._told:
+            self._told.add(refused)
+            _log.warning(
+                "%s cannot do this (%s); %s does, more slowly",
+                self.engine.name,
+                refused,
+                self.full.name,
+            )
+        return self.full
+
+    @cached_property
+    def _told(self) -> set[str]:
+        """What has been said already."""
+        return set()
+
+    def _fit_batch(self, hypotheses: int) -> int:
+        """Return the source tokens of a batch of so many hypotheses per sentence."""
+        configured = self.config.beam.beam_size
+        return self.config.batch_tokens * configured // max(configured, hypotheses)
 
     def _configure(
         self,
@@ -231,7 +233,7 @@ class Translator:
         }
         if diversity is not None:
             changes["diversity"] = diversity
-        if configured.unknown == "copy" and self._attention([[EOS]], [()]) is None:
+        if configured.unknown == "copy" and self.full.attend([[EOS]], [()]) is None:
             changes["unknown"] = "forbid"  # nothing tells which word to copy
         return config.build(BeamConfig, configured.model_dump() | changes, at="beam")
 
@@ -239,9 +241,7 @@ class Translator:
         self,
         lines: Sequence[str],
         prefixes: Sequence[str] | None,
-        search: Search,
-        *,
-        hypotheses: int,
+        find: Callable[[Sequence[Request]], list[list[Hypothesis]]],
     ) -> list[list[Translation]]:
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
@@ -249,20 +249,12 @@ class Translator:
             _Task(line, self._read(line), self._begin(prefix))
             for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
         ]
-        lengths = {row: len(task.source) for row, task in enumerate(tasks) if task.source}
-        configured = self.config.beam.beam_size
-        max_tokens = self.config.batch_tokens * configured // max(configured, hypotheses)
-        most = MOST_LOG_PROBS // (hypotheses * len(self.target.vocabulary))
-        found = [[NOTHING] for _ in lines]
-        for rows in batches_by_length(lengths, max_tokens=max_tokens, max_rows=most):
-            batch = [tasks[row] for row in rows]
-            best_first = search(
-                self._rows([task.source for task in batch]),
-                self._rows([self.target.vocabulary.encode(task.prefix) for task in batch]),
-            )
-            for row, translations in zip(rows, self._write(batch, best_first), strict=True):
-                found[row] = translations
-        return found
+        wanted = [task for task in tasks if task.source]
+        found = find(
+            [Request(task.source, self.target.vocabulary.encode(task.prefix)) for task in wanted]
+        )
+        written = iter(self._write(wanted, found))
+        return [next(written) if task.source else [NOTHING] for task in tasks]
 
     def cut(self, tokens: list[str], line: str) -> list[str]:
         """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out."""
@@ -300,6 +292,7 @@ class Translator:
                 tokens=tuple(words),
                 token_probabilities=tuple(math.exp(log) for log in hypothesis.token_log_probs),
                 ids=hypothesis.tokens,
+                attention=hypothesis.attention,
             )
             for words, (_, hypothesis) in zip(tokens, pairs, strict=True)
         )
@@ -320,30 +313,18 @@ class Translator:
         ]
         if not wanting:
             return
-        weights = self._attention(
+        weights = self.full.attend(
             [pairs[number][0].source for number in wanting],
             [pairs[number][1].tokens for number in wanting],
         )
         assert weights is not None  # for otherwise the search forbids the unknown word
-        for number, looks in zip(wanting, weights.cpu(), strict=True):
+        for number, looks in zip(wanting, weights, strict=True):
             task, hypothesis = pairs[number]
             words = self.source.surfaces(task.line)[: len(task.source) - 1]
-            most = looks[:, : len(words)].argmax(dim=1).tolist()
+            most = looks[:, : len(words)].argmax(axis=1).tolist()
             for place in range(len(task.prefix), len(hypothesis.tokens)):
                 if hypothesis.tokens[place] == UNK:
                     tokens[number][place] = words[most[place]]
-
-    def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
-        """Return rows of equal length, where the model is."""
-        return pad(numbers).to(next(self.model.parameters()).device)
-
-    @torch.inference_mode()
-    def _attention(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
-    ) -> Float[Tensor, "B T S"] | None:
-        source = self._rows(sources)
-        memory = self.model.encode(source, source == PAD)
-        return self.model.attention(self._rows([[BOS, *tokens] for tokens in targets]), memory)
 
 
 class _Task(NamedTuple):

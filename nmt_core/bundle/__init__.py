@@ -1,0 +1,1 @@
+"""Exported models: sealed folders, written and proved."""

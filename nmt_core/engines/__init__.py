@@ -1,0 +1,1 @@
+"""What searches for translations: our own searches in PyTorch, and faster programs."""

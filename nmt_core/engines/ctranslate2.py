@@ -1,0 +1,242 @@
+"""CTranslate2 (github.com/OpenNMT/CTranslate2): Transformers in C++, in int8 or float32.
+
+Its beam search ranks hypotheses as ours does and differs in when it stops: a sentence is done when
+``PATIENCE`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022), where ours proves that
+none can still become better. This file imports no torch.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import ctranslate2
+import numpy as np
+from typing_extensions import override
+
+from nmt_core.data.by_length import batches_by_length
+from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines.engine import Engine, Request
+from nmt_core.errors import ConfigError
+from nmt_core.seal import explain_unreadable
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
+
+PATIENCE = 2.0
+"""Hypotheses that end before a sentence is done, as a multiple of the beam size."""
+
+MOST_ROWS = 256
+"""Sentences that are looked at together; more are not faster."""
+
+END = SPECIALS[EOS]
+
+Tokens = list[str]
+
+
+class Task(NamedTuple):
+    """A sentence to translate."""
+
+    source: Tokens
+    """With EOS."""
+    limit: int
+    """Tokens that its translation may have, EOS included."""
+
+
+class Candidate(NamedTuple):
+    """A hypothesis in tokens."""
+
+    tokens: Tokens
+    """With EOS, where it ended."""
+    score: float
+    """Log-probability over length, to the power of the length penalty."""
+    looks: list[list[float]]
+    """At what each token looked; empty where that was not asked for."""
+    terms: tuple[float, ...] = ()
+    """Log-probability of each token, where that was asked for."""
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether it is a whole sentence."""
+        return bool(self.tokens) and self.tokens[-1] == END
+
+
+@dataclass(frozen=True)
+class CTranslate2Engine(Engine):
+    """Searches a Transformer that was written for CTranslate2."""
+
+    program: ctranslate2.Translator
+    source: Vocabulary
+    target: Vocabulary
+    name: str
+
+    @override
+    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
+        refusals = {
+            "a prefix": prefixes,
+            "diversity": search.diversity > 0,
+            "no-repeat n-grams": search.no_repeat_ngram_size > 0,
+            "copying unknown words": search.unknown == "copy",
+        }
+        return next((what for what, asked in refusals.items() if asked), None)
+
+    @override
+    def search(
+        self,
+        requests: Sequence[Request],
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+        probabilities: bool,
+        attention: bool,
+    ) -> list[list[Hypothesis]]:
+        tasks = [
+            Task(
+                [self.source.tokens[number] for number in request.source],
+                search.limit_length(len(request.source)),
+            )
+            for request in requests
+        ]
+        found = self._search(tasks, search, batch_tokens, attention=attention)
+        best = [candidates[: search.n_best] for candidates in found]
+        if probabilities:
+            best = self._score(tasks, best)
+        return [[self._number(one, search) for one in candidates] for candidates in best]
+
+    def _search(
+        self, tasks: Sequence[Task], search: BeamConfig, batch_tokens: int, *, attention: bool
+    ) -> list[list[Candidate]]:
+        """Return all candidates of every task, best first.
+
+        A batch is searched up to the greatest limit in it. A sentence whose search went beyond its
+        own limit is searched once more by itself, so that no neighbour decides on its translation.
+        """
+        lengths = {row: len(task.source) for row, task in enumerate(tasks)}
+        batches = batches_by_length(lengths, max_tokens=batch_tokens, max_rows=MOST_ROWS)
+        found = dict(self._run(tasks, batches, search, attention=attention))
+        beyond = [
+            row
+            for row, task in enumerate(tasks)
+            if any(not one.ended or len(one.tokens) > task.limit for one in found[row])
+        ]
+        alone = ([row] for row in beyond)
+        found |= dict(self._run(tasks, alone, search, attention=attention))
+        ended = [[end_candidate(one) for one in found[row]] for row in beyond]
+        for row, candidates in zip(
+            beyond, self._score([tasks[row] for row in beyond], ended), strict=True
+        ):
+            different = {tuple(one.tokens): one for one in candidates}.values()
+            rescored = [one._replace(score=score_terms(one.terms, search)) for one in different]
+            found[row] = sorted(rescored, key=lambda one: -one.score)
+        return [found[row] for row in range(len(tasks))]
+
+    def _run(
+        self,
+        tasks: Sequence[Task],
+        batches: Iterable[Sequence[int]],
+        search: BeamConfig,
+        *,
+        attention: bool,
+    ) -> Iterator[tuple[int, list[Candidate]]]:
+        """Yield the candidates of every row of every batch; all batches are begun before."""
+        patience = 1.0 if search.beam_size == 1 else PATIENCE
+        answers = [
+            (
+                rows,
+                self.program.translate_batch(
+                    [tasks[row].source for row in rows],
+                    asynchronous=True,
+                    beam_size=search.beam_size,
+                    patience=patience,
+                    num_hypotheses=round(patience * search.beam_size),
+                    length_penalty=search.length_penalty,
+                    max_decoding_length=max(tasks[row].limit for row in rows),
+                    max_input_length=0,
+                    disable_unk=search.unknown == "forbid",
+                    suppress_sequences=[[SPECIALS[PAD]], [SPECIALS[BOS]]],
+                    return_end_token=True,
+                    return_scores=True,
+                    return_attention=attention,
+                ),
+            )
+            for rows in batches
+        ]
+        for rows, answer in answers:
+            for row, waiting in zip(rows, answer, strict=True):
+                result = waiting.result()
+                looks = result.attention or [[] for _ in result.scores]
+                columns = zip(result.hypotheses, result.scores, looks, strict=True)
+                yield row, [Candidate(*column) for column in columns]
+
+    def _score(
+        self, tasks: Sequence[Task], found: Sequence[Sequence[Candidate]]
+    ) -> list[list[Candidate]]:
+        """Return candidates with the log-probability of each of their tokens."""
+        pairs = [
+            (task, one) for task, candidates in zip(tasks, found, strict=True) for one in candidates
+        ]
+        results = self.program.score_batch(
+            [task.source for task, _ in pairs],
+            [one.tokens[:-1] for _, one in pairs],
+            max_batch_size=MOST_ROWS,
+            max_input_length=0,
+        )
+        scored = iter(
+            one._replace(terms=tuple(result.log_probs))
+            for (_, one), result in zip(pairs, results, strict=True)
+        )
+        return [[next(scored) for _ in candidates] for candidates in found]
+
+    def _number(self, candidate: Candidate, search: BeamConfig) -> Hypothesis:
+        """Return a candidate in numbers of tokens."""
+        length = len(candidate.tokens)
+        return Hypothesis(
+            tuple(self.target.encode(candidate.tokens[:-1])),
+            candidate.score,
+            candidate.score * length**search.length_penalty,
+            candidate.terms,
+            np.array(candidate.looks, dtype=np.float32) if candidate.looks else None,
+        )
+
+
+def end_candidate(candidate: Candidate) -> Candidate:
+    """Return a candidate that ends: where it met its limit, EOS takes the place of its last token.
+
+    What EOS looked at is then what the last token looked at.
+    """
+    return candidate._replace(tokens=[*candidate.tokens[:-1], END])
+
+
+def score_terms(terms: Sequence[float], search: BeamConfig) -> float:
+    """Return what a hypothesis with these log-probabilities is ranked by."""
+    return float(sum(terms) / len(terms) ** search.length_penalty)
+
+
+def load_ctranslate2(
+    folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
+) -> CTranslate2Engine:
+    """Load a model that was written for CTranslate2.
+
+    Args:
+        folder: of a verified bundle, with ``model.bin``.
+        source: numbers of the source's tokens.
+        target: numbers of the target's tokens.
+        name: what a person calls the engine.
+        device: ``cpu``, ``cuda`` or ``cuda:1``.
+        threads: of the processor; each looks at a batch of its own.
+
+    Raises:
+        BundleError: if the folder holds what CTranslate2 cannot read.
+        ConfigError: if the device is not there.
+    """
+    kind, _, index = device.partition(":")
+    if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):
+        raise ConfigError(f"there is no device {device!r} here; use auto or cpu")
+    with explain_unreadable(folder):
+        program = ctranslate2.Translator(
+            str(folder),
+            device=kind,
+            device_index=int(index or 0),
+            inter_threads=threads,
+            intra_threads=1,
+        )
+    return CTranslate2Engine(program, source, target, name)

@@ -1,0 +1,89 @@
+"""What every engine offers: token numbers in, hypotheses out. This file imports no torch."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.decoding.settings import BeamConfig, SamplingConfig
+
+
+class Request(NamedTuple):
+    """One sentence to translate, in numbers of tokens."""
+
+    source: Sequence[int]
+    """The sentence, ended by EOS."""
+
+    prefix: Sequence[int] = ()
+    """How its translation begins."""
+
+
+class Engine(Protocol):
+    """Searches for the best translations.
+
+    An engine is safe to be called by several threads at once.
+    """
+
+    name: str
+    """What a person calls it."""
+
+    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
+        """Return which part of a search this engine cannot do, in a few words; None if it can.
+
+        Args:
+            search: how to search.
+            prefixes: whether translations are to begin as asked.
+        """
+
+    def search(
+        self,
+        requests: Sequence[Request],
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+        probabilities: bool,
+        attention: bool,
+    ) -> list[list[Hypothesis]]:
+        """Return one to ``search.n_best`` hypotheses of every request, best first.
+
+        Args:
+            requests: what to translate.
+            search: how; only what :meth:`explain_refusal` has nothing to say of.
+            batch_tokens: padded source tokens that are looked at together.
+            probabilities: whether the hypotheses must tell the probability of every token.
+            attention: whether they must tell at what each token looked.
+        """
+
+
+class FullEngine(Engine, Protocol):
+    """An engine that refuses nothing."""
+
+    model: Any
+    """The model that it searches."""
+
+    def sample(
+        self,
+        requests: Sequence[Request],
+        sampling: SamplingConfig,
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+    ) -> list[list[Hypothesis]]:
+        """Return translations of every request drawn at random, in the order they were drawn."""
+
+    def next_tokens(self, request: Request, count: int) -> list[tuple[int, float]]:
+        """Return the tokens most likely to follow a prefix, with probabilities, likeliest first."""
+
+    def attend(
+        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+    ) -> list[NDArray[np.float32]] | None:
+        """Return how much each target token and EOS look at each source token and EOS.
+
+        One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
+
+        Args:
+            sources: sentences, each ended by EOS.
+            targets: their translations, without BOS and EOS.
+        """

@@ -1,0 +1,155 @@
+"""A sealed folder: a manifest with the digest of every file, and nothing else in it.
+
+A file that is missing, altered or was added is refused by name before anything else is read, and
+so is all that is neither a file nor a folder of the manifest.
+
+The seal is against accidents, not against people: whoever alters a file and writes its digest into
+the manifest is believed. Who needs to know where a folder is from compares :func:`digest_bundle`,
+which ``nmt verify`` shows, with what the maker published, such as ``bundle_sha256`` in a registry.
+"""
+
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from nmt_core import files
+from nmt_core.config import Config
+from nmt_core.errors import BundleError
+
+FORMAT = 3
+"""Counts up when a program that knows the old number could not read the new one."""
+
+MANIFEST = "manifest.json"
+
+
+class Sealed(Config):
+    """What the manifest says of a file."""
+
+    sha256: str
+    """Its digest, in hexadecimal."""
+    bytes: int
+    """Its size."""
+
+
+UNREADABLE: tuple[type[BaseException], ...] = (
+    *(ValueError, TypeError, LookupError, AttributeError),  # another shape than we write
+    *(RuntimeError, OSError),  # what libraries say of bytes they cannot read
+)
+
+
+@contextmanager
+def explain_unreadable(path: Path, *also: type[BaseException]) -> Iterator[None]:
+    """Tell in a sentence if the block cannot make sense of what is sealed at ``path``.
+
+    Its digest is right, so it is no accident: it was sealed like that, or by another program.
+
+    Args:
+        path: what is read.
+        also: what a library raises of its own on bytes that it cannot read.
+
+    Raises:
+        BundleError: naming it.
+    """
+    try:
+        yield
+    except RecursionError:
+        raise BundleError(f"{path} is nested too deeply; export the model again") from None
+    except UNREADABLE + also as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise BundleError(f"{path} cannot be read ({reason}); export the model again") from None
+
+
+def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
+    """Return the digest and size of every file by its name, as they were exported.
+
+    Raises:
+        BundleError: if there is no manifest, or one of another format.
+    """
+    altered = BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
+    try:
+        if not stat.S_ISREG((folder / MANIFEST).lstat().st_mode):
+            raise BundleError(f"{folder / MANIFEST} is no file; cp -rL makes files of links")
+        manifest = files.read_json(folder / MANIFEST)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BundleError(
+            f"{folder} is not an exported model, for it holds no {MANIFEST}; "
+            f"name the folder that the export stage wrote"
+        ) from None
+    except (ValueError, RecursionError):
+        raise altered from None
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise altered
+    if manifest["format"] != known:
+        raise BundleError(
+            f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
+            f"export the model again, or install the version of nmt that wrote it"
+        )
+    try:
+        sealed = TypeAdapter(dict[str, Sealed]).validate_python(manifest.get("files"))
+    except ValueError:
+        raise altered from None
+    return {name: entry.model_dump() for name, entry in sealed.items()}
+
+
+def digest_bundle(folder: Path) -> str:
+    """Return a digest of the manifest, which stands for all that was exported."""
+    return files.sha256(folder / MANIFEST)
+
+
+def list_contents(folder: Path) -> dict[str, Any]:
+    """Return the digest and size of every file in ``folder`` but the manifest, by name.
+
+    Links are not followed; they are no files.
+    """
+    paths = sorted(path for path in folder.rglob("*") if stat.S_ISREG(path.lstat().st_mode))
+    return {
+        name: {"sha256": files.sha256(path), "bytes": path.stat().st_size}
+        for path in paths
+        if (name := path.relative_to(folder).as_posix()) != MANIFEST
+    }
+
+
+def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is in ``folder`` that is neither a file nor a folder of a sealed file."""
+    known = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
+    found = {}
+    for path in folder.rglob("*"):
+        name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            found[name] = "a link (cp -rL makes files of links)"
+        elif stat.S_ISDIR(mode) and name not in known:
+            found[name] = "a folder that was added"
+        elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            found[name] = "neither a file nor a folder"
+    return found
+
+
+def verify_bundle(folder: Path, *, known: int | str = FORMAT) -> None:
+    """Make sure that every file is what was exported, and that there is no other.
+
+    Args:
+        folder: what was exported.
+        known: the format that can be read.
+
+    Raises:
+        BundleError: naming every file that is missing, altered or was added.
+    """
+    sealed = read_manifest(folder, known=known)
+    with explain_unreadable(folder):
+        present, others = list_contents(folder), _others(folder, sealed)
+    problems = [f"{name} is missing" for name in sorted(sealed.keys() - {*present, *others})]
+    problems += [f"{name} was added" for name in sorted(present.keys() - sealed.keys())]
+    problems += [f"{name} is {what}" for name, what in sorted(others.items())]
+    problems += [
+        f"{name} was altered"
+        for name in sorted(sealed.keys() & present.keys())
+        if sealed[name] != present[name]
+    ]
+    if problems:
+        raise BundleError(
+            f"{folder} is not what was exported: {', '.join(problems)}; fetch or export it again"
+        )

@@ -1,0 +1,1 @@
+"""Text in, text out. What is imported from here at once imports no torch."""

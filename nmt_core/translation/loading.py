@@ -1,0 +1,163 @@
+"""A sealed bundle, verified and read: text to tokens, how to search, and what searches.
+
+This file imports no torch; PyTorch's engine is loaded when something needs it.
+"""
+
+import os
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from nmt_core import config, files
+from nmt_core.engines.engine import Engine, FullEngine
+from nmt_core.engines.settings import ENGINES, FOLDER, PREFERRED
+from nmt_core.errors import ConfigError
+from nmt_core.fetch.settings import Languages
+from nmt_core.seal import explain_unreadable, read_manifest, verify_bundle
+from nmt_core.text import load_tokenizer
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.translation.settings import TranslatorConfig
+
+LANGUAGES = "languages.json"
+"""The file of a bundle that names its languages; earlier ones have none."""
+
+
+def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
+    """Return what a ``Translator`` is made of; see ``Translator.load``."""
+    verify_bundle(folder)
+    with explain_unreadable(folder / "decoding.json"):
+        decoding = files.read_json(folder / "decoding.json")
+        settings = config.build(TranslatorConfig, decoding, at="decoding")
+    source, target = _load_side(folder, "source"), _load_side(folder, "target")
+    load_full = cache(
+        partial(
+            _load_full,
+            folder,
+            (len(source.vocabulary), len(target.vocabulary)),
+            device=device,
+            threads=threads,
+        )
+    )
+    chosen = choose_engine(engine, list_engines(folder), device)
+    searching: Engine
+    if chosen == "torch":
+        searching = load_full()
+    else:
+        from nmt_core.engines.ctranslate2 import load_ctranslate2  # noqa: PLC0415 - may be missing
+
+        searching = load_ctranslate2(
+            folder / FOLDER / chosen,
+            source.vocabulary,
+            target.vocabulary,
+            name=chosen,
+            device="cpu" if device == "auto" else device,
+            threads=threads or count_cores(),
+        )
+    return {
+        "engine": searching,
+        "source": source,
+        "target": target,
+        "config": settings,
+        "languages": _load_languages(folder),
+        "load_full": load_full,
+    }
+
+
+def list_engines(folder: Path) -> list[str]:
+    """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
+    sealed = read_manifest(folder)
+    return [name for name in PREFERRED if f"{FOLDER}/{name}/model.bin" in sealed]
+
+
+def list_usable_engines(folder: Path) -> list[str]:
+    """Return the engines of a bundle that are installed here, PyTorch first.
+
+    Raises:
+        ConfigError: if none is.
+    """
+    added = list_engines(folder) if is_installed("ctranslate2") else []
+    usable = [*(["torch"] if is_installed("torch") else []), *added]
+    if not usable:
+        raise ConfigError(
+            f"no engine of {folder} is installed; run: pip install 'nmt[translate]' for an export "
+            f"with ctranslate2, or 'nmt[train]'"
+        )
+    return usable
+
+
+def choose_engine(asked: str, there: list[str], device: str) -> str:
+    """Return the engine to load: ``torch``, or one that the bundle holds.
+
+    Args:
+        asked: one of ``ENGINES``.
+        there: what the bundle holds, the fastest first.
+        device: where to compute; ``auto`` prefers a GPU, and there PyTorch.
+
+    Raises:
+        ConfigError: if it is not one, or not there.
+    """
+    if asked not in ENGINES:
+        raise ConfigError(f"there is no engine {asked!r}; choose one of {', '.join(ENGINES)}")
+    if asked == "torch":
+        return asked
+    if asked == "auto":
+        usable = there and is_installed("ctranslate2") and is_processor(device)
+        return there[0] if usable else "torch"
+    fitting = [name for name in there if name.startswith(asked)]
+    if not fitting:
+        raise ConfigError(
+            f"the exported model holds no engine {asked!r}, only {', '.join([*there, 'torch'])}; "
+            f"choose one of these, or export it again with export.engines in params.yaml"
+        )
+    if not is_installed("ctranslate2"):
+        raise ConfigError("ctranslate2 is not installed; run: pip install 'nmt[translate]'")
+    return fitting[0]
+
+
+def is_installed(package: str) -> bool:
+    """Tell whether a package is there, without importing it."""
+    return find_spec(package) is not None
+
+
+def is_processor(device: str) -> bool:
+    """Tell whether to compute on the processor; ``auto`` takes a GPU that PyTorch can use."""
+    if device != "auto":
+        return device == "cpu"
+    import ctranslate2  # noqa: PLC0415 - may be missing
+
+    return not (ctranslate2.get_cuda_device_count() and is_installed("torch"))
+
+
+def count_cores() -> int:
+    """Return the processor cores that this process may use; OMP_NUM_THREADS may say fewer."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdecimal() and int(told) else len(os.sched_getaffinity(0))
+
+
+def _load_full(
+    folder: Path, sizes: tuple[int, int], *, device: str, threads: int | None
+) -> FullEngine:
+    if not is_installed("torch"):
+        raise ConfigError(
+            "this needs PyTorch, which is not installed; run: pip install 'nmt[train]'"
+        )
+    from nmt_core.engines.pytorch import load_pytorch  # noqa: PLC0415 - takes seconds
+
+    return load_pytorch(folder, *sizes, device=device, threads=threads)
+
+
+def _load_side(folder: Path, name: str) -> Side:
+    with explain_unreadable(path := folder / "vocabulary" / f"{name}.txt"):
+        vocabulary = Vocabulary.load(path)
+    with explain_unreadable(path := folder / "tokenizer" / name):
+        return Side(load_tokenizer(path), vocabulary)
+
+
+def _load_languages(folder: Path) -> Languages | None:
+    path = folder / LANGUAGES
+    if not path.exists():
+        return None
+    with explain_unreadable(path):
+        return config.build(Languages, files.read_json(path), at="languages")

@@ -1,0 +1,26 @@
+"""How lines become translations, as a person sets it."""
+
+from pydantic import Field
+
+from nmt_core.config import Config
+from nmt_core.decoding.settings import BeamConfig
+
+
+class TranslatorConfig(Config):
+    """How lines become translations."""
+
+    beam: BeamConfig = BeamConfig()
+    """How to search."""
+
+    batch_tokens: int = Field(2048, ge=1, le=1_000_000)
+    """Padded source tokens per batch, which hold ``beam.beam_size`` hypotheses each; a longer line
+    is searched alone. Where the vocabulary is large, a batch has fewer lines."""
+
+    max_source_tokens: int = Field(512, ge=1, le=10_000)
+    """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
+    warning. It bounds time and memory, and models know little about lines longer than those they
+    were trained on."""
+
+    unsure_below: float | None = Field(None, le=0)
+    """Score below which the model was at 1 in 100 of its test sentences; null if nobody measured.
+    Below it lie mostly lines unlike the text that was learnt from."""
