@@ -87,9 +87,10 @@ class RateLimit:
         if user.rate is None:
             return
         now, each = time.monotonic(), 60 / user.rate
-        due = max(self._due.pop(user.name, now), now) + each * texts
-        if due - now > 60 + each / 2 and due - each * texts > now:
-            self._due[user.name] = due - each * texts
+        begin = max(self._due.pop(user.name, now), now)
+        due = begin + each * texts
+        if begin > now and due - now > 60 + each / 2:
+            self._due[user.name] = begin
             message = f"{user.rate} texts a minute may be sent, and these would be more"
             raise too_many(message, due - now - 60)
         self._due[user.name] = due

@@ -98,8 +98,8 @@ class Scheduler:
         self._metrics = metrics
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
         self._tokens = 0
-        self._arrived = asyncio.Event()
-        self._threads = ThreadPoolExecutor(config.workers, thread_name_prefix="translate")
+        self._arrived: asyncio.Event
+        self._threads: ThreadPoolExecutor
         self._workers: list[asyncio.Task[None]] = []
         self._speed = FIRST_SPEED
         self._last_tokens, self._last_end, self._last_jobs = 0, 0.0, 0
@@ -107,6 +107,8 @@ class Scheduler:
 
     def start(self) -> None:
         """Begin to work, in the running event loop."""
+        self._arrived = asyncio.Event()
+        self._threads = ThreadPoolExecutor(self._config.workers, thread_name_prefix="translate")
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._config.workers)]
 
     async def stop(self) -> None:

@@ -3,13 +3,17 @@
 ``python -m tests.support.stand_in [PORT]`` serves the page and the API over it.
 """
 
+import asyncio
+import functools
 import logging
 import sys
 import time
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import httpx
 import numpy as np
 
 from nmt_core.server.app import build_app
@@ -95,6 +99,27 @@ def serve_stand_in(*translators, **settings):
     ]
     models = Models(watched, lambda folder: loaded[folder.name])
     return build_app(models, ServerConfig(**settings))
+
+
+@asynccontextmanager
+async def client_of(app):
+    """Yield a client of an application that runs."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+        yield client
+
+
+def in_a_loop(test):
+    """Run a test that is a coroutine."""
+
+    @functools.wraps(test)
+    def run(*arguments, **named):
+        asyncio.run(test(*arguments, **named))
+
+    return run
 
 
 if __name__ == "__main__":

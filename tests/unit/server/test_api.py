@@ -1,0 +1,356 @@
+"""What is answered to what is asked, by LibreTranslate's API and ours."""
+
+import json
+
+import pytest
+
+from nmt_core.server.app import build_app
+from nmt_core.server.limits import read_keys
+from nmt_core.server.models import Models, Watched
+from nmt_core.server.settings import ServerConfig
+from tests.support.stand_in import (
+    StandIn,
+    StandInSource,
+    client_of,
+    in_a_loop,
+    serve_stand_in,
+)
+
+HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
+
+
+async def ask(path="/translate", *, app=None, method="POST", **request):
+    async with client_of(app or serve_stand_in()) as client:
+        return await client.request(method, path, **request)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"json": HALLO},
+        {"data": HALLO},
+        {"params": HALLO},
+        {"files": {name: (None, value) for name, value in HALLO.items()}},
+        {"json": HALLO | {"api_key": None, "apiKey": "", "unknown": [1]}},
+        {"json": HALLO | {"format": None, "alternatives": None}},
+        {"data": HALLO | {"alternatives": "", "details": ""}},
+        {"params": {"q": "of the address"}, "json": HALLO},
+    ],
+)
+@in_a_loop
+async def test_json_form_and_address_are_understood(request_):
+    answer = await ask(**request_)
+
+    assert (200, {"translatedText": "HALLO WELT"}) == (answer.status_code, answer.json())
+
+
+@in_a_loop
+async def test_a_list_gives_lists():
+    answer = await ask(json=HALLO | {"q": ["eins", "", "zwei\n"], "alternatives": 1})
+
+    assert answer.json() == {
+        "translatedText": ["EINS", "", "ZWEI\n"],
+        "alternatives": [["EINS!"], [], ["ZWEI!\n"]],
+    }
+
+
+@in_a_loop
+async def test_alternatives_are_others():
+    answer = await ask(json=HALLO | {"alternatives": 3})
+
+    assert answer.json()["alternatives"] == ["HALLO WELT!", "HALLO WELT!!", "HALLO WELT!!!"]
+
+
+@in_a_loop
+async def test_a_language_is_detected_where_it_is_not_given():
+    text = "Das ist ein Satz über die Häuser der Stadt."
+    answer = (await ask(json={"q": text, "source": "auto", "target": "en"})).json()
+
+    assert answer["translatedText"] == text.upper()
+    assert answer["detectedLanguage"]["language"] == "de"
+    assert answer["detectedLanguage"]["confidence"] > 90
+
+
+@in_a_loop
+async def test_text_in_the_target_language_is_left_as_it_is():
+    text = "This is a sentence about the houses of the town."
+    detected = (await ask(json={"q": [text], "source": "auto", "target": "en"})).json()
+    same = (await ask(json={"q": text, "source": "en", "target": "en"})).json()
+
+    assert detected["translatedText"] == [text]
+    assert detected["detectedLanguage"][0]["language"] == "en"
+    assert same == {"translatedText": text}
+
+
+@in_a_loop
+async def test_white_space_and_empty_lines_stay():
+    answer = await ask(json=HALLO | {"q": "  eins\n\n\tzwei \r\n"})
+
+    assert answer.json()["translatedText"] == "  EINS\n\n\tZWEI \r\n"
+
+
+@in_a_loop
+async def test_details_tell_how_each_sentence_came_about():
+    text = "  hallo welt\n\nwie geht es?\n"
+    answer = (await ask(json=HALLO | {"q": text, "details": True, "alternatives": 1})).json()
+    first, second = answer["details"]["sentences"]
+    put_together = "".join(one["before"] + one["text"] for one in (first, second))
+
+    assert answer["translatedText"] == put_together + answer["details"]["after"]
+    assert first["source_tokens"] == ["▁hallo", "▁welt"]
+    assert first["tokens"] == ["▁HALLO", "▁WELT"]
+    assert len(first["probabilities"]) == len(first["attention"]) == 3
+    assert all(len(row) == 3 and abs(sum(row) - 1) < 0.001 for row in first["attention"])
+    assert first["alternatives"] == [{"text": "HALLO WELT!", "score": -0.6}]
+    assert (first["unsure"], second["unsure"]) == (False, True)
+
+
+REFUSED = [
+    ({"json": {"source": "de", "target": "en"}}, 400, "q is missing"),
+    ({"json": HALLO | {"q": ""}}, 400, "q is missing"),
+    ({"json": HALLO | {"q": []}}, 400, "q is missing"),
+    ({"json": HALLO | {"q": ["", ""]}}, 400, "q is missing"),
+    ({"json": HALLO | {"q": 7}}, 400, "q must be text or a list of texts, got 7"),
+    ({"json": HALLO | {"q": ["a", None]}}, 400, "q must be text or a list of texts"),
+    ({"json": HALLO | {"q": {"a": "b"}}}, 400, "q must be text or a list of texts"),
+    ({"json": HALLO | {"source": ""}}, 400, "source is missing"),
+    ({"json": HALLO | {"target": ["en"]}}, 400, "target must be string, got ['en']"),
+    ({"json": HALLO | {"source": "xx"}}, 400, "xx to en is not translated here, only de-en"),
+    ({"json": HALLO | {"target": "xx"}}, 400, "de to xx is not translated here"),
+    ({"json": HALLO | {"source": "auto", "target": "xx"}}, 400, "auto to xx is not translated"),
+    ({"json": HALLO | {"source": "xx", "target": "xx"}}, 400, "xx to xx is not translated"),
+    ({"json": HALLO | {"format": "pdf"}}, 400, "format must be 'text' or 'html', got 'pdf'"),
+    ({"json": HALLO | {"alternatives": -1}}, 400, "alternatives must be greater than"),
+    ({"json": HALLO | {"alternatives": 11}}, 400, "alternatives may be 10 at most, got 11"),
+    ({"json": HALLO | {"alternatives": "many"}}, 400, "alternatives must be integer"),
+    ({"json": HALLO | {"alternatives": 10**30}}, 400, "alternatives"),
+    ({"json": [HALLO]}, 400, "the body must be a JSON object, got list"),
+    ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
+    ({"content": b"", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
+    ({"content": b'"\xff"', "headers": {"Content-Type": "application/json"}}, 400, "not UTF-8"),
+    (
+        {"content": b"[" * 20_000, "headers": {"Content-Type": "application/json"}},
+        400,
+        "nested too deeply",
+    ),
+    (
+        {"content": b'{"q": "\\ud83d"}', "headers": {"Content-Type": "application/json"}},
+        400,
+        "source is missing",
+    ),
+    (
+        {
+            "content": json.dumps(HALLO | {"q": "half \ud83d"}).encode(),
+            "headers": {"Content-Type": "application/json"},
+        },
+        400,
+        "half a character",
+    ),
+    (
+        {
+            "content": b"q=%ff&source=de&target=en",
+            "headers": {"Content-Type": "application/x-www-form-urlencoded"},
+        },
+        400,
+        "is not UTF-8",
+    ),
+    ({"content": b"a=1&" * 3000}, 400, "more than 2000 fields"),
+    (
+        {"content": b"--x", "headers": {"Content-Type": "multipart/form-data"}},
+        400,
+        "the form cannot be read",
+    ),
+    ({"json": HALLO | {"q": "a" * 1001}}, 400, "q may hold 1000 characters, got 1001"),
+    ({"json": HALLO | {"q": ["a"] * 11}}, 400, "q may hold 10 texts, got 11"),
+    ({"json": HALLO | {"q": "a" * 30_000}}, 413, "a request may have 23000 bytes"),
+    ({"json": HALLO, "headers": {"Host": "evil.example"}}, 403, "is not a name of this server"),
+    ({"json": HALLO, "headers": {"Origin": "http://evil.example"}}, 403, "other sites"),
+    ({"json": HALLO, "headers": {"Origin": "null"}}, 403, "other sites"),
+    ({"method": "PUT", "json": HALLO}, 405, "PUT is not possible here"),
+    ({"path": "/nowhere", "method": "GET"}, 404, "nothing at this address"),
+    ({"path": "/suggest", "json": HALLO}, 405, "POST is not possible here"),
+]
+
+
+@pytest.mark.parametrize(("request_", "status", "reason"), REFUSED)
+@in_a_loop
+async def test_what_is_wrong_is_told_in_a_sentence(request_, status, reason):
+    answer = await ask(app=serve_stand_in(max_characters=1000, max_texts=10), **request_)
+
+    assert status == answer.status_code
+    assert ["error"] == list(answer.json())
+    assert reason in answer.json()["error"]
+    assert len(answer.json()["error"]) < 400
+
+
+@pytest.mark.parametrize("host", ["localhost:5001", "127.0.0.1", "[::1]:80", "10.1.2.3", "mt.org"])
+@in_a_loop
+async def test_addresses_and_names_of_the_server_are_let_in(host):
+    app = serve_stand_in(hosts=("mt.org",), origins=("https://friend.org",))
+    answer = await ask(app=app, json=HALLO, headers={"Host": host})
+    own = await ask(app=app, json=HALLO, headers={"Host": host, "Origin": f"http://{host}"})
+    friend = {"Host": host, "Origin": "https://friend.org"}
+    friends = await ask(app=app, json=HALLO, headers=friend)
+
+    assert [200] * 3 == [one.status_code for one in (answer, own, friends)]
+    assert friends.headers["Access-Control-Allow-Origin"] == "https://friend.org"
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@in_a_loop
+async def test_keys_open(tmp_path):
+    (path := tmp_path / "keys").write_text("a-secret-key\n")
+    models = Models([Watched(StandInSource())], lambda _: StandIn())
+    app = build_app(models, ServerConfig(), read_keys(path))
+    bearer = {"Authorization": "Bearer a-secret-key"}
+    async with client_of(app) as client:
+        answers = [
+            await client.post("/translate", json=HALLO | {"api_key": "a-secret-key"}),
+            await client.post("/translate", data=HALLO | {"api_key": "a-secret-key"}),
+            await client.post("/translate", json=HALLO, headers=bearer),
+            await client.post("/detect", json={"q": "ja", "api_key": "a-secret-key"}),
+            await client.post("/translate", json=HALLO),
+            await client.post("/translate", json=HALLO | {"api_key": "another-key"}),
+            await client.post("/detect", json={"q": "ja"}),
+        ]
+        settings = (await client.get("/frontend/settings")).json()
+        open_ones = [await client.get(path) for path in ("/health", "/languages", "/metrics")]
+
+    assert [200, 200, 200, 200, 403, 403, 403] == [one.status_code for one in answers]
+    assert "a-secret-key" not in str([one.text for one in answers])
+    assert (settings["apiKeys"], settings["keyRequired"]) == (True, True)
+    assert [200] * 3 == [one.status_code for one in open_ones]
+
+
+@in_a_loop
+async def test_rates_bound_texts():
+    async with client_of(serve_stand_in(rate_limit=10)) as client:
+        answers = [await client.post("/translate", json=HALLO | {"q": ["a"] * 5}) for _ in "abc"]
+
+    assert [200, 200, 429] == [one.status_code for one in answers]
+    assert int(answers[2].headers["Retry-After"]) > 0
+
+
+@in_a_loop
+async def test_what_failed_inside_is_not_told(caplog):
+    app = serve_stand_in(StandIn(poison="secret"))
+    answer = await ask(app=app, json=HALLO | {"q": "my secret"})
+
+    assert answer.status_code == 500
+    assert "the log of the server says why" in answer.json()["error"]
+    assert "secret" not in "".join(str(vars(record)) for record in caplog.records)
+
+
+@in_a_loop
+async def test_what_fails_outside_of_the_engine_is_not_told(caplog, monkeypatch):
+    app = serve_stand_in()
+
+    def fail(*_):
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(app.state.service.rates, "spend", fail)
+    answer = await ask(app=app, json=HALLO)
+
+    assert answer.status_code == 500
+    assert answer.headers["X-Request-Id"] in answer.json()["error"]
+    assert "secret" not in answer.text + "".join(str(vars(one)) for one in caplog.records)
+
+
+@in_a_loop
+async def test_the_server_tells_about_itself():
+    async with client_of(serve_stand_in()) as client:
+        languages = (await client.get("/languages")).json()
+        settings = (await client.get("/frontend/settings")).json()
+        health = (await client.get("/health")).json()
+        await client.post("/translate", json=HALLO)
+        metrics = (await client.get("/metrics")).text
+
+    assert {"code": "de", "name": "German", "targets": ["de", "en"]} in languages
+    assert settings["charLimit"] == 100_000
+    assert settings["language"]["target"] == {"code": "en", "name": "English"}
+    assert health["status"] == "ok"
+    assert health["models"][0]["engine"] == "stand-in"
+    assert 'nmt_requests_total{route="/translate",status="200"} 1.0' in metrics
+    assert 'nmt_model{digest="digest 0",engine="stand-in",pair="de-en",version="0"} 1.0' in metrics
+    assert 'nmt_model_current{pair="de-en"} 1.0' in metrics
+
+
+@in_a_loop
+async def test_a_problem_of_the_watch_is_told():
+    app = serve_stand_in()
+    models = app.state.service.models
+    models.watched[0].problem = "MLflow is away"
+    async with client_of(app) as client:
+        health = (await client.get("/health")).json()
+        metrics = (await client.get("/metrics")).text
+
+    assert health["models"][0]["problem"] == "MLflow is away"
+    assert 'nmt_model_current{pair="de-en"} 0.0' in metrics
+
+
+@in_a_loop
+async def test_a_version_is_swapped_while_the_server_runs():
+    source = StandInSource("1")
+    models = Models([Watched(source)], lambda folder: StandIn(mark=f"{folder.name} "))
+    async with client_of(build_app(models, ServerConfig(watch_seconds=0.01))) as client:
+        first = (await client.post("/translate", json=HALLO)).json()["translatedText"]
+        source.version = "2"
+        for _ in range(100):
+            second = (await client.post("/translate", json=HALLO)).json()["translatedText"]
+            if second != first:
+                break
+        metrics = (await client.get("/metrics")).text
+
+    assert (first, second) == ("1 HALLO WELT", "2 HALLO WELT")
+    assert "nmt_swaps_total 1.0" in metrics
+
+
+@in_a_loop
+async def test_detected_languages_are_ranked():
+    answer = (await ask("/detect", data={"q": "Das ist ein Satz über die Häuser."})).json()
+
+    assert answer[0]["language"] == "de"
+    assert 90 < answer[0]["confidence"] <= 100
+    assert answer == sorted(answer, key=lambda one: -one["confidence"])
+
+
+@in_a_loop
+async def test_the_api_is_described_without_an_outside_address():
+    async with client_of(serve_stand_in()) as client:
+        described = (await client.get("/openapi.json")).json()
+        page = (await client.get("/docs")).text
+
+    assert {"/translate", "/detect", "/languages", "/frontend/settings", "/health"} <= set(
+        described["paths"]
+    )
+    sent = described["paths"]["/translate"]["post"]["requestBody"]["content"]
+    assert {"q", "source", "target", "format", "alternatives"} <= set(
+        sent["application/json"]["schema"]["properties"]
+    )
+    assert "POST /translate" in page
+    assert "translatedText" in page
+    assert "<script" not in page
+    assert {part.split("/")[0] for part in page.split("http://")[1:]} == {"localhost"}
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/nowhere"])
+@in_a_loop
+async def test_every_answer_has_a_strict_policy(path):
+    answer = await ask(path, method="GET")
+
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@in_a_loop
+async def test_nothing_but_the_page_is_given_away():
+    async with client_of(serve_stand_in()) as client:
+        page = await client.get("/")
+        outside = [
+            await client.get(path) for path in ("/../settings.py", "/%2e%2e/app.py", "//etc/passwd")
+        ]
+
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert [404] * 3 == [one.status_code for one in outside]

@@ -1,0 +1,149 @@
+"""Clients that trickle, send without end, hang up or do not read."""
+
+import asyncio
+import json
+
+from nmt_core.server.scheduler import LEAST_TOKENS
+from tests.support.stand_in import StandIn, in_a_loop, serve_stand_in
+from tests.unit.server.test_scheduler import Slow
+
+HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
+
+
+class Connection:
+    """One request, sent part by part."""
+
+    def __init__(self, app, *, length=None, reads=True):
+        self.app = app
+        self.answer = []
+        self.parts = asyncio.Queue()
+        self.reads = reads
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        self.scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/translate",
+            "raw_path": b"/translate",
+            "root_path": "",
+            "query_string": b"",
+            "headers": headers + ([(b"content-length", length)] if length else []),
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 5001),
+            "scheme": "http",
+            "http_version": "1.1",
+        }
+
+    def put(self, body, *, more=False):
+        self.parts.put_nowait({"type": "http.request", "body": body, "more_body": more})
+
+    def hang_up(self):
+        self.parts.put_nowait({"type": "http.disconnect"})
+
+    async def send(self, message):
+        if not self.reads:
+            await asyncio.sleep(3600)
+        self.answer.append(message)
+
+    async def run(self):
+        await self.app(self.scope, self.parts.get, self.send)
+
+    @property
+    def status(self):
+        return self.answer[0]["status"]
+
+    @property
+    def error(self):
+        return json.loads(self.answer[1]["body"])["error"]
+
+
+def running(app):
+    return app.router.lifespan_context(app)
+
+
+@in_a_loop
+async def test_a_body_in_parts_is_put_together():
+    app = serve_stand_in()
+    async with running(app):
+        connection = Connection(app)
+        for number, byte in enumerate(HALLO):
+            connection.put(bytes([byte]), more=number < len(HALLO) - 1)
+        await connection.run()
+
+    assert (connection.status, b"HALLO" in connection.answer[1]["body"]) == (200, True)
+
+
+@in_a_loop
+async def test_who_trickles_is_sent_away():
+    app = serve_stand_in(read_seconds=0.2)
+    async with running(app):
+        connection = Connection(app)
+        task = asyncio.ensure_future(connection.run())
+        async with asyncio.timeout(5):
+            while not task.done():
+                connection.put(b" ", more=True)
+                await asyncio.sleep(0.01)
+
+    assert connection.status == 408
+    assert connection.error == "the request was not whole after 0.2 seconds; send it faster"
+
+
+@in_a_loop
+async def test_a_body_without_end_is_cut_off():
+    app = serve_stand_in(max_characters=100, max_texts=1)
+    async with running(app):
+        connection = Connection(app)
+        for _ in range(20):
+            connection.put(b" " * 1000, more=True)
+        await connection.run()
+
+    assert connection.status == 413
+    assert connection.parts.qsize() > 0
+
+
+@in_a_loop
+async def test_a_body_that_says_to_be_too_large_is_discarded_before_the_answer():
+    app = serve_stand_in(max_characters=100, max_texts=1)
+    async with running(app):
+        connection = Connection(app, length=b"20000")
+        for number in range(20):
+            connection.put(b" " * 1000, more=number < 19)
+        await connection.run()
+
+    assert (connection.status, connection.parts.qsize()) == (413, 0)
+
+
+@in_a_loop
+async def test_who_hangs_up_frees_the_place():
+    translator = Slow()
+    app = serve_stand_in(translator)
+    scheduler = app.state.service.scheduler
+    async with running(app):
+        first, gone = Connection(app), Connection(app)
+        tasks = []
+        for connection in (first, gone):
+            connection.put(HALLO)
+            tasks.append(asyncio.ensure_future(connection.run()))
+            await asyncio.to_thread(translator.begun.wait, 10)
+            await asyncio.sleep(0.02)
+        assert scheduler.tokens == LEAST_TOKENS
+        gone.hang_up()
+        await tasks[1]
+        assert scheduler.tokens == 0
+        translator.go.set()
+        await tasks[0]
+
+    assert [["hallo"]] == translator.calls
+    assert app.state.service.metrics.registry.get_sample_value("nmt_gone_total") == 1
+    assert first.status == 200
+
+
+@in_a_loop
+async def test_who_does_not_read_the_answer_is_given_up():
+    app = serve_stand_in(StandIn(), read_seconds=0.1)
+    async with running(app):
+        connection = Connection(app, reads=False)
+        connection.put(HALLO)
+        async with asyncio.timeout(5):
+            await connection.run()
+
+    assert connection.answer == []

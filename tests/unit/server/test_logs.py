@@ -1,0 +1,53 @@
+"""A line of log is one JSON object, and holds no text of users."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from nmt_core.server.logs import JsonFormatter, describe_failure, set_up_logs
+
+
+@pytest.fixture
+def root():
+    root = logging.getLogger()
+    kept, level = root.handlers[:], root.level
+    yield root
+    root.handlers[:] = kept
+    root.setLevel(level)
+
+
+def test_a_record_is_one_object_a_line(root):
+    stream = io.StringIO()
+    set_up_logs(stream)
+    logging.getLogger("a").info("served\nwell", extra={"status": 200, "where": {"deep": 1}})
+
+    [line] = stream.getvalue().splitlines()
+    told = json.loads(line)
+    assert ("served\nwell", "info", "a") == (told["message"], told["level"], told["logger"])
+    assert (200, {"deep": 1}) == (told["status"], told["where"])
+
+
+def fail():
+    raise ValueError("my secret text")
+
+
+def test_a_failure_is_told_by_place_and_kind_alone():
+    with pytest.raises(ValueError) as caught:
+        fail()
+    told = describe_failure(caught.value)
+
+    assert "test_logs.py" in told
+    assert told.endswith("fail > ValueError")
+    assert "secret" not in told
+
+
+def test_exceptions_of_libraries_lose_their_message():
+    try:
+        fail()
+    except ValueError:
+        record = logging.getLogger("a").makeRecord(
+            "a", logging.ERROR, "file", 1, "failed", (), __import__("sys").exc_info()
+        )
+    assert "secret" not in JsonFormatter().format(record)

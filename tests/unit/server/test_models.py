@@ -1,0 +1,194 @@
+"""A model takes the place of another only if it is whole, and of the same languages."""
+
+import json
+
+import pytest
+
+from nmt_core.errors import BundleError, ConfigError
+from nmt_core.server.errors import RequestError
+from nmt_core.server.models import FolderSource, Models, Pair, Watched
+from tests.support.stand_in import StandIn, StandInSource
+
+
+class Loader:
+    """Loads stand-ins by the name of their folder, and can be told to fail."""
+
+    def __init__(self):
+        self.loaded = []
+        self.broken = {}
+        self.meanwhile = lambda: None
+        self.languages = ("de", "en")
+
+    def __call__(self, folder):
+        self.loaded.append(folder.name)
+        self.meanwhile()
+        if folder.name in self.broken:
+            raise BundleError(self.broken[folder.name])
+        return StandIn(mark=folder.name, languages=self.languages)
+
+
+@pytest.fixture
+def load():
+    return Loader()
+
+
+@pytest.fixture
+def source():
+    return StandInSource("1")
+
+
+@pytest.fixture
+def models(source, load):
+    return Models([Watched(source)], load)
+
+
+def test_a_new_version_takes_the_place_of_the_old(models, source, load):
+    old = models.find("de", "en")
+    source.version = "2"
+
+    [new] = models.renew()
+
+    assert models.find("de", "en") is new is not old
+    assert (new.bundle.version, old.bundle.version) == ("2", "1")
+    assert ["1", "2"] == load.loaded
+
+
+def test_the_same_version_is_not_loaded_again(models, load):
+    assert [] == models.renew() == models.renew()
+    assert ["1"] == load.loaded
+
+
+def test_a_broken_version_is_refused_once_and_the_old_one_stays(models, source, load, caplog):
+    load.broken["2"] = "2 is broken; export it again"
+    source.version = "2"
+
+    assert [] == models.renew() == models.renew()
+
+    assert models.find("de", "en").bundle.version == "1"
+    assert models.watched[0].problem == "2 is broken; export it again"
+    assert ["1", "2"] == load.loaded
+    assert 1 == sum("2 is broken" in record.message for record in caplog.records)
+
+
+def test_after_a_broken_version_the_next_is_served(models, source, load):
+    load.broken["2"] = "broken"
+    for version in ("2", "3"):
+        source.version = version
+        models.renew()
+
+    assert models.find("de", "en").bundle.version == "3"
+    assert models.watched[0].problem == ""
+
+
+def test_going_back_from_a_broken_version_ends_the_problem(models, source, load):
+    load.broken["2"] = "broken"
+    for version in ("2", "1"):
+        source.version = version
+        models.renew()
+
+    assert models.watched[0].problem == ""
+
+
+def test_a_version_replaced_while_it_was_read_is_read_again(models, source, load):
+    source.version = "2"
+    load.broken["2"] = "half of it is another's"
+    load.meanwhile = lambda: setattr(source, "version", "3")
+
+    models.renew()
+    assert models.find("de", "en").bundle.version == "1"
+    assert not models.watched[0].refused
+    load.meanwhile = lambda: None
+    models.renew()
+
+    assert models.find("de", "en").bundle.version == "3"
+
+
+def test_a_whole_model_loaded_while_it_was_replaced_is_not_served(models, source, load):
+    source.version = "2"
+    load.meanwhile = lambda: setattr(source, "version", "3")
+
+    assert [] == models.renew()
+    assert models.find("de", "en").bundle.version == "1"
+
+
+def test_a_source_that_is_away_changes_nothing_but_the_problem(models, source):
+    source.error = ConfigError("MLflow is away")
+    assert [] == models.renew()
+    assert models.watched[0].problem == "MLflow is away"
+    source.error = None
+    models.renew()
+
+    assert models.find("de", "en").bundle.version == "1"
+    assert models.watched[0].problem == ""
+
+
+def test_a_model_of_other_languages_is_refused(models, source, load):
+    load.languages = ("fr", "en")
+    source.version = "2"
+
+    assert [] == models.renew()
+    assert "translates fr-en, not de-en" in models.watched[0].problem
+
+
+def test_what_goes_wrong_first_stops_the_start(source, load):
+    load.broken["1"] = "broken"
+    with pytest.raises(BundleError, match="broken"):
+        Models([Watched(source)], load)
+
+
+def test_two_models_of_one_pair_are_refused(load):
+    with pytest.raises(ConfigError, match="several models translate de-en"):
+        Models([Watched(StandInSource("1")), Watched(StandInSource("2"))], load)
+
+
+def test_no_model_is_refused(load):
+    with pytest.raises(ConfigError, match="no model"):
+        Models([], load)
+
+
+def test_a_model_that_does_not_say_its_languages_takes_those_given(load):
+    class Silent(Loader):
+        def __call__(self, folder):
+            translator = super().__call__(folder)
+            translator.languages = None
+            return translator
+
+    assert Models([Watched(StandInSource(), Pair("ja", "en"))], Silent()).find("ja", "en")
+    with pytest.raises(ConfigError, match="does not say which languages"):
+        Models([Watched(StandInSource())], Silent())
+
+
+def test_given_languages_must_be_the_models(source, load):
+    with pytest.raises(ConfigError, match="translates de-en, not ja-en"):
+        Models([Watched(source, Pair("ja", "en"))], load)
+
+
+def test_an_unknown_pair_is_named_with_those_that_are_known(models):
+    with pytest.raises(RequestError, match="xx to en is not translated here, only de-en"):
+        models.find("xx", "en")
+
+
+def test_languages_are_those_of_all_models(source):
+    class Both(Loader):
+        def __call__(self, folder):
+            return StandIn(languages=("de", "en") if folder.name == "1" else ("en", "fr"))
+
+    both = Models([Watched(source), Watched(StandInSource("2"))], Both())
+
+    assert [
+        {"code": "de", "name": "German", "targets": ["de", "en"]},
+        {"code": "en", "name": "English", "targets": ["en", "fr"]},
+        {"code": "fr", "name": "French", "targets": ["fr"]},
+    ] == both.list_languages()
+
+
+def test_a_folder_is_known_by_its_manifest(tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": 1}))
+    source = FolderSource(tmp_path)
+    first = source.poll()
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": 2}))
+
+    assert first.digest != source.poll().digest
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(BundleError, match="is not an exported model"):
+        source.poll()

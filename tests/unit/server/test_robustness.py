@@ -1,0 +1,148 @@
+"""Whatever is sent: a clear answer, nobody else's text, and nothing of it in the logs."""
+
+import asyncio
+import json
+import logging
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+
+APP = serve_stand_in(max_characters=20_000)
+
+TEXT = st.text(st.characters(codec=None), max_size=40)  # half characters included
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=8,
+)
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "q": TEXT | st.lists(TEXT, max_size=3) | JSON,
+        "source": st.sampled_from(["de", "en", "auto", "xx"]) | JSON,
+        "target": st.sampled_from(["en", "xx"]) | JSON,
+        "format": st.sampled_from(["text", "html"]) | JSON,
+        "alternatives": st.integers(-1, 12) | JSON,
+        "details": st.booleans() | JSON,
+        "api_key": JSON,
+    },
+)
+KINDS = st.sampled_from(
+    ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""]
+)
+
+
+def check(answer):
+    assert answer.status_code in (200, 400, 413)
+    told = answer.json()
+    assert answer.status_code == 200 or list(told) == ["error"]
+    assert not any(word in answer.text for word in ("Traceback", "site-packages", ".py"))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["/translate", "/detect"]), FIELDS | JSON), min_size=1, max_size=9
+    )
+)
+@settings(max_examples=30)
+def test_any_json_gets_a_clear_answer(sent):
+    async def run():
+        async with client_of(APP) as client:
+            for path, fields in sent:
+                kind = {"Content-Type": "application/json"}
+                check(await client.post(path, content=json.dumps(fields), headers=kind))
+
+    asyncio.run(run())
+
+
+@given(st.lists(st.tuples(KINDS, st.binary(max_size=200), TEXT), min_size=1, max_size=9))
+@settings(max_examples=30)
+def test_any_bytes_get_a_clear_answer(sent):
+    async def run():
+        async with client_of(APP) as client:
+            for kind, body, query in sent:
+                path = "/translate?" + json.dumps(query)[1:-1].replace("\\", "%")
+                check(await client.post(path, content=body, headers={"Content-Type": kind}))
+
+    asyncio.run(run())
+
+
+WHOLE = st.text(max_size=60)
+
+
+@given(st.lists(WHOLE, min_size=1, max_size=8))
+@settings(max_examples=30)
+def test_everyone_gets_their_own_text_and_no_log_has_it(texts):
+    logged = []
+    handler = logging.Handler()
+    handler.emit = lambda record: logged.append(str(vars(record)))
+
+    async def run():
+        async with client_of(APP) as client:
+            asked = [f"user{number}user {text}" for number, text in enumerate(texts)]
+            fields = [
+                {"q": text, "source": "de", "target": "en", "details": True} for text in asked
+            ]
+            answers = await asyncio.gather(*(client.post("/translate", json=one) for one in fields))
+            for number, answer in enumerate(answers):
+                assert answer.status_code == 200
+                others = {f"user{other}user" for other in range(len(texts)) if other != number}
+                assert f"USER{number}USER" in answer.json()["translatedText"]
+                assert not any(other in answer.text.lower() for other in others)
+
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        asyncio.run(run())
+    finally:
+        root.removeHandler(handler)
+    assert not any("user0user" in one.lower() for one in logged)
+
+
+@given(st.lists(st.sampled_from([" ", "\n", "\r\n", "\t", "wort", "\u2028", "zwei"]), max_size=12))
+@settings(max_examples=50)
+def test_white_space_stays_whatever_it_is(parts):
+    text = "".join(parts)
+
+    async def run():
+        async with client_of(APP) as client:
+            fields = {"q": f"a{text}b", "source": "de", "target": "en"}
+            answer = (await client.post("/translate", json=fields)).json()["translatedText"]
+            assert "".join(answer.split()).lower() == "".join(f"a{text}b".split())
+            ends = f"a{text}b".splitlines(keepends=True)
+            assert [end[-1:] for end in ends][:-1] == [
+                end[-1:] for end in answer.splitlines(keepends=True)
+            ][:-1]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "a" * 19_000])
+@in_a_loop
+async def test_odd_characters_are_translated(text):
+    async with client_of(APP) as client:
+        for way in ("json", "data"):
+            fields = {"q": text, "source": "de", "target": "en"}
+            assert (await client.post("/translate", **{way: fields})).status_code == 200
+
+
+@in_a_loop
+async def test_a_hundred_thousand_empty_lines_come_back():
+    async with client_of(serve_stand_in()) as client:
+        text = "\n" * 100_000
+        fields = {"q": text, "source": "de", "target": "en"}
+
+        assert (await client.post("/translate", json=fields)).json()["translatedText"] == text
+
+
+@in_a_loop
+async def test_a_megabyte_is_refused_with_the_limit():
+    async with client_of(serve_stand_in()) as client:
+        fields = {"q": "wort " * 200_000, "source": "de", "target": "en"}
+        answer = await client.post("/translate", json=fields)
+
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("q may hold 100000 characters, got 1000000")

@@ -1,0 +1,302 @@
+"""Requests share batches in turn, and leave nothing behind."""
+
+import asyncio
+import threading
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.server.errors import RequestError
+from nmt_core.server.metrics import Metrics
+from nmt_core.server.models import Bundle, Pair, ServedModel
+from nmt_core.server.scheduler import LEAST_TOKENS, Scheduler, Search
+from nmt_core.server.settings import ServerConfig
+from tests.support.stand_in import StandIn, in_a_loop
+
+
+class Slow(StandIn):
+    """Translates when it is told to."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.go = threading.Event()
+        self.begun = threading.Event()
+
+    def search(self, lines, **options):
+        self.begun.set()
+        assert self.go.wait(10)
+        return super().search(lines, **options)
+
+
+def model_of(translator):
+    return ServedModel(Pair("de", "en"), translator, Bundle("folder", "1", "digest"), "now")
+
+
+class Running:
+    """A scheduler at work on one translator."""
+
+    def __init__(self, translator=None, **settings):
+        self.translator = translator or StandIn()
+        self.model = model_of(self.translator)
+        self.metrics = Metrics()
+        self.scheduler = Scheduler(ServerConfig(**settings), self.metrics)
+
+    async def __aenter__(self):
+        self.scheduler.start()
+        return self
+
+    async def __aexit__(self, *_):
+        if isinstance(self.translator, Slow):
+            self.translator.go.set()
+        await self.scheduler.stop()
+
+    async def ask(self, lines, *, user="anybody", **how):
+        found = await self.scheduler.search(user, Search(self.model, **how), lines)
+        return [best.text for best, *_ in found]
+
+    def begin(self, lines, **how):
+        return asyncio.ensure_future(self.ask(lines, **how))
+
+    async def occupy(self):
+        """Let the engine be busy with a line of somebody's until it may go on."""
+        task = self.begin(["busy"], user="busy")
+        await asyncio.to_thread(self.translator.begun.wait, 10)
+        return task
+
+
+async def settle():
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@given(
+    requests=st.lists(
+        st.tuples(st.sampled_from("abc"), st.lists(st.integers(1, 40), max_size=9)), max_size=9
+    ),
+    batch=st.integers(1, 100),
+    portion=st.integers(1, 60),
+    workers=st.integers(1, 3),
+)
+def test_everyone_gets_the_translations_of_their_own_lines(requests, batch, portion, workers):
+    async def run():
+        sizes = {"batch_tokens": batch, "portion_tokens": portion, "workers": workers}
+        async with Running(**sizes) as running:
+            asked = [
+                [f"{user}{number}x{line} " * words for line, words in enumerate(lengths)]
+                for number, (user, lengths) in enumerate(requests)
+            ]
+            found = await asyncio.gather(
+                *(
+                    running.ask(lines, user=user)
+                    for lines, (user, _) in zip(asked, requests, strict=True)
+                )
+            )
+            assert found == [[line.upper().strip() for line in lines] for lines in asked]
+            lines = [line for call in running.translator.calls for line in call]
+            assert sorted(lines) == sorted(line for each in asked for line in each)
+            for call in running.translator.calls:
+                tokens = sum(max(LEAST_TOKENS, len(line.split())) for line in call)
+                assert tokens <= batch or len(call) == 1
+            assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
+
+    asyncio.run(run())
+
+
+@in_a_loop
+async def test_requests_that_wait_become_one_batch():
+    async with Running(Slow()) as running:
+        tasks = [await running.occupy()]
+        tasks += [running.begin([f"line {number}"], user=str(number)) for number in range(20)]
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    assert [1, 20] == [len(call) for call in running.translator.calls]
+
+
+@in_a_loop
+async def test_a_single_request_does_not_wait():
+    async with Running(wait_seconds=1.0) as running:
+        for _ in range(3):
+            async with asyncio.timeout(0.5):
+                await running.ask(["line"])
+
+
+@in_a_loop
+async def test_a_batch_after_a_shared_one_waits_for_company():
+    async with Running(Slow(), wait_seconds=1.0) as running:
+        tasks = [await running.occupy(), *(running.begin([f"{n}"], user=str(n)) for n in range(3))]
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+        first = running.begin(["first"], user="0")
+        await asyncio.sleep(0.02)
+        assert not first.done()
+        await asyncio.gather(first, *(running.ask(["late"], user=str(n)) for n in range(1, 3)))
+
+    assert [1, 3, 3] == [len(call) for call in running.translator.calls]
+
+
+@in_a_loop
+async def test_a_short_sentence_does_not_wait_for_a_long_text():
+    sizes = {"batch_tokens": 40, "portion_tokens": 20}
+    async with Running(Slow(), **sizes) as running:
+        tasks = [await running.occupy(), running.begin(["long " * 4] * 500, user="long")]
+        await settle()
+        tasks.append(running.begin(["short"], user="short"))
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    assert "short" in running.translator.calls[1]
+
+
+@in_a_loop
+async def test_users_have_turns_whatever_they_send():
+    """One user's hundred requests do not keep another's waiting."""
+    sizes = {"batch_tokens": 40, "portion_tokens": 20}
+    async with Running(Slow(), **sizes) as running:
+        tasks = [await running.occupy()]
+        tasks += [running.begin([f"many {n}"], user="many") for n in range(100)]
+        await settle()
+        tasks.append(running.begin(["mine"], user="me"))
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    assert "mine" in running.translator.calls[1]
+
+
+@in_a_loop
+async def test_a_users_short_request_passes_their_own_long_one():
+    sizes = {"batch_tokens": 40, "portion_tokens": 20}
+    async with Running(Slow(), **sizes) as running:
+        tasks = [await running.occupy(), running.begin(["long " * 4] * 50, user="me")]
+        await settle()
+        tasks.append(running.begin(["short"], user="me"))
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    assert any("short" in call for call in running.translator.calls[1:3])
+
+
+@in_a_loop
+async def test_kinds_of_search_do_not_mix_and_none_starves():
+    async with Running(Slow()) as running:
+        tasks = [await running.occupy()]
+        tasks += [running.begin([f"{n}"], user=str(n), n_best=1 + n % 3) for n in range(9)]
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    assert [1, 3, 3, 3] == [len(call) for call in running.translator.calls]
+
+
+@in_a_loop
+async def test_a_request_keeps_the_model_it_began_with():
+    async with Running(Slow(mark="old ")) as running:
+        tasks = [await running.occupy(), running.begin(["a"], user="a")]
+        await settle()
+        running.model = model_of(StandIn(mark="new "))
+        tasks.append(running.begin(["b"], user="b"))
+        running.translator.go.set()
+
+        assert [["old BUSY"], ["old A"], ["new B"]] == await asyncio.gather(*tasks)
+
+
+@in_a_loop
+async def test_who_hangs_up_frees_the_place():
+    async with Running(Slow()) as running:
+        busy = await running.occupy()
+        gone = running.begin(["never"] * 10)
+        await settle()
+        assert running.scheduler.tokens == 10 * LEAST_TOKENS
+        gone.cancel()
+        await settle()
+        assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
+        running.translator.go.set()
+        await busy
+
+    assert [["busy"]] == running.translator.calls
+
+
+@in_a_loop
+async def test_who_hangs_up_amid_a_text_frees_the_rest():
+    async with Running(Slow(), batch_tokens=8) as running:
+        gone = running.begin(["some"] * 10)
+        await asyncio.to_thread(running.translator.begun.wait, 10)
+        gone.cancel()
+        running.translator.go.set()
+        await asyncio.sleep(0.05)
+        assert (running.scheduler.tokens, running.scheduler.count_waiting()) == (0, 0)
+        assert await running.ask(["next"]) == ["NEXT"]
+
+    assert [["some"] * 2, ["next"]] == running.translator.calls
+
+
+@in_a_loop
+async def test_a_full_queue_says_when_to_come_again():
+    async with Running(Slow(), queue_tokens=40) as running:
+        tasks = [await running.occupy(), running.begin(["line"] * 10)]
+        await settle()
+        with pytest.raises(RequestError) as refused:
+            await running.ask(["one more"])
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+        await running.ask(["one more"])
+
+    assert refused.value.status == 429
+    assert int(refused.value.headers["Retry-After"]) >= 1
+
+
+@in_a_loop
+async def test_a_text_larger_than_the_queue_is_translated_when_none_waits():
+    async with Running(queue_tokens=8) as running:
+        assert ["LINE"] * 10 == await running.ask(["line"] * 10)
+
+
+@in_a_loop
+async def test_only_the_request_fails_that_the_engine_cannot_translate(caplog):
+    async with Running(Slow(poison="poison")) as running:
+        tasks = [await running.occupy()]
+        tasks += [running.begin([line], user=line) for line in ("good", "poison", "fine")]
+        await settle()
+        running.translator.go.set()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [["BUSY"], ["GOOD"], ["FINE"]] == [done[0], done[1], done[3]]
+    assert (done[2].status, "poison" in done[2].message) == (500, False)
+    assert "poison" not in "".join(str(vars(record)) for record in caplog.records)
+    assert running.metrics.registry.get_sample_value("nmt_failures_total") == 1
+
+
+@in_a_loop
+async def test_more_alternatives_than_beams_widen_the_search():
+    async with Running() as running:
+        found = await running.scheduler.search("me", Search(running.model, n_best=7), ["line"])
+
+    assert len(found[0]) == 7
+
+
+@in_a_loop
+async def test_batches_are_counted():
+    async with Running() as running:
+        await running.ask(["eins zwei drei vier fünf", "sechs"])
+        value = running.metrics.registry.get_sample_value
+
+        assert value("nmt_batch_sentences_sum") == 2
+        assert value("nmt_batch_tokens_sum") == 5 + LEAST_TOKENS
+        assert value("nmt_tokens_total", {"pair": "de-en", "side": "target"}) == 5 + 1 + 2
+
+
+@in_a_loop
+async def test_a_line_counts_only_as_far_as_it_is_read():
+    translator = StandIn()
+    translator.config = SimpleNamespace(
+        beam=SimpleNamespace(beam_size=2), max_source_tokens=10, unsure_below=None
+    )
+    async with Running(translator, queue_tokens=30) as running:
+        await asyncio.gather(*(running.ask(["word " * 1000]) for _ in range(3)))
