@@ -130,7 +130,7 @@ champion: $(READY) ## Show every model that was exported, and which one is to be
 rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
 	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
 
-serve: $(READY) ## Translate with the champion over HTTP, http://127.0.0.1:5001/invocations [PORT=]
+serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT=]
 	python -m stages.registry serve $(if $(PORT),--port $(PORT))
 
 bench: $(READY) ## Measure the training speed against a plain loop, in one run

@@ -10,6 +10,7 @@ from nmt_core.cli.learn import learn
 from nmt_core.cli.next_tokens import next_tokens
 from nmt_core.cli.program import Program
 from nmt_core.cli.score import score
+from nmt_core.cli.serve import serve
 from nmt_core.cli.translate import translate
 from nmt_core.cli.verify import verify
 
@@ -43,6 +44,6 @@ app = typer.Typer(
     help="Translate with an exported model, ask what it expects, and learn language models.",
 )
 app.callback()(nmt)
-for command in (translate, verify, learn, score, generate):
+for command in (translate, serve, verify, learn, score, generate):
     app.command()(command)
 app.command("next")(next_tokens)

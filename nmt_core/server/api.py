@@ -168,7 +168,7 @@ async def health(request: Request) -> Health:
             **model.pair._asdict(),
             version=model.bundle.version,
             digest=model.bundle.digest,
-            engine=model.translator.engine,
+            engine=model.translator.engine.name,
             since=model.since,
             problem=one.problem,
         )

@@ -1,9 +1,9 @@
 """The server as an ASGI application."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.resources import files
+from threading import Event, Thread
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -55,22 +55,22 @@ async def run_service(app: FastAPI) -> AsyncIterator[None]:
     """Translate and watch for other models as long as the application runs."""
     service: Service = app.state.service
     service.scheduler.start()
-    watch = asyncio.create_task(watch_models(service))
+    stopped = Event()
+    Thread(target=watch_models, args=(service, stopped), daemon=True).start()
     try:
         yield
     finally:
-        watch.cancel()
-        with suppress(asyncio.CancelledError):
-            await watch
+        stopped.set()
         await service.scheduler.stop()
 
 
-async def watch_models(service: Service) -> None:
-    """Look again and again whether other models are to be served."""
-    while True:
-        await asyncio.sleep(service.config.watch_seconds)
-        changed = await asyncio.to_thread(service.models.renew)
-        service.metrics.swaps.inc(len(changed))
+def watch_models(service: Service, stopped: Event) -> None:
+    """Look again and again whether other models are to be served.
+
+    It is a thread of its own, which nobody waits for: a registry may take minutes not to answer.
+    """
+    while not stopped.wait(service.config.watch_seconds):
+        service.metrics.swaps.inc(len(service.models.renew()))
 
 
 def answer_refused(_: Request, error: Exception) -> JSONResponse:

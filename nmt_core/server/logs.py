@@ -12,6 +12,9 @@ from typing_extensions import override
 PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record has; all else was said by the caller."""
 
+OURS = ("nmt_core.server", "stages.registry", "uvicorn.error")
+"""Loggers whose messages hold nothing that a user has sent."""
+
 
 class JsonFormatter(logging.Formatter):
     """Writes a record as one JSON object."""
@@ -22,12 +25,17 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": record.getMessage() if is_ours(record.name) else str(record.msg),
         }
         told |= {name: value for name, value in vars(record).items() if name not in PLAIN}
         if record.exc_info and record.exc_info[1]:
             told["failure"] = describe_failure(record.exc_info[1])
         return json.dumps(told, ensure_ascii=False, default=str)
+
+
+def is_ours(logger: str) -> bool:
+    """Tell whether a logger's messages hold nothing of users; of others the pattern is written."""
+    return logger.startswith(OURS)
 
 
 def describe_failure(error: BaseException) -> str:

@@ -1,7 +1,6 @@
 """What the server counts, for Prometheus."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -13,6 +12,7 @@ from prometheus_client import (
 )
 
 from nmt_core.server.models import Models, ServedModel
+from nmt_core.translation.translation import Translation
 
 SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -75,7 +75,12 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def count_batch(
-        self, model: ServedModel, found: Sequence[Sequence[Any]], *, tokens: int, seconds: float
+        self,
+        model: ServedModel,
+        found: Sequence[Sequence[Translation]],
+        *,
+        tokens: int,
+        seconds: float,
     ) -> None:
         """Count what was translated at once."""
         self._batch_sentences.observe(len(found))
@@ -93,6 +98,6 @@ class Metrics:
         for one in models.watched:
             if model := one.model:
                 labels = (str(model.pair), model.bundle.version, model.bundle.digest)
-                self._models.labels(*labels, model.translator.engine).set(1)
+                self._models.labels(*labels, model.translator.engine.name).set(1)
                 self._current.labels(str(model.pair)).set(not one.problem)
         return generate_latest(self.registry)

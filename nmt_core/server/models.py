@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from nmt_core import files
+from nmt_core import seal
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.server.errors import RequestError
 from nmt_core.server.languages import name_language
+from nmt_core.server.logs import describe_failure
+from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
-
-MANIFEST = "manifest.json"
 
 
 class Pair(NamedTuple):
@@ -55,43 +55,7 @@ class Source(Protocol):
         ...
 
 
-class Translates(Protocol):
-    """What the server asks of a ``Translator``."""
-
-    @property
-    def languages(self) -> Any:
-        """From which language into which; None where the model does not say."""
-        ...
-
-    @property
-    def engine(self) -> str:
-        """The name of the engine that translates."""
-        ...
-
-    @property
-    def config(self) -> Any:
-        """How it searches."""
-        ...
-
-    @property
-    def source(self) -> Any:
-        """How source text becomes tokens."""
-        ...
-
-    def search(
-        self,
-        lines: Sequence[str],
-        *,
-        beam_size: int | None = None,
-        n_best: int | None = None,
-        probabilities: bool = True,
-        attention: bool = False,
-    ) -> list[list[Any]]:
-        """Return translations of every line, best first."""
-        ...
-
-
-Load = Callable[[Path], Translates]
+Load = Callable[[Path], Translator]
 """Loads an exported model and makes sure that it is whole and translates as it should; raises an
 ``NmtError`` otherwise."""
 
@@ -101,7 +65,7 @@ class ServedModel:
     """A model that translates."""
 
     pair: Pair
-    translator: Translates
+    translator: Translator
     bundle: Bundle
     since: str
 
@@ -124,10 +88,10 @@ class FolderSource:
             BundleError: if no exported model does.
         """
         try:
-            digest = files.sha256(self.folder / MANIFEST)
+            digest = seal.digest_bundle(self.folder)
         except OSError as error:
             raise BundleError(
-                f"{self.folder} is not an exported model, for its {MANIFEST} cannot be read "
+                f"{self.folder} is not an exported model, for its {seal.MANIFEST} cannot be read "
                 f"({error.strerror}); name the folder that the export stage wrote"
             ) from None
         return Bundle(self.folder, version=digest[:12], digest=digest)
@@ -237,14 +201,17 @@ class Models:
         """
         changed = []
         for one in self.watched:
+            problem = one.problem
             try:
                 if model := one.renew(self._load):
                     changed.append(model)
                     _log.info("%s is served now", model.name)
             except NmtError as error:
-                if one.problem != str(error):
-                    one.problem = str(error)
-                    _log.warning("the old model serves on: %s", error)
+                one.problem = str(error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the old model serves on
+                one.problem = f"a model could not be loaded ({describe_failure(error)})"
+            if one.problem not in ("", problem):
+                _log.warning("the old model serves on: %s", one.problem)
         return changed
 
     def sources(self, target: str) -> list[str]:

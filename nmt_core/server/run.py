@@ -4,6 +4,8 @@ import asyncio
 import logging
 import signal
 import socket
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -12,6 +14,10 @@ from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from nmt_core.errors import ConfigError
+from nmt_core.server.app import build_app
+from nmt_core.server.limits import read_keys
+from nmt_core.server.logs import set_up_logs
+from nmt_core.server.models import Load, Models, Watched
 from nmt_core.server.settings import ServerConfig
 
 _log = logging.getLogger(__name__)
@@ -89,3 +95,28 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end
         signal.signal(number, lambda *_: None)
     server.run([listening])
+
+
+def serve_models(
+    watched: Sequence[Watched], load: Load, config: ServerConfig, *, keys: Path | None = None
+) -> None:
+    """Load models and serve them until SIGTERM or Ctrl-C.
+
+    Args:
+        watched: where the models come from.
+        load: loads and verifies one.
+        config: how to listen, and bounds.
+        keys: file of API keys; None where everybody may use the server.
+
+    Raises:
+        NmtError: if a model cannot be served, or the address is not free.
+    """
+    known = read_keys(keys) if keys else None
+    with listen(config) as listening:
+        app = build_app(Models(watched, load), config, known)
+        set_up_logs()
+        host, port = listening.getsockname()[:2]
+        address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        served = ", ".join(str(model.pair) for model in app.state.service.models.served)
+        _log.info("serving", extra={"address": address, "models": served})
+        run_app(app, config, listening)

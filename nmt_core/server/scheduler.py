@@ -13,13 +13,14 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nmt_core.server.errors import RequestError, too_many
 from nmt_core.server.logs import describe_failure
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import ServedModel
 from nmt_core.server.settings import ServerConfig
+from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Search(NamedTuple):
     probabilities: bool = False
     attention: bool = False
 
-    def run(self, lines: Sequence[str]) -> list[list[Any]]:
+    def run(self, lines: Sequence[str]) -> list[list[Translation]]:
         """Translate, best first."""
         translator = self.model.translator
         return translator.search(
@@ -63,8 +64,8 @@ class _Job:
     search: Search
     lines: Sequence[str]
     tokens: Sequence[int]
-    answer: "asyncio.Future[list[list[Any]]]"
-    found: list[list[Any]] = field(init=False)
+    answer: "asyncio.Future[list[list[Translation]]]"
+    found: list[list[Translation]] = field(init=False)
     begun: int = 0
     ended: int = 0
 
@@ -91,9 +92,11 @@ class Scheduler:
     Args:
         config: sizes and bounds.
         metrics: is told of batches, and of what waits.
+        workers: batches that are translated at the same time.
     """
 
-    def __init__(self, config: ServerConfig, metrics: Metrics) -> None:
+    def __init__(self, config: ServerConfig, metrics: Metrics, workers: int = 1) -> None:
+        self._count = workers
         self._config = config
         self._metrics = metrics
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
@@ -108,8 +111,8 @@ class Scheduler:
     def start(self) -> None:
         """Begin to work, in the running event loop."""
         self._arrived = asyncio.Event()
-        self._threads = ThreadPoolExecutor(self._config.workers, thread_name_prefix="translate")
-        self._workers = [asyncio.create_task(self._work()) for _ in range(self._config.workers)]
+        self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="translate")
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self._count)]
 
     async def stop(self) -> None:
         """Work no more; what is being translated is left to end."""
@@ -127,7 +130,9 @@ class Scheduler:
         """Source tokens that wait."""
         return self._tokens
 
-    async def search(self, user: str, search: Search, lines: Sequence[str]) -> list[list[Any]]:
+    async def search(
+        self, user: str, search: Search, lines: Sequence[str]
+    ) -> list[list[Translation]]:
         """Translate lines among those of others; where the caller is cancelled, they go.
 
         Args:
@@ -142,7 +147,7 @@ class Scheduler:
             return []
         tokens = count_tokens(search.model, lines)
         self._admit(sum(tokens))
-        answer: asyncio.Future[list[list[Any]]] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[list[list[Translation]]] = asyncio.get_running_loop().create_future()
         job = _Job(user, search, lines, tokens, answer)
         self._waiting.setdefault(user, deque()).append(job)
         self._tokens += sum(tokens)
@@ -214,13 +219,13 @@ class Scheduler:
                     break
                 progress = True
                 batch.append((job, taken))
-                room -= self._count(job, taken)
+                room -= self._draw(job, taken)
                 self._turn(user, jobs, job)
         if not self._waiting:
             self._arrived.clear()
         return batch
 
-    def _count(self, job: _Job, taken: range) -> int:
+    def _draw(self, job: _Job, taken: range) -> int:
         tokens = sum(job.tokens[taken.start : taken.stop])
         self._tokens -= tokens
         return tokens
@@ -255,7 +260,7 @@ class Scheduler:
         for job, taken in batch:
             hand_over(job, taken, [next(answers) for _ in taken])
 
-    async def _run(self, search: Search, lines: list[str]) -> list[list[Any]]:
+    async def _run(self, search: Search, lines: list[str]) -> list[list[Translation]]:
         return await asyncio.get_running_loop().run_in_executor(self._threads, search.run, lines)
 
     async def _isolate(self, batch: list[Portion], error: Exception) -> None:
@@ -279,7 +284,7 @@ class Scheduler:
             job.answer.set_exception(RequestError(500, failed))
 
 
-def hand_over(job: _Job, taken: range, found: list[list[Any]]) -> None:
+def hand_over(job: _Job, taken: range, found: list[list[Translation]]) -> None:
     """Give a request what was found for some of its lines; all of them end it."""
     for index, translations in zip(taken, found, strict=True):
         job.found[index] = translations

@@ -22,8 +22,11 @@ from nmt_core.server.schemas import (
     check_text,
 )
 from nmt_core.server.settings import ServerConfig
+from nmt_core.translation.loading import count_cores
+from nmt_core.translation.translation import Translation
 
 AUTO = "auto"
+TORCH = "torch"
 SHORT_CHARACTERS = 5000
 """A text up to this is prepared at once; a longer one in a thread, for others to go on."""
 
@@ -52,7 +55,9 @@ class Service:
         self.keys = keys
         self.metrics = Metrics()
         self.rates = RateLimit()
-        self.scheduler = Scheduler(config, self.metrics)
+        on_torch = any(model.translator.engine.name == TORCH for model in models.served)
+        workers = 1 if on_torch else config.workers or count_cores()
+        self.scheduler = Scheduler(config, self.metrics, workers)
 
     def admit(self, key: str | None, address: str) -> User:
         """Return who sends a request.
@@ -148,7 +153,7 @@ class Service:
         return await asyncio.to_thread(split_lines, text)
 
 
-def pick(translations: Sequence[Any], rank: int) -> Any:
+def pick(translations: Sequence[Translation], rank: int) -> Translation:
     """Return a translation by rank, the last one where there are fewer."""
     return translations[min(rank, len(translations) - 1)]
 
@@ -173,7 +178,7 @@ def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> Transl
 
 
 def describe_text(
-    model: ServedModel, layout: Layout, found: Sequence[Sequence[Any]]
+    model: ServedModel, layout: Layout, found: Sequence[Sequence[Translation]]
 ) -> TextDetails:
     """Return how each sentence of a text was translated."""
     return TextDetails(
@@ -188,13 +193,13 @@ def describe_text(
 
 
 def describe_sentence(
-    model: ServedModel, before: str, sentence: str, translations: Sequence[Any]
+    model: ServedModel, before: str, sentence: str, translations: Sequence[Translation]
 ) -> SentenceDetails:
     """Return how a sentence was translated."""
     best, *others = translations
     translator = model.translator
     threshold = translator.config.unsure_below
-    attention = getattr(best, "attention", None)
+    attention = best.attention
     return SentenceDetails(
         before=before,
         source=sentence,

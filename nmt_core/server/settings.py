@@ -53,8 +53,9 @@ class ServerConfig(Config):
     wait_seconds: float = Field(0.005, ge=0, le=1)
     """How long a batch waits for company among several users; a single one never waits."""
 
-    workers: int = Field(1, ge=1, le=256)
-    """Batches that are translated at the same time."""
+    workers: int | None = Field(None, ge=1, le=256)
+    """Batches that are translated at the same time, each on one core; None for one a core. PyTorch
+    takes all cores for one batch, whatever stands here."""
 
     read_seconds: float = Field(20, gt=0)
     """How long a client may take to send a request, or to take an answer."""

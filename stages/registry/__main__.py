@@ -2,19 +2,28 @@
 
 import getpass
 import os
+import re
 import sys
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nmt_core.config import build
 from nmt_core.evaluation.metrics.registered import METRICS, find_label
+from nmt_core.server.loading import load_verified
+from nmt_core.server.models import Pair, Watched
+from nmt_core.server.run import serve_models
+from nmt_core.server.settings import ServerConfig
 from stages.params import DownloadParams, load
+from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name
 from stages.registry.registry import CHAMPION, PROMOTE_ONE, Promotion, Registry, RegistryError
 from stages.runtime.entry import run_stage
@@ -65,6 +74,9 @@ def find_last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
     at, by, reason = (tags.get(name, "") for name in max(found, key=lambda names: tags[names[0]]))
     return at, by, reason
 
+
+PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
+"""What the versions of a pair of languages are called together; see ``model_name``."""
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Name = Annotated[
@@ -117,12 +129,44 @@ def rollback(reason: Reason = "by hand", name: Name = None) -> None:
 
 @app.command()
 def serve(
-    port: Annotated[int, typer.Option(help="On this machine alone.")] = 5001, name: Name = None
+    *,
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 5001,
+    host: Annotated[str, typer.Option(help="By default, this machine alone.")] = "127.0.0.1",
+    host_name: Annotated[
+        list[str] | None, typer.Option(help="A name that browsers call this server by.")
+    ] = None,
+    api_keys: Annotated[Path | None, typer.Option(help="File of API keys; see nmt serve.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="By default, all cores.")] = None,
+    mlflow: Annotated[
+        bool, typer.Option("--mlflow", help="By MLflow's own server, which follows no alias.")
+    ] = False,
+    name: Name = None,
 ) -> None:
-    """Translate over HTTP with the champion of now; a server does not follow the alias."""
+    """Translate over HTTP with the champion, whichever that is; see nmt serve.
+
+    A promotion or rollback is fetched beside the model that serves, verified, and put in its place
+    without a failed request. While MLflow is away, what serves goes on, and /health says so.
+    """
     registry = open_registry(name)
     if registry.champion() is None:
         raise RegistryError(f"{registry.name} has no champion to serve; {PROMOTE_ONE}")
+    if mlflow:
+        serve_by_mlflow(registry, port)
+    config = build(
+        ServerConfig,
+        {"host": host, "port": port, "hosts": host_name or [], "workers": threads},
+        at="serve",
+    )
+    named = PAIR.fullmatch(registry.name)
+    with TemporaryDirectory(prefix="nmt-champion-") as folder:
+        champion = Watched(
+            ChampionSource(registry, Path(folder)), Pair(named[1], named[2]) if named else None
+        )
+        serve_models([champion], partial(load_verified, threads=threads), config, keys=api_keys)
+
+
+def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
+    """Become MLflow's own server, which serves the champion of now."""
     model = f"models:/{registry.name}@{CHAMPION}"
     command = ["mlflow", "models", "serve", "--model-uri", model, "--env-manager", "local"]
     own_programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]

@@ -39,7 +39,9 @@ from stages.registry.registry import (
     RegistryError,
 )
 from stages.tracking import mlflow_run, tracker
+from stages.tracking.journal import BUNDLE_DIGEST
 from stages.tracking.tracker import open_tracker
+from tests.support.processes import wait_for
 from tests.support.tiny import LINES, export, tiny_translator
 from tests.support.torch_settings import torchs_own_settings
 
@@ -423,12 +425,12 @@ REFUSED = [
 """Requests that a server answers with a reason, and without what is inside of it."""
 
 
-def test_the_champion_is_served_on_this_machine_alone(registry, project):
+def test_mlflows_own_server_serves_the_champion_on_this_machine_alone(registry, project):
     translator = tiny_translator(seed=1)
     exported = sealed(project, "f", translator)
     promote(registry, registry.version_holding(exported).number, None, "first")
     port = free_port()
-    command = [sys.executable, "-m", "stages.registry", "serve", "--name", NAME]
+    command = [sys.executable, "-m", "stages.registry", "serve", "--mlflow", "--name", NAME]
     process = subprocess.Popen([*command, "--port", str(port)], env=ENVIRONMENT)
     try:
         address = f"http://127.0.0.1:{port}"
@@ -463,3 +465,54 @@ def test_the_champion_is_served_on_this_machine_alone(registry, project):
         assert reason in answer.json()["message"]
         assert not re.search(r"Traceback|site-packages|\.py\b", answer.text)
     assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+def ask_server(address):
+    """Return the translation of the first line, and which version is said to serve."""
+    fields = {"q": LINES[0], "source": "de", "target": "en"}
+    answer = httpx.post(f"{address}/translate", json=fields, timeout=60)
+    [model] = httpx.get(f"{address}/health", timeout=60).json()["models"]
+    return answer.status_code, answer.json().get("translatedText"), model
+
+
+def test_our_server_follows_promotions_and_refuses_what_is_broken(registry, project):
+    """Whoever asks meanwhile is answered, by one of the two."""
+    translators = [tiny_translator(seed=seed) for seed in (1, 2)]
+    exports = [sealed(project, f"f{seed}", one) for seed, one in enumerate(translators)]
+    first, second = (registry.version_holding(one).number for one in exports)
+    promote(registry, first, None, "first")
+    broken = register(registry, project / "nothing", **{BUNDLE_DIGEST: "of nothing"})
+    port = free_port()
+    command = [sys.executable, "-m", "stages.registry", "serve", "--name", NAME]
+    process = subprocess.Popen([*command, "--port", str(port)], env=ENVIRONMENT)
+    address, answers = f"http://127.0.0.1:{port}", []
+
+    def serves(claim):
+        answers.append(ask_server(address))
+        return claim(answers[-1][2])
+
+    try:
+        assert wait_for(lambda: is_up(address), seconds=120)
+        assert serves(lambda model: model["version"] == str(first))
+        promote(registry, second, first, "second")
+        assert wait_for(lambda: serves(lambda model: model["version"] == str(second)), seconds=120)
+        promote(registry, broken, second, "broken")
+        assert wait_for(lambda: serves(lambda model: model["problem"]), seconds=120)
+        assert answers[-1][2]["version"] == str(second)
+        registry.rollback(by="me", reason="broken")
+        assert wait_for(lambda: serves(lambda model: not model["problem"]), seconds=120)
+    finally:
+        process.terminate()
+        ended = process.wait(60)
+
+    expected = [one.translate(LINES[:1])[0] for one in translators]
+    assert {200} == {status for status, _, _ in answers}
+    assert expected[0] == answers[0][1]
+    assert expected[1] == answers[-1][1]
+    assert {text for _, text, _ in answers} == set(expected)
+    assert ended == 0
+
+
+def is_up(address):
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{address}/health").is_success

@@ -36,7 +36,7 @@ class Translation(NamedTuple):
 class StandIn:
     """Translates by writing capitals; ``calls`` are the lines of every batch."""
 
-    engine = "stand-in"
+    engine = SimpleNamespace(name="stand-in")
     config = SimpleNamespace(
         beam=SimpleNamespace(beam_size=2), max_source_tokens=512, unsure_below=-2.0
     )

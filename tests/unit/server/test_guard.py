@@ -115,7 +115,7 @@ async def test_a_body_that_says_to_be_too_large_is_discarded_before_the_answer()
 @in_a_loop
 async def test_who_hangs_up_frees_the_place():
     translator = Slow()
-    app = serve_stand_in(translator)
+    app = serve_stand_in(translator, workers=1)
     scheduler = app.state.service.scheduler
     async with running(app):
         first, gone = Connection(app), Connection(app)

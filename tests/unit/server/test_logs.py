@@ -21,12 +21,27 @@ def root():
 def test_a_record_is_one_object_a_line(root):
     stream = io.StringIO()
     set_up_logs(stream)
-    logging.getLogger("a").info("served\nwell", extra={"status": 200, "where": {"deep": 1}})
+    logging.getLogger("nmt_core.server.a").info(
+        "served\nwell", extra={"status": 200, "where": {"deep": 1}}
+    )
 
     [line] = stream.getvalue().splitlines()
     told = json.loads(line)
-    assert ("served\nwell", "info", "a") == (told["message"], told["level"], told["logger"])
+    assert ("served\nwell", "info", "nmt_core.server.a") == (
+        told["message"],
+        told["level"],
+        told["logger"],
+    )
     assert (200, {"deep": 1}) == (told["status"], told["where"])
+
+
+def test_what_other_rooms_fill_into_a_message_is_not_told(root):
+    """They may warn of a line, and show it."""
+    stream = io.StringIO()
+    set_up_logs(stream)
+    logging.getLogger("nmt_core.translation").warning("a line is long: %.60s", "my secret text")
+
+    assert json.loads(stream.getvalue())["message"] == "a line is long: %.60s"
 
 
 def fail():

@@ -37,11 +37,11 @@ def model_of(translator):
 class Running:
     """A scheduler at work on one translator."""
 
-    def __init__(self, translator=None, **settings):
+    def __init__(self, translator=None, workers=1, **settings):
         self.translator = translator or StandIn()
         self.model = model_of(self.translator)
         self.metrics = Metrics()
-        self.scheduler = Scheduler(ServerConfig(**settings), self.metrics)
+        self.scheduler = Scheduler(ServerConfig(**settings), self.metrics, workers)
 
     async def __aenter__(self):
         self.scheduler.start()

@@ -1,0 +1,113 @@
+"""``nmt serve``: translations over HTTP, and on a web page."""
+
+import re
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nmt_core.cli.program import Device, EngineName, Threads
+from nmt_core.config import build
+from nmt_core.server.settings import ServerConfig
+
+PAIR_AND_FOLDER = re.compile(r"([a-zA-Z]{2,8})-([a-zA-Z]{2,8})=(.+)")
+
+
+def serve(  # noqa: PLR0913 - one argument per option
+    *,
+    model: Annotated[
+        list[str],
+        typer.Option(
+            metavar="DIR",
+            help="Exported model; several for several pairs. de-en=DIR names its pair.",
+        ),
+    ],
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default, here alone.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", min=0, help="Port; 0 takes a free one.")] = 5001,
+    engine: EngineName = "auto",
+    device: Device = "auto",
+    threads: Threads = None,
+    api_keys: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Serve only who has a key; one a line. \\[default: all]"),
+    ] = None,
+    rate_limit: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Texts a minute of a user. \\[default: any number]"),
+    ] = None,
+    max_characters: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Characters of a request.")
+    ] = 100_000,
+    max_file_bytes: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Bytes of a file to translate.")
+    ] = 10_000_000,
+    queue_tokens: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Source tokens that may wait; more get 429.")
+    ] = 200_000,
+    batch_tokens: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Source tokens translated at once.")
+    ] = 1024,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name of this server, such as mt.example.org."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="URL", help="A site whose pages may use the server (CORS)."),
+    ] = None,
+) -> None:
+    """Translate over HTTP by LibreTranslate's API, and on a web page at `/`.
+
+    **Examples**
+
+        nmt serve --model models/export
+
+        nmt serve --model models/de-en --model models/en-de --port 8000
+
+        curl http://127.0.0.1:5001/translate -d q='Ein Haus.' -d source=de -d target=en
+
+    Programs that know LibreTranslate work with it; `/docs` describes the API. Requests of many
+    users are translated together. `/health` tells which models serve, `/metrics` what Prometheus
+    wants to know. Logs are JSON on standard error and hold no text of users.
+
+    A model that is replaced on disk is loaded beside the old one, verified and put in its place
+    without a failed request; a broken one is refused, and the old one stays.
+
+    It listens to this machine alone unless `--host` says otherwise. Then give `--api-keys` (each
+    line a key and, after a space, its texts a minute), `--host-name` for every name that browsers
+    call it by, and a proxy before it for TLS.
+
+    Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
+    """
+    from nmt_core.server.loading import load_verified  # noqa: PLC0415 - takes a moment
+    from nmt_core.server.models import FolderSource, Pair, Watched  # noqa: PLC0415 - takes a moment
+    from nmt_core.server.run import serve_models  # noqa: PLC0415 - takes a moment
+
+    named = [(pair and Pair(*pair), folder) for pair, folder in map(split_model, model)]
+    settings = {
+        "host": host,
+        "port": port,
+        "rate_limit": rate_limit,
+        "max_characters": max_characters,
+        "max_file_bytes": max_file_bytes,
+        "queue_tokens": queue_tokens,
+        "batch_tokens": batch_tokens,
+        "hosts": host_name or [],
+        "origins": origin or [],
+        "workers": threads,
+    }
+    serve_models(
+        [Watched(FolderSource(folder), pair) for pair, folder in named],
+        partial(load_verified, engine=engine, device=device, threads=threads),
+        build(ServerConfig, settings, at="serve"),
+        keys=api_keys,
+    )
+
+
+def split_model(given: str) -> tuple[tuple[str, str] | None, Path]:
+    """Return the languages that an option names, if it does, and the folder."""
+    named = PAIR_AND_FOLDER.fullmatch(given)
+    return ((named[1].lower(), named[2].lower()), Path(named[3])) if named else (None, Path(given))
