@@ -1,6 +1,7 @@
-"""Show the registered models, and promote, roll back or serve one by hand."""
+"""Show the registered models, promote, roll back or serve one by hand, or fetch the champion."""
 
 import getpass
+import logging
 import os
 import re
 import sys
@@ -25,6 +26,7 @@ from nmt_core.server.settings import ServerConfig
 from stages.params import DownloadParams, load
 from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name
+from stages.registry.following import follow_champion
 from stages.registry.registry import CHAMPION, PROMOTE_ONE, Promotion, Registry, RegistryError
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
@@ -175,6 +177,19 @@ def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
         sys.executable,
         [sys.executable, "-m", *command, "--host", "127.0.0.1", "--port", str(port)],
     )
+
+
+@app.command()
+def follow(
+    folder: Annotated[Path, typer.Argument(help="What is to hold the champion.")],
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="How long to wait before looking again.")
+    ] = 30,
+    name: Name = None,
+) -> None:
+    """Let a folder hold whatever is champion, for a server elsewhere, until Ctrl-C."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    follow_champion(open_registry(name), folder, seconds=seconds)
 
 
 if __name__ == "__main__":

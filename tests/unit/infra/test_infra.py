@@ -129,7 +129,7 @@ def asked(program):
 def test_ports_are_open_to_this_machine_only():
     published = [port for service in SERVICES.values() for port in service.get("ports", [])]
 
-    assert len(published) == 3
+    assert len(published) == 4
     assert [] == [port for port in published if not port.startswith("127.0.0.1:")]
 
 
@@ -159,20 +159,24 @@ def test_images_carry_the_version_they_hold():
     assert {f"{VERSION}-cpu", f"{VERSION}-gpu"} == {
         service["image"].split(":")[1] for name, service in SERVICES.items() if "worker" in name
     }
+    assert VERSION == tags["nmt-translate"]
     assert f"rclone/rclone:{tags['nmt-store']} " in text("docker/Dockerfile.server")
 
 
 # docker/
 
 
-@pytest.mark.parametrize("name", ["worker", "server"])
+IMAGES = ("worker", "server", "translate")
+
+
+@pytest.mark.parametrize("name", IMAGES)
 def test_hadolint_has_nothing_to_say(name):
     answer = program("hadolint", f"infra/docker/Dockerfile.{name}")
 
     assert (0, "") == (answer.returncode, answer.stdout)
 
 
-@pytest.mark.parametrize("name", ["worker", "server"])
+@pytest.mark.parametrize("name", IMAGES)
 def test_images_hold_the_packages_that_were_tested(name):
     lines = text(f"docker/Dockerfile.{name}").replace("\\\n", " ").splitlines()
     installs = [line for line in lines if "pip install" in line and not line.startswith("#")]
@@ -184,6 +188,12 @@ def test_images_hold_the_packages_that_were_tested(name):
     assert f"ghcr.io/astral-sh/uv:{PINS['uv']} " in text(f"docker/Dockerfile.{name}")
     assert {"boto3", "psycopg2-binary", "dvc-s3", "dvc-ssh"} <= set(PINS)
     assert PINS["boto3"] == PINS["botocore"]
+
+
+def test_a_worker_can_train_and_reach_its_servers():
+    assert {"train", "servers"} < set(
+        re.findall(r"--extra (\w+)", text("docker/Dockerfile.worker"))
+    )
 
 
 def test_every_package_is_pinned_with_digests():
@@ -210,18 +220,18 @@ def test_all_that_the_project_asks_for_is_pinned():
 
 
 def test_every_image_we_build_ends_as_a_user_without_rights():
-    for name in ("worker", "server"):
+    for name in IMAGES:
         stages = re.split(r"^FROM ", text(f"docker/Dockerfile.{name}"), flags=re.MULTILINE)[1:]
-        for stage in stages:
-            if not stage.startswith("python:") or name == "worker":
-                assert "\nUSER 1000:1000\n" in stage
+        wanted = stages[1:] if name == "server" else stages[-1:]  # one file, three images
+        for stage in wanted:
+            assert "\nUSER 1000:1000\n" in stage
 
 
 def test_the_build_sees_what_it_copies_and_nothing_else():
     seen = set(re.findall(r"^!(.*)$", (PROJECT / ".dockerignore").read_text(), re.MULTILINE))
     copied = {
         path
-        for name in ("worker", "server")
+        for name in IMAGES
         for line in re.findall(r"^COPY (.*) \S+$", text(f"docker/Dockerfile.{name}"), re.MULTILINE)
         for path in line.split()
         if not line.startswith("--from") and not path.startswith("--")
@@ -348,7 +358,7 @@ MANIFESTS = [
     for document in yaml.safe_load_all(path.read_text())
 ]
 RESOURCES = [one for one in MANIFESTS if "kustomize" not in one["apiVersion"]]
-DEPLOYMENTS = [one for one in RESOURCES if one["kind"] == "Deployment"]
+WORKERS = [one for one in RESOURCES if one["metadata"]["name"].startswith("worker-")]
 
 
 @pytest.mark.parametrize("version", ["1.30", "1.37"])
@@ -358,7 +368,7 @@ def test_kubernetes_knows_every_field(version):
         kubernetes_validate.validate(resource, version, strict=True)
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda one: one["metadata"]["name"])
+@pytest.mark.parametrize("deployment", WORKERS, ids=lambda one: one["metadata"]["name"])
 def test_a_pod_may_do_little_and_gets_the_time_to_save(deployment):
     pod = deployment["spec"]["template"]["spec"]
     (worker,) = pod["containers"]
@@ -378,7 +388,7 @@ def test_a_pod_may_do_little_and_gets_the_time_to_save(deployment):
     assert "project" == pod["volumes"][0]["name"]  # which storage/ replaces
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda one: one["metadata"]["name"])
+@pytest.mark.parametrize("deployment", WORKERS, ids=lambda one: one["metadata"]["name"])
 def test_a_server_that_is_away_for_half_an_hour_ends_no_training(deployment):
     (worker,) = deployment["spec"]["template"]["spec"]["containers"]
     probe = worker["livenessProbe"]
@@ -394,12 +404,16 @@ def test_kustomize_finds_its_files():
 
 
 def test_nobody_may_call_a_worker():
-    (policy,) = (one for one in RESOURCES if one["kind"] == "NetworkPolicy")
+    (policy,) = (
+        one
+        for one in RESOURCES
+        if one["kind"] == "NetworkPolicy" and one["metadata"]["name"] == "workers"
+    )
     chosen = policy["spec"]["podSelector"]["matchLabels"].items()
 
     assert ["Ingress"] == policy["spec"]["policyTypes"]
     assert "ingress" not in policy["spec"]
-    for deployment in DEPLOYMENTS:
+    for deployment in WORKERS:
         assert chosen <= deployment["spec"]["template"]["metadata"]["labels"].items()
 
 

@@ -1,0 +1,59 @@
+"""The champion as a folder, for servers that know no registry."""
+
+import logging
+import shutil
+import time
+from pathlib import Path
+from typing import NoReturn
+
+from nmt_core import files, seal
+from nmt_core.errors import NmtError
+from stages.registry.registry import PROMOTE_ONE, Registry, RegistryError, Version
+
+LOGGER = logging.getLogger(__name__)
+
+
+def fetch_champion(registry: Registry, folder: Path) -> Version | None:
+    """Let a folder hold the champion; return its version, or None if it held that before.
+
+    What the folder holds is always whole: it is replaced once all has come and was verified.
+
+    Raises:
+        RegistryError: if there is no champion, or the registry does not answer.
+        BundleError: if what it gives is not what was exported.
+        DiskError: if there is no room.
+    """
+    champion = registry.champion()
+    if champion is None:
+        raise RegistryError(f"{registry.name} has no champion to fetch; {PROMOTE_ONE}")
+    if (folder / seal.MANIFEST).is_file() and seal.digest_bundle(folder) == champion.digest:
+        return None
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with files.whole_folder(folder) as part:
+        arriving = part / ".arriving"
+        arriving.mkdir()
+        for path in registry.fetch(champion, arriving).iterdir():
+            path.rename(part / path.name)
+        shutil.rmtree(arriving)
+    return champion
+
+
+def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoReturn:
+    """Let a folder hold whatever is champion, for ever; what goes wrong is told once.
+
+    Args:
+        registry: of the model.
+        folder: as of :func:`fetch_champion`.
+        seconds: to wait before looking again.
+    """
+    told = ""
+    while True:
+        try:
+            if version := fetch_champion(registry, folder):
+                LOGGER.info("%s holds version %d of %s", folder, version.number, registry.name)
+            told = ""
+        except NmtError as error:
+            if str(error) != told:
+                told = str(error)
+                LOGGER.warning("%s stays as it is: %s", folder, told)
+        time.sleep(seconds)

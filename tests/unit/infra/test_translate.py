@@ -1,0 +1,166 @@
+"""The server that translates, as it is shipped: its image, Compose services and manifests."""
+
+import re
+import tomllib
+from pathlib import PurePosixPath
+
+import pytest
+import typer
+import yaml
+
+from nmt_core.cli import app
+from nmt_core.server.api import router
+from nmt_core.server.settings import ServerConfig
+from stages.registry.__main__ import app as registry
+from tests.support.projects import PROJECT
+
+DOCKERFILE = (PROJECT / "infra/docker/Dockerfile.translate").read_text().replace("\\\n", " ")
+SERVICES = yaml.safe_load((PROJECT / "infra/compose.yaml").read_text())["services"]
+SERVER, FOLLOWER = SERVICES["translate"], SERVICES["champion"]
+FOLDER = PROJECT / "infra/kubernetes/translate"
+MANIFESTS = {path.stem: yaml.safe_load(path.read_text()) for path in FOLDER.glob("*.yaml")}
+POD = MANIFESTS["deployment"]["spec"]["template"]
+(CONTAINER,) = POD["spec"]["containers"]
+(SIDECAR,) = POD["spec"]["initContainers"]
+PACKAGES = (PROJECT / "requirements/packages.txt").read_text()
+LOCKED = (PROJECT / "requirements/serve.txt").read_text()
+PORT = ServerConfig().port
+
+
+def pins(text):
+    return set(re.findall(r"^([a-z0-9.-]+)==([^ ]+)", text, re.MULTILINE))
+
+
+def test_the_image_holds_what_serves_and_nothing_that_trains():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    names = {*project["dependencies"], *extras["serve"], *extras["translate"]}
+    locked = {name for name, _ in pins(LOCKED)}
+
+    assert names - {"nmt[translate]"} <= locked
+    assert not {"torch", "mlflow", "pandas", "prefect", "dvc", "spacy"} & locked
+    assert pins(LOCKED) <= pins(PACKAGES)
+    assert "--requirements requirements/serve.txt" in DOCKERFILE
+
+
+def test_nothing_needs_to_be_written_where_the_image_runs():
+    assert "--compile-bytecode" in DOCKERFILE
+    assert "compileall -q /opt/nmt/nmt_core" in DOCKERFILE
+    assert SERVER["read_only"]
+    assert ["models:/models:ro"] == SERVER["volumes"]
+    assert CONTAINER["securityContext"]["readOnlyRootFilesystem"]
+    assert {"models": True, "temporary": None} == {
+        one["name"]: one.get("readOnly") for one in CONTAINER["volumeMounts"]
+    }
+
+
+IMAGE_COMMAND = re.findall(r'"([^"]*)"', re.findall(r"^CMD (.*)$", DOCKERFILE, re.MULTILINE)[-1])
+FOLLOWING = ["python", "-m", "stages.registry"]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        (app, IMAGE_COMMAND),
+        (app, SERVER["command"]),
+        (app, CONTAINER["args"]),
+        (registry, FOLLOWER["command"][3:]),
+        (registry, SIDECAR["args"][3:]),
+    ],
+    ids=["image", "compose", "kubernetes", "compose champion", "kubernetes champion"],
+)
+def test_programs_take_what_they_are_given(program, words):
+    commands = typer.main.get_command(program).commands
+    if words[0] not in commands:
+        pytest.skip(f"there is no nmt {words[0]} yet")
+    command = commands[words[0]]
+    context = command.make_context(words[0], words[1:])
+
+    given = {word.partition("=")[0] for word in words[1:] if word.startswith("--")}
+    assert given <= {option for one in command.params for option in one.opts}
+    assert "0.0.0.0" in words or "follow" == words[0] or "--host=0.0.0.0" in words
+    assert "/models/champion" in str(context.params)
+
+
+def test_what_follows_the_champion_fills_the_folder_that_is_served():
+    for container in (FOLLOWER["command"], SIDECAR["args"]):
+        assert [*FOLLOWING, "follow", "/models/champion"] == container
+    assert "/models/champion/manifest.json" == FOLLOWER["healthcheck"]["test"][-1]
+    assert "/models/champion/manifest.json" == SIDECAR["startupProbe"]["exec"]["command"][-1]
+    assert "Always" == SIDECAR["restartPolicy"]  # a sidecar, whose first probe the server awaits
+    assert {"models:/models"} < {*FOLLOWER["volumes"]}
+    mounted = {one["name"]: PurePosixPath(one["mountPath"]) for one in SIDECAR["volumeMounts"]}
+    assert PurePosixPath("/models") == mounted["models"]
+    assert "service_healthy" == SERVER["depends_on"]["champion"]["condition"]
+
+
+def test_the_folder_of_a_volume_belongs_to_who_writes_it():
+    """Docker gives a new volume the owner that the folder has in the image."""
+    worker = (PROJECT / "infra/docker/Dockerfile.worker").read_text()
+
+    for text in (worker, DOCKERFILE):
+        assert re.search(r"install --directory --owner \w+ --group \w+ .*/models\b", text)
+
+
+def test_who_asks_for_health_asks_where_it_is_told():
+    paths = {route.path for route in router.routes}
+    (port,) = CONTAINER["ports"]
+    address = f"http://127.0.0.1:{PORT}/health"
+
+    assert "/health" in paths
+    assert PORT == port["containerPort"]
+    assert f"EXPOSE {PORT}\n" in DOCKERFILE
+    assert [f"127.0.0.1:{PORT}:{PORT}"] == SERVER["ports"]
+    assert address in DOCKERFILE
+    assert address in SERVER["healthcheck"]["test"][-1]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert {"path": "/health", "port": port["name"]} == CONTAINER[probe]["httpGet"]
+    assert port["name"] == MANIFESTS["service"]["spec"]["ports"][0]["targetPort"]
+    assert [{"port": port["name"]}] == MANIFESTS["network"]["spec"]["ingress"][0]["ports"]
+
+
+@pytest.mark.parametrize("container", [CONTAINER, SIDECAR], ids=lambda one: one["name"])
+def test_a_container_may_do_little(container):
+    security = container["securityContext"]
+
+    assert POD["spec"]["securityContext"]["runAsNonRoot"]
+    assert not POD["spec"]["automountServiceAccountToken"]
+    assert security["readOnlyRootFilesystem"]
+    assert not security["allowPrivilegeEscalation"]
+    assert ["ALL"] == security["capabilities"]["drop"]
+    assert {"memory", "ephemeral-storage"} <= set(container["resources"]["limits"])
+    assert {"cpu", "memory"} <= set(container["resources"]["requests"])
+
+
+def test_the_server_is_given_no_secret_and_reaches_no_other_service():
+    assert "environment" not in SERVER
+    assert not {"env", "envFrom"} & set(CONTAINER)
+    assert ["translate"] == SERVER["networks"]
+    assert not [name for name in str(FOLLOWER["environment"]) if "PASSWORD" in name]
+
+
+def test_what_was_begun_is_finished_before_the_end():
+    needed = ServerConfig().stop_seconds
+    (seconds,) = re.findall(r"(\d+)s", SERVER["stop_grace_period"])
+    waited = int(CONTAINER["lifecycle"]["preStop"]["exec"]["command"][-1])
+
+    assert int(seconds) > needed
+    assert POD["spec"]["terminationGracePeriodSeconds"] > needed + waited
+    strategy = MANIFESTS["deployment"]["spec"]["strategy"]["rollingUpdate"]
+    assert {"maxUnavailable": 0, "maxSurge": 1} == strategy
+
+
+def test_all_manifests_are_about_the_same_pods():
+    labels = POD["metadata"]["labels"]
+    chosen = [
+        MANIFESTS["deployment"]["spec"]["selector"]["matchLabels"],
+        MANIFESTS["service"]["spec"]["selector"],
+        MANIFESTS["disruption"]["spec"]["selector"]["matchLabels"],
+        MANIFESTS["network"]["spec"]["podSelector"]["matchLabels"],
+    ]
+
+    assert [labels] * 4 == chosen
+    assert "app.kubernetes.io/part-of" not in labels  # by which nobody may call workers
+    assert {f"{name}.yaml" for name in MANIFESTS} - {"kustomization.yaml"} == set(
+        MANIFESTS["kustomization"]["resources"]
+    )
