@@ -34,7 +34,7 @@ FENCE = re.compile(r"^```(\w*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
 DOCUMENTS = ("README.md", "docs/operations.md")
 
-LASTING = ("make server", "make worker", "make mlflow", "make serve")
+LASTING = ("make server", "make worker", "make mlflow", "make serve", ".venv/bin/nmt serve")
 """What runs until it is stopped, and so has a terminal of its own."""
 
 SAYS = {"make worker": "started!", "make mlflow": r"runs of .+ are at (http\S+)"}
@@ -265,6 +265,7 @@ def prepare(repository, ports):
         "infra/servers/__main__.py",
         "stages/tracking/__main__.py",
         "stages/registry/__main__.py",
+        "nmt_core/cli/serve.py",
     ):
         text = (folder / name).read_text()
         for port, own in ports.items():
@@ -343,6 +344,7 @@ def finds_both_servers(reader, said):
 
 CHECKS = {
     ".venv/bin/nmt translate": shows(r"\w"),
+    "curl http://127.0.0.1": shows('"translatedText":"'),
     "make repro": shows("BLEU", "models/export"),
     "make compare": leaves_files("reports/comparison/comparison.md"),
     "make flow": shows("BLEU"),

@@ -1,10 +1,11 @@
 """A server without a model: words come back in capitals, with made up probabilities and attention.
 
-``python -m tests.support.stand_in [PORT]`` serves the page and the API over it.
+``python -m tests.support.stand_in [PORT] [SETTINGS]`` serves the page and the API over it.
 """
 
 import asyncio
 import functools
+import json
 import logging
 import sys
 import time
@@ -124,7 +125,8 @@ def in_a_loop(test):
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
-    config = ServerConfig(port=int(sys.argv[1]) if len(sys.argv) > 1 else 5001)
-    two = StandIn(languages=("de", "en")), StandIn(languages=("en", "de"))
+    port, told = sys.argv[1:] + ["5001", "{}"][len(sys.argv) - 1 :]
+    config = ServerConfig(port=int(port), **json.loads(told))
+    two = [StandIn(languages=pair, seconds=0.2) for pair in (("de", "en"), ("en", "de"))]
     listening = listen(config)
-    run_app(serve_stand_in(*two), config, listening)
+    run_app(serve_stand_in(*two, **json.loads(told)), config, listening)

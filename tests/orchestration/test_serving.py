@@ -1,0 +1,324 @@
+"""``nmt serve`` as a process: clients of others, and faults."""
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from infra.servers.server import find_free_port
+from nmt_core import seal
+from tests.support.processes import wait_for
+from tests.support.served import served
+from tests.support.tiny import LINES, export, tiny_translator
+
+LINE = LINES[0]
+
+NODE = """
+const {translate} = require("libretranslate");
+const {libreTranslate} = require("libretranslate-ts");
+(async () => {
+  const apiurl = process.argv[2], query = process.argv[3];
+  const own = (await import("translate")).default;
+  own.engine = "libre"; own.url = `${apiurl}/translate`;
+  libreTranslate.setApiEndpoint(apiurl);
+  console.log(JSON.stringify([
+    await translate({query, source: "de", target: "en", apiurl}),
+    (await libreTranslate.translate(query, "de", "en", 2)),
+    (await libreTranslate.detect("Das ist ein deutscher Satz.")).language,
+    (await libreTranslate.listLanguages()).map((one) => one.code),
+    await own(query, {from: "de", to: "en"}),
+  ]));
+})();
+"""
+"""Three packages of npm that know LibreTranslate."""
+
+
+@pytest.fixture(scope="module")
+def translators():
+    return [tiny_translator(seed=seed) for seed in (1, 2)]
+
+
+@pytest.fixture
+def folder(tmp_path, translators):
+    return export(tmp_path / "export", translator=translators[0])
+
+
+@pytest.fixture
+def server(tmp_path, folder):
+    port = find_free_port("127.0.0.1")
+    command = ["nmt_core.cli", "serve", "--model", f"de-en={folder}", "--port", str(port)]
+    with served(*command, "--threads", "1", port=port, log=tmp_path / "log") as server:
+        yield server
+
+
+@pytest.fixture
+def impatient(tmp_path):
+    """A server over a stand-in that waits a second for its clients."""
+    port = find_free_port("127.0.0.1")
+    settings = json.dumps({"read_seconds": 1})
+    command = ["tests.support.stand_in", str(port), settings]
+    with served(*command, port=port, log=tmp_path / "log") as server:
+        yield server
+
+
+def test_libretranslatepy_works_unchanged(server, translators):
+    client = LibreTranslateAPI(server.address)
+
+    assert client.translate(LINE, "de", "en") == translators[0].translate([LINE])[0]
+    assert client.detect("Das ist ein deutscher Satz.")[0]["language"] == "de"
+    assert client.languages() == [
+        {"code": "de", "name": "German", "targets": ["de", "en"]},
+        {"code": "en", "name": "English", "targets": ["en"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ["-d", f"q={LINE}", "-d", "source=de", "-d", "target=en"],
+        ["-F", f"q={LINE}", "-F", "source=de", "-F", "target=en"],
+        ["--json", json.dumps({"q": LINE, "source": "de", "target": "en"})],
+        ["-G", "-X", "POST", "--data-urlencode", f"q={LINE}", "-d", "source=de&target=en"],
+    ],
+)
+def test_curl_works(server, translators, fields):
+    command = ["curl", "--silent", "--fail", f"{server.address}/translate", *fields]
+    answer = subprocess.run(command, capture_output=True, check=True)
+
+    assert json.loads(answer.stdout) == {"translatedText": translators[0].translate([LINE])[0]}
+
+
+def test_clients_of_npm_work_unchanged(server, translators, tmp_path):
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    (project := tmp_path / "node").mkdir()
+    install = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"]
+    packages = ["libretranslate@1.0.1", "libretranslate-ts@0.5.12", "translate@3.1.0"]
+    done = subprocess.run(
+        [*install, *packages], cwd=project, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"npm could not install clients: {done.stderr[-200:]}")
+    (project / "ask.js").write_text(NODE)
+    asked = subprocess.run(
+        ["node", "ask.js", server.address, LINE], cwd=project, capture_output=True, check=True
+    )
+    first, second, detected, codes, third = json.loads(asked.stdout)
+
+    assert first == third == second["translatedText"] == translators[0].translate([LINE])[0]
+    assert len(second["alternatives"]) == 2
+    assert (detected, codes) == ("de", ["de", "en"])
+
+
+def test_two_hundred_clients_at_once_get_their_own(server, translators):
+    texts = [f"{LINE} {number}" for number in range(200)]
+    with ThreadPoolExecutor(200) as clients:
+        answers = list(clients.map(server.ask, texts))
+
+    assert {200} == {answer.status_code for answer in answers}
+    assert translators[0].translate(texts) == [one.json()["translatedText"] for one in answers]
+
+
+def test_an_export_replaced_on_disk_is_swapped_without_a_failed_request(
+    server, translators, folder
+):
+    old, new = (one.translate([LINE])[0] for one in translators)
+    digest = seal.digest_bundle(folder)
+    answers = []
+
+    def ask_until_new():
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            answers.append(server.ask(LINE))
+            if answers[-1].json().get("translatedText") == new:
+                return
+
+    with ThreadPoolExecutor(8) as clients:
+        tasks = [clients.submit(ask_until_new) for _ in range(8)]
+        export(folder, translator=translators[1])
+        for task in tasks:
+            task.result()
+
+    assert {200} == {answer.status_code for answer in answers}
+    assert {old, new} == {answer.json()["translatedText"] for answer in answers}
+    [model] = server.health()["models"]
+    assert (model["problem"], model["digest"] != digest) == ("", True)
+
+
+def test_a_broken_export_on_disk_is_refused_and_the_old_one_serves(
+    server, translators, folder, tmp_path
+):
+    other = export(tmp_path / "other", translator=translators[1])
+    (other / "golden.json").write_text("[]")
+    manifest = json.loads((other / "manifest.json").read_text())
+    shutil.rmtree(folder)
+    other.rename(folder)
+
+    assert wait_for(lambda: server.health()["models"][0]["problem"], seconds=60)
+    [model] = server.health()["models"]
+    assert "golden.json was altered" in model["problem"]
+    assert manifest["files"]
+    assert server.ask(LINE).json()["translatedText"] == translators[0].translate([LINE])[0]
+
+
+def test_a_folder_that_is_gone_changes_nothing(server, translators, folder):
+    shutil.rmtree(folder)
+
+    assert wait_for(lambda: server.health()["models"][0]["problem"], seconds=60)
+    assert server.ask(LINE).json()["translatedText"] == translators[0].translate([LINE])[0]
+
+
+def test_sigterm_under_load_ends_what_was_begun(impatient):
+    """Whoever was let in is answered; the others find nobody."""
+    outcomes = []
+
+    def ask(number):
+        try:
+            outcomes.append(impatient.ask(f"text {number}").status_code)
+        except httpx.ConnectError:
+            outcomes.append("refused")
+
+    with ThreadPoolExecutor(50) as clients:
+        for number in range(200):
+            clients.submit(ask, number)
+        time.sleep(0.5)
+        impatient.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        ended = impatient.process.wait(30)
+
+    assert ended == 0
+    assert time.monotonic() - began < 30
+    assert {200, "refused"} >= set(outcomes)
+    assert 200 in outcomes
+
+
+def open_connection(server):
+    return socket.create_connection(("127.0.0.1", server.port), timeout=20)
+
+
+def read_all(connection):
+    data = b""
+    while part := connection.recv(4096):
+        data += part
+    return data
+
+
+@pytest.mark.parametrize("head", [b"", b"POST /tr", b"POST /translate HTTP/1.1\r\nHost: localh"])
+def test_a_head_that_does_not_come_is_not_waited_for(impatient, head):
+    with open_connection(impatient) as connection:
+        began = time.monotonic()
+        for byte in head:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.01)
+        read_all(connection)
+
+    assert time.monotonic() - began < 10
+
+
+def test_a_body_that_trickles_is_not_waited_for(impatient):
+    head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+    with open_connection(impatient) as connection:
+        connection.sendall(head)
+        answer = read_all(connection)
+
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"was not whole after 1 seconds" in answer
+
+
+def test_a_second_request_on_a_connection_may_be_late_but_not_slow(impatient):
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with open_connection(impatient) as connection:
+        for _ in range(3):
+            connection.sendall(request)
+            answer = b""
+            while b'"status":"ok"' not in answer:
+                part = connection.recv(4096)
+                assert part
+                answer += part
+            time.sleep(0.7)
+        began = time.monotonic()
+        connection.sendall(b"GET /hea")
+        read_all(connection)
+
+    assert time.monotonic() - began < 10
+
+
+def test_many_idle_connections_do_not_keep_others_out(impatient):
+    connections = [open_connection(impatient) for _ in range(300)]
+    try:
+        assert impatient.ask("text").json() == {"translatedText": "TEXT"}
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+def test_who_hangs_up_frees_the_place(impatient):
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(
+            f"{impatient.address}/translate",
+            json={"q": ["text"] * 900, "source": "de", "target": "en"},
+            timeout=0.1,
+            trust_env=False,
+        )
+
+    assert wait_for(lambda: impatient.health()["queue"] == {"requests": 0, "tokens": 0}, seconds=5)
+
+
+def test_a_full_disk_takes_only_the_log(tmp_path, folder):
+    if not Path("/dev/full").exists():
+        pytest.skip("this machine has no /dev/full")
+    port = find_free_port("127.0.0.1")
+    command = ["nmt_core.cli", "serve", "--model", f"de-en={folder}", "--port", str(port)]
+    (tmp_path / "full").symlink_to("/dev/full")
+    with served(*command, port=port, log=tmp_path / "full") as server:
+        assert [200] * 20 == [server.ask(LINE).status_code for _ in range(20)]
+
+
+def test_memory_stays_flat(server):
+    process = psutil.Process(server.process.pid)
+    megabytes = []
+    with ThreadPoolExecutor(8) as clients:
+        for _ in range(6):
+            texts = [f"{LINE} {number}" for number in range(150)]
+            assert {200} == {one.status_code for one in clients.map(server.ask, texts)}
+            megabytes.append(process.memory_info().rss / 1e6)
+
+    assert megabytes[-1] - megabytes[2] < 15, megabytes
+
+
+def test_a_taken_port_is_told_in_a_sentence(server, folder):
+    command = [
+        sys.executable,
+        "-m",
+        "nmt_core.cli",
+        "serve",
+        "--model",
+        f"de-en={folder}",
+        "--port",
+        str(server.port),
+    ]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert answer.returncode == 1
+    assert answer.stderr.startswith(f"nmt: cannot listen on 127.0.0.1:{server.port}")
+    assert "Traceback" not in answer.stderr
+
+
+def test_no_log_holds_text_keys_or_addresses(server, tmp_path):
+    server.ask("Geheim steht hier.")
+    httpx.post(f"{server.address}/translate?q=Geheimnis&source=de&target=en", trust_env=False)
+    server.ask(["x", "\u0000 Geheimer"], source="geheime-sprache")
+
+    log = (tmp_path / "log").read_text()
+    assert "/translate" in log
+    assert "eheim" not in log
