@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
 from nmt_core.engines.ctranslate2 import CTranslate2Engine, load_ctranslate2
 from nmt_core.engines.settings import Added
@@ -88,7 +86,7 @@ def _write(
         name,
         config=config,
         # copies, for the specification quantises in place
-        weights={key: np.array(weight.cpu(), np.float32) for key, weight in state.items()},
+        weights={key: weight.float().cpu().numpy().copy() for key, weight in state.items()},
         vocabularies=vocabularies,
         positions=max(translator.config.max_source_tokens + 1, translator.config.beam.max_length),
     )

@@ -125,7 +125,9 @@ class CTranslate2Engine(Engine):
             beyond, self._score([tasks[row] for row in beyond], ended), strict=True
         ):
             different = {tuple(one.tokens): one for one in candidates}.values()
-            rescored = [one._replace(score=score_terms(one.terms, search)) for one in different]
+            rescored = [
+                one._replace(score=score_terms(one.terms, search), terms=()) for one in different
+            ]
             found[row] = sorted(rescored, key=lambda one: -one.score)
         return [found[row] for row in range(len(tasks))]
 
@@ -149,6 +151,7 @@ class CTranslate2Engine(Engine):
                     patience=patience,
                     num_hypotheses=round(patience * search.beam_size),
                     length_penalty=search.length_penalty,
+                    min_decoding_length=0,
                     max_decoding_length=max(tasks[row].limit for row in rows),
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",

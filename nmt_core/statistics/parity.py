@@ -66,8 +66,12 @@ def measure_parity(
         references: its translations.
         language: of those, a code such as en.
     """
+    greedily = translator.config.beam.model_copy(
+        update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
+    )
+    greedy = translator.config.model_copy(update={"beam": greedily})
     both = replace(translator, engine=engine), translator
-    greedy = [_translate(one, sources, beam_size=1) for one in both]
+    written = [_translate(replace(one, config=greedy), sources) for one in both]
     found = [_translate(one, sources) for one in both]
     metric = load_metric("bleu", language)
     assert isinstance(metric, Bleu)
@@ -77,7 +81,7 @@ def measure_parity(
     low, high = np.percentile(test.drawn, [2.5, 97.5])
     return Parity(
         sentences=len(sources),
-        equal_greedy=_share_equal(*greedy),
+        equal_greedy=_share_equal(*written),
         equal=_share_equal(*found),
         bleu=float(bleu),
         bleu_torch=float(bleu_torch),
@@ -102,11 +106,8 @@ def explain_failure(engine: Added, parity: Parity) -> str | None:
     return None
 
 
-def _translate(
-    translator: Translator, lines: Sequence[str], *, beam_size: int | None = None
-) -> list[Translation]:
-    found = translator.search(lines, beam_size=beam_size, n_best=1, probabilities=False)
-    return [best for [best] in found]
+def _translate(translator: Translator, lines: Sequence[str]) -> list[Translation]:
+    return [best for [best] in translator.search(lines, n_best=1, probabilities=False)]
 
 
 def _share_equal(one: Sequence[Translation], other: Sequence[Translation]) -> float:

@@ -47,7 +47,7 @@ def tiny_translator(seed=0, **settings):
     )
 
 
-def export(folder, *, translator=None, model=MODEL):
+def export(folder, *, translator=None, model=MODEL, engines=()):
     """The same, or another, sealed into a folder."""
     write_bundle(
         folder,
@@ -56,5 +56,6 @@ def export(folder, *, translator=None, model=MODEL):
         card="# A tiny model\n",
         bill={"bomFormat": "CycloneDX"},
         golden_sentences=LINES,
+        engines=engines,
     )
     return folder

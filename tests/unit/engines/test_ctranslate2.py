@@ -1,0 +1,311 @@
+"""CTranslate2 against our own search over the same weights, for every shape it can express."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.decoding.rules import compute_length_limits
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines import ctranslate2 as engine_file
+from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
+from nmt_core.engines.ctranslate2 import load_ctranslate2
+from nmt_core.engines.engine import Request
+from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.errors import ConfigError
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from tests.support.presets import PRESETS, VARIANTS, tiny_config
+
+WORDS = Vocabulary([*SPECIALS, *"abcdefghijklmnopqrstuvwxyz"])
+MORE = Vocabulary([*SPECIALS, *"abcdefghijklmnopqrstuvwxyzäöü"])
+SMALL = {
+    "width": 16,
+    "heads": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "feed_forward_width": 24,
+}
+SHAPES = {
+    "default": {},
+    "post-norm": {"norm": "post"},
+    "gelu": {"activation": "gelu"},
+    "learned positions": {"positions": "learned", "max_positions": 6},
+    "trained scale": {"position_scale": "trained"},
+    "untied": {"tie": "none"},
+    "output tied": {"tie": "output"},
+    "no bias": {"projection_bias": False},
+    "no scale of norms": {"norm_scale": False},
+    "words as they are": {"scale_embeddings": False},
+    "head width given": {"head_width": 8},
+    "two layers": {"encoder_layers": 1, "decoder_layers": 2},
+    "one head": {"width": 20, "heads": 1},
+}
+EXPRESSED = ("transformer", "transformer_base", "transformer_post_learned")
+GREEDY = BeamConfig(beam_size=1, stopping="fast")
+QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
+
+
+@torch.no_grad()
+def make_certain(model, config, likely):
+    """Let a model write as trained ones do: with certainty, never a reserved token, to an end."""
+    for name, weight in model.named_parameters():
+        if weight.dim() == 2:
+            weight.mul_(2.0 if "table" in name else 1.5)
+    hidden = torch.randn(model.output.weight.size(1))
+    norm = getattr(
+        model.decoder_norm,
+        "bias",
+        model.decoder[-1].transform.after.bias
+        if hasattr(model.decoder[-1].transform.after, "bias")
+        else None,
+    )
+    norm.copy_(hidden)
+    model.output.weight[[PAD, BOS, UNK]] = -6 * hidden / hidden.norm()
+    model.output.weight[likely] += (
+        (8 if likely == UNK else 1.2 if config.tie == "all" else 0.3) * hidden / hidden.norm()
+    )
+
+
+def pair(folder, shape, *, seed=0, kind="ctranslate2_float32", likely=EOS):
+    """Return PyTorch's engine and CTranslate2's over the same weights."""
+    config = TransformerConfig(**SMALL | shape)
+    source, target = (WORDS, WORDS) if config.tie == "all" else (WORDS, MORE)
+    torch.manual_seed(seed)
+    model = build_model(config, source_size=len(source), target_size=len(target)).eval()
+    make_certain(model, config, likely)
+    weights = {name: weight.numpy().copy() for name, weight in model.state_dict().items()}
+    write_ctranslate2(
+        folder / kind,
+        kind,
+        config=config,
+        weights=weights,
+        vocabularies=(source, target),
+        positions=80,
+    )
+    other = load_ctranslate2(folder / kind, source, target, name=kind, device="cpu", threads=1)
+    return PyTorchEngine(model, len(target)), other
+
+
+def requests(count, *, seed=1):
+    draw = np.random.default_rng(seed)
+    return [
+        Request([*draw.integers(UNK + 1, len(WORDS), size=draw.integers(1, 14)).tolist(), EOS])
+        for _ in range(count)
+    ]
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def engines(request, tmp_path_factory):
+    return pair(tmp_path_factory.mktemp("engines"), SHAPES[request.param])
+
+
+@pytest.fixture(scope="module")
+def default(tmp_path_factory):
+    return pair(tmp_path_factory.mktemp("engines"), {})
+
+
+def test_greedily_it_writes_what_pytorch_writes(engines):
+    search = GREEDY
+    one, other = (engine.search(requests(40), search, **QUIET) for engine in engines)
+
+    assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
+    assert len({best.tokens for [best] in one}) > 5
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, monkeypatch):
+    """Wherever the best is not cut off; these models go in circles where length is for nothing."""
+    monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
+    search = BeamConfig(beam_size=4, length_penalty=penalty)
+    asked = requests(40)
+    one, other = (engine.search(asked, search, **QUIET) for engine in engines)
+    free = [
+        (mine.tokens, its.tokens)
+        for request, [mine], [its] in zip(asked, one, other, strict=True)
+        if len(mine.tokens) + 1 < search.limit_length(len(request.source))
+    ]
+
+    assert all(mine == its for mine, its in free)
+
+
+def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
+    search = GREEDY
+    wanted = {"batch_tokens": 64, "probabilities": True, "attention": True}
+    one, other = (engine.search(requests(20), search, **wanted) for engine in engines)
+
+    for [mine], [its] in zip(one, other, strict=True):
+        assert mine.log_prob == pytest.approx(its.log_prob, rel=2e-2, abs=2e-2)
+        assert mine.score == pytest.approx(its.score, rel=2e-2, abs=2e-2)
+        assert mine.token_log_probs == pytest.approx(its.token_log_probs, rel=2e-2, abs=2e-2)
+        assert (
+            mine.attention.shape
+            == its.attention.shape
+            == (len(mine.tokens) + 1, mine.attention.shape[1])
+        )
+        assert np.allclose(mine.attention, its.attention, atol=1e-4)
+
+
+@settings(max_examples=10)
+@given(st.lists(st.integers(0, 29), min_size=1, max_size=30), st.sampled_from([1, 3]))
+def test_a_sentence_is_translated_alike_in_any_company(default, chosen, beam_size):
+    """Also one that meets its limit, whatever the limits of its neighbours."""
+    _, engine = default
+    search = BeamConfig(beam_size=beam_size, max_length_factor=0.5, max_length_offset=2)
+    everything = requests(30)
+    alone = [engine.search([request], search, **QUIET)[0] for request in everything]
+    found = engine.search([everything[n] for n in chosen], search, **QUIET)
+
+    assert [best.tokens for [best] in found] == [alone[n][0].tokens for n in chosen]
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("limits", [(0.5, 1, 256), (1.5, 10, 4), (0.0, 1, 256), (1.1, 1, 256)])
+def test_limits_are_those_of_pytorch(default, beam_size, limits, monkeypatch):
+    monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
+    factor, offset, most = limits
+    search = BeamConfig(
+        beam_size=beam_size,
+        stopping="fast" if beam_size == 1 else "exact",
+        max_length_factor=factor,
+        max_length_offset=offset,
+        max_length=most,
+    )
+    asked = requests(30)
+    one, other = (engine.search(asked, search, **QUIET) for engine in default)
+
+    if beam_size == 1:
+        assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
+    for request, [best] in zip(asked, other, strict=True):
+        assert len(best.tokens) + 1 <= search.limit_length(len(request.source))
+
+
+def test_a_translation_cut_off_at_its_limit_is_worth_what_pytorch_says(default):
+    search = GREEDY.model_copy(update={"max_length_factor": 0.0, "max_length_offset": 3})
+    one, other = (engine.search(requests(30), search, **QUIET) for engine in default)
+
+    for [mine], [its] in zip(one, other, strict=True):
+        assert mine.score == pytest.approx(its.score, rel=1e-3, abs=1e-3)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+def test_the_n_best_are_different_and_in_order(default, penalty):
+    search = BeamConfig(beam_size=5, n_best=4, length_penalty=penalty)
+    for request, found in zip(
+        requests(20), default[1].search(requests(20), search, **QUIET), strict=True
+    ):
+        scores = [one.score for one in found]
+
+        assert request.source
+        assert len({one.tokens for one in found}) == len(found) == 4
+        assert scores == sorted(scores, reverse=True)
+        for one in found:
+            length = len(one.tokens) + 1
+            assert one.score == pytest.approx(one.log_prob / length**penalty)
+
+
+def test_the_unknown_token_is_written_only_where_it_may_be(tmp_path):
+    _, engine = pair(tmp_path, {}, likely=UNK)
+    found = {
+        unknown: engine.search(
+            requests(40), BeamConfig(beam_size=5, n_best=5, unknown=unknown), **QUIET
+        )
+        for unknown in ("forbid", "write")
+    }
+    held = {
+        unknown: any(UNK in one.tokens for best in lists for one in best)
+        for unknown, lists in found.items()
+    }
+
+    assert held == {"forbid": False, "write": True}
+
+
+def test_int8_is_near(tmp_path):
+    """A few of the translations of a model without certainty differ, and no score by much."""
+    one, other = pair(tmp_path, {}, kind="ctranslate2_int8")
+    search = GREEDY
+    found = [engine.search(requests(60), search, **QUIET) for engine in (one, other)]
+    apart = [abs(mine.score - its.score) for [mine], [its] in zip(*found, strict=True)]
+
+    assert 0 < np.mean(apart) < 0.5
+    assert (tmp_path / "ctranslate2_int8/model.bin").stat().st_size < 40_000
+
+
+def test_many_sentences_come_back_in_order(default):
+    asked = requests(300)
+    found = default[1].search(asked, GREEDY, **QUIET)
+    again = default[1].search(asked[::-1], GREEDY, **QUIET)
+
+    assert [best.tokens for [best] in found] == [best.tokens for [best] in again[::-1]]
+    assert default[1].search([], BeamConfig(), **QUIET) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"diversity": 1.0}, "diversity"),
+        ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
+        ({"unknown": "copy"}, "copying unknown words"),
+        ({}, None),
+        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
+    ],
+)
+def test_what_it_cannot_do_is_said(default, changes, said):
+    search = BeamConfig(**changes)
+
+    assert default[1].explain_refusal(search, prefixes=False) == said
+    assert default[1].explain_refusal(search, prefixes=True) == "a prefix"
+    assert default[0].explain_refusal(search, prefixes=True) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (ConvS2SConfig(), "it is no Transformer"),
+        (RnnConfig(), "it is no Transformer"),
+        (TransformerConfig(norm="article"), "norm 'article'"),
+        (TransformerConfig(activation="leaky_relu"), "activation 'leaky_relu'"),
+        (TransformerConfig(activate_output=True), "activate_output"),
+        (
+            TransformerConfig(width=16, heads=2, head_width=5),
+            "heads that are together not as wide as the model",
+        ),
+        (TransformerConfig(width=16, heads=2, head_width=8), None),
+    ],
+)
+def test_what_cannot_be_expressed_is_said(config, said):
+    assert explain_inexpressible(config) == said
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+def test_every_preset_is_expressed_or_refused(name, tmp_path):
+    config = tiny_config(name)
+    reason = explain_inexpressible(config)
+
+    assert (reason is None) == (name in EXPRESSED)
+    if reason is None:
+        pair(tmp_path, config.model_dump(exclude={"architecture"}))
+
+
+def test_no_gpu_is_made_up(tmp_path):
+    with pytest.raises(ConfigError, match="there is no device 'cuda:9' here; use auto or cpu"):
+        load_ctranslate2(tmp_path, WORDS, WORDS, name="x", device="cuda:9", threads=1)
+
+
+def test_limits_are_computed_alike():
+    """One by one, and for a batch by torch."""
+    for factor in (0.1, 0.3, 0.7, 1.1, 1.5, 2.3):
+        search = replace_config(factor)
+        padding = torch.tensor(
+            [[place >= length for place in range(60)] for length in range(1, 60)]
+        )
+
+        assert compute_length_limits(padding, search).tolist() == [
+            search.limit_length(length) for length in range(1, 60)
+        ]
+
+
+def replace_config(factor):
+    return BeamConfig(max_length_factor=factor, max_length_offset=3, max_length=40)

@@ -1,0 +1,263 @@
+"""One interface, the fastest engine: what is loaded, what it refuses, and when torch is needed."""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+import nmt_core
+from nmt_core.bundle.engines import prepare_engines
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.errors import BundleError, ConfigError
+from nmt_core.fetch.settings import Languages
+from nmt_core.models.settings import TransformerConfig
+from nmt_core.statistics import parity
+from nmt_core.translation import loading
+from nmt_core.translation.golden import check_golden
+from nmt_core.translation.translator import Translator
+from tests.support.tiny import LINES, MODEL, export, tiny_translator
+
+BOTH = ("ctranslate2_int8", "ctranslate2_float32")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("engines")
+    return export(
+        folder / "export",
+        translator=replace(tiny_translator(), languages=Languages(source="de", target="en")),
+        engines=prepare(folder / "scratch").engines,
+    )
+
+
+def prepare(folder, names=BOTH, *, model=MODEL, translator=None):
+    return prepare_engines(
+        names,
+        translator=translator or tiny_translator(),
+        model_config=model,
+        folder=folder,
+        text=(LINES * 3, LINES * 3),
+        language="en",
+        threads=1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "loaded"),
+    [
+        ("auto", "ctranslate2_int8"),
+        ("ctranslate2", "ctranslate2_int8"),
+        ("ctranslate2_int8", "ctranslate2_int8"),
+        ("ctranslate2_float32", "ctranslate2_float32"),
+        ("torch", "torch"),
+    ],
+)
+def test_the_engine_asked_for_is_loaded(bundle, asked, loaded):
+    translator = Translator.load(bundle, engine=asked, threads=1)
+
+    assert translator.engine.name == loaded
+    assert check_golden(translator, bundle) == []
+    assert translator.languages == Languages(source="de", target="en")
+
+
+def test_a_bundle_without_engines_is_searched_by_pytorch(tmp_path):
+    folder = export(tmp_path / "export")
+
+    assert Translator.load(folder).engine.name == "torch"
+    assert Translator.load(folder).languages is None
+    with pytest.raises(ConfigError, match="holds no engine 'ctranslate2', only torch; choose one"):
+        Translator.load(folder, engine="ctranslate2")
+
+
+def test_an_engine_that_nobody_knows_is_refused(bundle):
+    with pytest.raises(ConfigError, match="no engine 'onnx'; choose one of auto, ctranslate2"):
+        Translator.load(bundle, engine="onnx")
+
+
+@pytest.mark.parametrize(
+    ("missing", "engine", "said"),
+    [
+        ("ctranslate2", "ctranslate2", "pip install 'nmt\\[translate\\]'"),
+        ("torch", "torch", "needs PyTorch, which is not installed; run: pip install 'nmt\\[train"),
+    ],
+)
+def test_what_is_not_installed_is_named(bundle, monkeypatch, missing, engine, said):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != missing)
+    with pytest.raises(ConfigError, match=said):
+        Translator.load(bundle, engine=engine)
+
+
+def test_without_ctranslate2_pytorch_searches(bundle, monkeypatch):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != "ctranslate2")
+
+    assert Translator.load(bundle).engine.name == "torch"
+    assert loading.list_usable_engines(bundle) == ["torch"]
+
+
+def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundle, caplog):
+    fast, full = (Translator.load(bundle, engine=name, threads=1) for name in ("auto", "torch"))
+    prefixes = ["the"] * len(LINES)
+
+    for _ in range(2):
+        assert fast.translate(LINES, prefixes=prefixes) == full.translate(LINES, prefixes=prefixes)
+    assert [record.getMessage() for record in caplog.records] == [
+        "ctranslate2_int8 cannot do this (a prefix); torch does, more slowly"
+    ]
+    assert fast.sample(LINES) == full.sample(LINES)
+    assert fast.search(LINES, diversity=1.0) == full.search(LINES, diversity=1.0)
+    assert fast.next_tokens("Hund") == full.next_tokens("Hund")
+
+
+def test_empty_prefixes_are_none(bundle):
+    fast = Translator.load(bundle, threads=1)
+
+    assert fast.translate(LINES, prefixes=[""] * len(LINES)) == fast.translate(LINES)
+
+
+def test_details_are_told_as_asked_for(bundle):
+    for name in ("auto", "torch"):
+        translator = Translator.load(bundle, engine=name, threads=1)
+        [[best], *_] = translator.search(LINES, n_best=1, attention=True)
+        source = len(translator.source.tokens(LINES[0])) + 1
+
+        assert len(best.token_probabilities) == len(best.tokens) + 1
+        assert best.attention.shape == (len(best.tokens) + 1, source)
+        assert best.attention.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    [[plain], *_] = Translator.load(bundle).search(LINES, n_best=1, probabilities=False)
+    assert plain.attention is None
+    assert plain.token_probabilities == ()
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_an_altered_engine_is_refused_by_name(bundle, tmp_path, name):
+    copy = shutil.copytree(bundle, tmp_path / "copy")
+    file = copy / f"engines/{name}/model.bin"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+    with pytest.raises(BundleError, match=f"engines/{name}/model.bin was altered"):
+        Translator.load(copy, engine="torch")
+
+
+@pytest.mark.parametrize("name", [*BOTH, "torch"])
+def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
+    """Each is asked for what it made of them itself."""
+    copy = shutil.copytree(bundle, tmp_path / "copy")
+    path = copy / ("golden.json" if name == "torch" else f"engines/{name}.json")
+    path.write_text(path.read_text().replace("Wir essen heute Brot.", ""))
+    changed = {
+        engine: [
+            mismatch.source
+            for mismatch in check_golden(Translator.load(bundle, engine=engine), copy)
+        ]
+        for engine in (*BOTH, "torch")
+    }
+
+    assert changed == {engine: [""] * (engine == name) for engine in changed}
+
+
+def test_converting_changes_no_weight(tmp_path):
+    translator = tiny_translator()
+    before = {name: weight.clone() for name, weight in translator.full.model.state_dict().items()}
+    prepare(tmp_path, translator=translator)
+
+    assert all(
+        weight.equal(before[name]) for name, weight in translator.full.model.state_dict().items()
+    )
+
+
+def test_an_engine_that_translates_otherwise_is_left_out(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(parity, "LEAST_EQUAL", 1.1)
+    found = prepare(tmp_path, ("ctranslate2_float32",))
+
+    assert found.engines == []
+    assert "100.0% of 12 sentences greedily as PyTorch does, not 110.0%" in caplog.text
+    assert "left_out" in found.told["ctranslate2_float32"]
+
+
+@pytest.mark.parametrize(
+    ("difference", "kept"), [(0.5, True), (0.0, True), (-0.29, True), (-0.3, False), (-5.0, False)]
+)
+def test_an_engine_that_loses_too_much_is_left_out(difference, kept):
+    measured = parity.Parity(
+        sentences=9,
+        equal_greedy=0.5,
+        equal=0.5,
+        bleu=30 + difference,
+        bleu_torch=30.0,
+        difference=difference,
+        low=difference - 1,
+        high=difference + 1,
+    )
+
+    assert (parity.explain_failure("ctranslate2_int8", measured) is None) == kept
+
+
+def test_what_cannot_be_expressed_is_left_out_and_told(tmp_path, caplog):
+    model = TransformerConfig(**MODEL.model_dump() | {"norm": "article"})
+    found = prepare(tmp_path, model=model)
+
+    assert found.engines == []
+    assert set(found.told) == set(BOTH)
+    assert "ctranslate2_int8 is left out: CTranslate2 cannot express norm 'article'" in caplog.text
+
+
+def test_parity_tells_good_engines_from_bad(tmp_path):
+    """Another model's engine is found out."""
+    mine = tiny_translator()
+    other = prepare(tmp_path, ("ctranslate2_float32",), translator=tiny_translator(seed=3))
+    [engine] = other.engines
+    measured = parity.measure_parity(mine, engine.engine, LINES * 3, LINES * 3, language="en")
+
+    assert measured.equal_greedy == pytest.approx(0.25)  # the empty lines
+    assert other.told["ctranslate2_float32"]["equal_greedy"] == 1.0
+
+
+def test_parity_asks_for_the_greedy_search_and_the_configured_one(tmp_path):
+    configured = replace(
+        tiny_translator(),
+        config=tiny_translator().config.model_copy(
+            update={"beam": BeamConfig(beam_size=4, n_best=3, max_length=12)}
+        ),
+    )
+    [engine] = prepare(tmp_path, ("ctranslate2_float32",), translator=configured).engines
+
+    assert engine.parity.equal_greedy == 1.0
+
+
+def test_a_bundle_whose_engine_does_not_do_as_it_did_is_not_written(tmp_path):
+    [wrong] = prepare(tmp_path / "a", BOTH[1:], translator=tiny_translator(seed=3)).engines
+    [right] = prepare(tmp_path / "b", BOTH[1:]).engines
+    mixed = right._replace(folder=wrong.folder)
+
+    with pytest.raises(BundleError, match="the exported model translates"):
+        export(tmp_path / "export", engines=[mixed])
+    assert not (tmp_path / "export").exists()
+
+
+WITHOUT_TORCH = """
+import sys
+for name in ("torch", "safetensors", "pandas", "jaxtyping", "spacy", "mlflow"):
+    sys.modules[name] = None
+from nmt_core.cli import app
+app(["translate", "--model", sys.argv[1], "Der Hund."], standalone_mode=False)
+app(["translate", "--model", sys.argv[1], "--scores", "Der Hund."], standalone_mode=False)
+app(["verify", "--model", sys.argv[1]], standalone_mode=False)
+"""
+
+
+@pytest.mark.slow
+def test_no_torch_is_needed(bundle):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, bundle], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "ctranslate2_int8: every golden sentence is translated" in done.stdout
+
+
+def test_a_translator_is_at_hand():
+    assert nmt_core.Translator is Translator
+    with pytest.raises(AttributeError, match="has no attribute 'Translatr'"):
+        nmt_core.Translatr  # noqa: B018 - the attribute is asked for
