@@ -219,7 +219,8 @@ class ExportParams(Config):
 
     engines: tuple[Added, ...] = ("ctranslate2_int8",)
     """Faster programs that the model is written for, too, where they can express it and translate
-    validation text as well: ``ctranslate2_int8``, ``ctranslate2_float32``."""
+    validation text as well: ``ctranslate2_int8``, ``ctranslate2_float32``. Where int8 loses too
+    much, float32 takes its place."""
 
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
     """Validation sentences that each of them must translate as well as PyTorch."""

@@ -14,6 +14,9 @@ from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
 
+EXACT: Added = "ctranslate2_float32"
+"""What takes the place of an engine in int8 that loses too much."""
+
 
 class AddedEngine(NamedTuple):
     """An engine beside PyTorch's, which may go into a bundle."""
@@ -47,6 +50,8 @@ def prepare_engines(
 ) -> Prepared:
     """Write a model for faster engines, and let each prove that it translates as PyTorch does.
 
+    Where int8 loses too much, float32 is tried in its place.
+
     Args:
         names: which engines.
         translator: searches by PyTorch.
@@ -58,22 +63,28 @@ def prepare_engines(
     """
     prepared = Prepared([], {})
     inexpressible = explain_inexpressible(model_config)
-    for name in names:
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop(0)
         if inexpressible:
-            prepared.told[name] = {"left_out": f"CTranslate2 cannot express {inexpressible}"}
-            _log.warning("%s is left out: CTranslate2 cannot express %s", name, inexpressible)
+            prepared.told[name] = _leave_out(name, f"CTranslate2 cannot express {inexpressible}")
             continue
         assert isinstance(model_config, TransformerConfig)
         engine = _write(name, translator, model_config, folder / name, threads)
         parity = measure_parity(translator, engine, *text, language=language)
-        told = parity.model_dump(mode="json")
+        prepared.told[name] = parity.model_dump(mode="json")
         if failure := explain_failure(name, parity):
-            prepared.told[name] = told | {"left_out": failure}
-            _log.warning("%s is left out: %s", name, failure)
+            prepared.told[name] |= _leave_out(name, failure)
+            if name == "ctranslate2_int8" and EXACT not in names:
+                waiting.append(EXACT)
         else:
-            prepared.told[name] = told
             prepared.engines.append(AddedEngine(name, folder / name, engine, parity))
     return prepared
+
+
+def _leave_out(name: Added, reason: str) -> dict[str, str]:
+    _log.warning("%s is left out: %s", name, reason)
+    return {"left_out": reason}
 
 
 def _write(

@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from nmt_core.errors import ConfigError, CorpusError
 
-FIRST_LINES, MOST_LINES = 16, 2048
+FIRST_LINES, MOST_LINES = 16, 8192
 """Lines translated together, at first and at most: output begins early, and memory is bounded."""
 
 PATIENCE = 0.05

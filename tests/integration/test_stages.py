@@ -351,7 +351,7 @@ def test_examples_and_pictures_are_for_people(project):
 def test_the_export_translates_as_evaluation_did(project):
     """Alone, from raw text; and it is sealed."""
     verify_bundle(project.export)
-    exported = Translator.load(project.export, device="cpu")
+    exported = Translator.load(project.export, engine="torch", device="cpu")
     sources = lines(project.corpus / "test.source")
 
     assert [row[3] for row in translations(project)] == exported.translate(sources)
@@ -379,7 +379,7 @@ def test_the_trained_model_is_loaded_as_it_was_saved(project):
     translator = load_trained(project.settings["evaluate"], inputs(project))
     weights = load_file(project.trained / "model.safetensors")
 
-    for name, weight in translator.model.state_dict().items():
+    for name, weight in translator.full.model.state_dict().items():
         if name in weights:
             assert torch.equal(weight, weights[name])
 

@@ -194,6 +194,17 @@ def test_an_engine_that_loses_too_much_is_left_out(difference, kept):
     assert (parity.explain_failure("ctranslate2_int8", measured) is None) == kept
 
 
+def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "nmt_core.bundle.engines.explain_failure",
+        lambda name, _: "it is bad" if name == "ctranslate2_int8" else None,
+    )
+    found = prepare(tmp_path, ("ctranslate2_int8",))
+
+    assert [engine.name for engine in found.engines] == ["ctranslate2_float32"]
+    assert found.told["ctranslate2_int8"]["left_out"] == "it is bad"
+
+
 def test_what_cannot_be_expressed_is_left_out_and_told(tmp_path, caplog):
     model = TransformerConfig(**MODEL.model_dump() | {"norm": "article"})
     found = prepare(tmp_path, model=model)
