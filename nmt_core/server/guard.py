@@ -120,7 +120,8 @@ class Visit:
     async def _read(self) -> Message:
         left = self._began + self._config.read_seconds - time.monotonic()
         try:
-            message = await asyncio.wait_for(self._receive(), max(left, 0.01))
+            async with asyncio.timeout(max(left, 0.01)):
+                message = await self._receive()
         except TimeoutError:
             seconds = f"{self._config.read_seconds:g}"
             raise RequestError(
@@ -140,7 +141,8 @@ class Visit:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self._id
-        await asyncio.wait_for(self._send(message), self._config.read_seconds)
+        async with asyncio.timeout(self._config.read_seconds):
+            await self._send(message)
 
     async def _refuse(self, error: RequestError) -> None:
         if self._status:  # the answer has begun; the connection is closed without its end

@@ -1,0 +1,259 @@
+"""How many requests `nmt serve` answers, how fast, and what of the engine's own speed is left.
+
+Usage: python -m benchmarks.serving MODEL TEXT [--seconds 120] [--clients 1 --clients 8 ...]
+                                    [--threads 2] [--soak 300]
+
+TEXT has one sentence a line. Each client sends one sentence a request over one connection, and the
+next when it has the answer. Server, clients and engine take turns on one machine: clients are one
+process that does little more than reading and writing bytes, but shares the cores; with fewer
+threads than cores, the engine has cores of its own. The engine's own speed is measured before and
+after, on the same sentences: all at once, sorted by length, and one by one. Processor time is told
+beside the clock's, for a machine that does other things meanwhile: what the engine alone takes for
+a sentence, over what server and engine take for a request, is the share of its speed that is left.
+
+With --soak, the model is replaced on disk by another after a third of the time, and by itself again
+after two thirds, while 8 clients go on.
+"""
+
+import asyncio
+import itertools
+import json
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, NamedTuple
+from urllib.request import urlopen
+
+import psutil
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from nmt_core import files, seal
+from nmt_core.translation.translator import Translator
+
+BEGINNING = 3.0
+"""Seconds of a measurement that do not count."""
+
+SOAKING_CLIENTS = 8
+
+
+@dataclass
+class Load:
+    """What clients have seen."""
+
+    seconds: list[float] = field(default_factory=list)
+    """Of each request."""
+    failed: list[str] = field(default_factory=list)
+    asked: int = 0
+    """Requests, also those that do not count."""
+
+    def find_percentile(self, percent: int) -> float:
+        """Return the milliseconds that so many of a hundred requests took at most."""
+        return 1000 * statistics.quantiles(self.seconds, n=100)[percent - 1]
+
+
+async def ask_on(port: int, sentences: Iterator[str], end: float, load: Load, pair: str) -> None:
+    """Send requests over one connection until the time is over."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    source, target = pair.split("-")
+    began_all = time.monotonic()
+    while time.monotonic() < end:
+        body = json.dumps({"q": next(sentences), "source": source, "target": target}).encode()
+        head = (
+            f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        began = time.monotonic()
+        writer.write(head.encode() + body)
+        answered = await reader.readuntil(b"\r\n\r\n")
+        length = int(answered.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        content = await reader.readexactly(length)
+        if not answered.startswith(b"HTTP/1.1 200"):
+            load.failed.append(content.decode()[:200])
+            continue
+        load.asked += 1
+        if began - began_all > BEGINNING:
+            load.seconds.append(time.monotonic() - began)
+    writer.close()
+
+
+def run_clients(port: int, clients: int, seconds: float, lines: list[str], pair: str) -> Load:
+    """Let clients ask for some time."""
+
+    async def run() -> Load:
+        load, sentences = Load(), itertools.cycle(lines)
+        end = time.monotonic() + seconds + BEGINNING
+        asking = [ask_on(port, sentences, end, load, pair) for _ in range(clients)]
+        for ended in await asyncio.gather(*asking, return_exceptions=True):
+            if isinstance(ended, BaseException):
+                load.failed.append(repr(ended))
+        return load
+
+    return asyncio.run(run())
+
+
+class Engine(NamedTuple):
+    """What the engine does by itself."""
+
+    speed: float
+    """Sentences a second, in batches."""
+    processor: float
+    """Processor milliseconds of a sentence, in batches."""
+    alone: list[float]
+    """Seconds of each of some sentences, one by one."""
+
+
+def measure_engine(model: Path, lines: list[str], threads: int) -> Engine:
+    """Let the engine translate lines without a server."""
+    translator = Translator.load(model, threads=threads)
+    translator.translate(lines[:50])
+    began, worked = time.monotonic(), time.process_time()
+    translator.translate(lines)
+    speed = len(lines) / (time.monotonic() - began)
+    processor = 1000 * (time.process_time() - worked) / len(lines)
+    alone = []
+    for line in lines[:200]:
+        began = time.monotonic()
+        translator.translate([line])
+        alone.append(time.monotonic() - began)
+    return Engine(speed, processor, alone)
+
+
+@contextmanager
+def serving(model: Path, threads: int) -> Iterator[tuple[int, psutil.Process, str]]:
+    """Run the server; give its port, its process and the languages that it translates."""
+    command = [sys.executable, "-m", "nmt_core.cli", "serve", "--model", str(model)]
+    with subprocess.Popen(
+        [*command, "--port", "0", "--threads", str(threads)], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        told = json.loads(next(line for line in process.stderr if '"address"' in line))
+        drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
+        try:
+            port = int(told["address"].rpartition(":")[2])
+            yield port, psutil.Process(process.pid), told["models"].split(",")[0]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+            drain.wait(60)
+
+
+def read_batch_size(port: int) -> float:
+    """Return the mean number of sentences of all batches so far."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        lines = answer.read().decode().splitlines()
+    value = dict(line.rsplit(" ", 1) for line in lines if line.startswith("nmt_batch_sentences"))
+    batches = float(value["nmt_batch_sentences_count"])
+    return float(value["nmt_batch_sentences_sum"]) / max(batches, 1)
+
+
+def reseal(model: Path, folder: Path) -> Path:
+    """Copy an export with one more line in its card: another digest, the same translations."""
+    shutil.copytree(model, folder)
+    card = folder / "README.md"
+    card.write_text(card.read_text() + "\nOnce more.\n")
+    manifest = files.read_json(folder / seal.MANIFEST) | {"files": seal.list_contents(folder)}
+    files.write_json(folder / seal.MANIFEST, manifest)
+    return folder
+
+
+def soak(
+    model: Path, lines: list[str], seconds: float, threads: int, clients: ProcessPoolExecutor
+) -> None:
+    """Replace the model on disk twice under load, and tell what came of it."""
+    with tempfile.TemporaryDirectory() as made:
+        served = Path(made) / "served"
+        shutil.copytree(model, served)
+        other = reseal(model, Path(made) / "other")
+        kept = Path(made) / "kept"
+        shutil.copytree(model, kept)
+        with serving(served, threads) as (port, process, pair):
+            task = clients.submit(run_clients, port, SOAKING_CLIENTS, seconds, lines, pair)
+            megabytes, swaps = [], {int(seconds / 3): other, int(2 * seconds / 3): kept}
+            for second in range(int(seconds)):
+                if second in swaps:
+                    shutil.rmtree(served)
+                    shutil.copytree(swaps[second], served.with_name("part"))
+                    served.with_name("part").rename(served)
+                megabytes.append(process.memory_info().rss / 1e6)
+                time.sleep(1)
+            load = task.result()
+            with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+                swapped = answer.read().decode().partition("\nnmt_swaps_total ")[2].split()[0]
+    print(
+        f"soak: {len(load.seconds)} requests in {seconds:.0f} s, {len(load.failed)} failed "
+        f"{load.failed[:1]}, {swapped} swaps; p99 {load.find_percentile(99):.0f} ms; MB at a tenth "
+        f"{megabytes[len(megabytes) // 10]:.0f}, most {max(megabytes):.0f}, last {megabytes[-1]:.0f}"
+    )
+
+
+def main(
+    model: Annotated[Path, typer.Argument(help="An exported model.")],
+    text: Annotated[Path, typer.Argument(help="One sentence a line.")],
+    *,
+    seconds: float = 120,
+    clients: Annotated[list[int], typer.Option()] = [1, 8, 64, 200],  # noqa: B006 - typer copies it
+    threads: int = 2,
+    lines: int = 1000,
+    soak_seconds: Annotated[float, typer.Option("--soak")] = 0,
+) -> None:
+    """Measure, and print a table."""
+    sentences = list(itertools.islice(files.read_lines(text), lines))
+    table = Table(title=f"one sentence a request, {threads} threads, {seconds:.0f} s each")
+    for column in (
+        "clients",
+        "requests/s",
+        "of engine",
+        "CPU ms",
+        "of engine",
+        "p50 ms",
+        "p95",
+        "p99",
+        "batch",
+        "MB",
+    ):
+        table.add_column(column, justify="right")
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew:
+        before = anew.submit(measure_engine, model, sentences, threads).result()
+        found = {}
+        for number in clients:
+            with serving(model, threads) as (port, process, pair):
+                worked = sum(process.cpu_times()[:2])
+                load = anew.submit(run_clients, port, number, seconds, sentences, pair).result()
+                worked = sum(process.cpu_times()[:2]) - worked
+                assert not load.failed, load.failed[:3]
+                size, memory = read_batch_size(port), process.memory_info().rss / 1e6
+            found[number] = load, worked, size, memory
+        after = anew.submit(measure_engine, model, sentences, threads).result()
+        speed = statistics.mean([before.speed, after.speed])
+        needed = statistics.mean([before.processor, after.processor])
+        alone = sorted([*before.alone, *after.alone])
+        for number, (load, worked, size, memory) in found.items():
+            rate = len(load.seconds) / seconds
+            percentiles = [f"{load.find_percentile(percent):.0f}" for percent in (50, 95, 99)]
+            took = 1000 * worked / load.asked
+            shares = f"{rate:.0f}", f"{rate / speed:.2f}", f"{took:.2f}", f"{needed / took:.2f}"
+            table.add_row(str(number), *shares, *percentiles, f"{size:.1f}", f"{memory:.0f}")
+        p50, p95 = (1000 * alone[int(share * len(alone))] for share in (0.5, 0.95))
+        print(
+            f"engine alone: {before.speed:.0f} and {after.speed:.0f} sentences/s in batches, "
+            f"{needed:.2f} processor ms each; one by one p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+        )
+        Console().print(table)
+        if soak_seconds:
+            soak(model, sentences, soak_seconds, threads, anew)
+
+
+if __name__ == "__main__":
+    typer.run(main)
