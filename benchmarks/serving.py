@@ -47,6 +47,8 @@ BEGINNING = 3.0
 
 SOAKING_CLIENTS = 8
 
+COLUMNS = ("clients", "per s", "share", "CPU ms", "share", "p50 ms", "p95", "p99", "batch", "MB")
+
 
 @dataclass
 class Load:
@@ -191,10 +193,11 @@ def soak(
             load = task.result()
             with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
                 swapped = answer.read().decode().partition("\nnmt_swaps_total ")[2].split()[0]
+    tenth = megabytes[len(megabytes) // 10]
     print(
         f"soak: {len(load.seconds)} requests in {seconds:.0f} s, {len(load.failed)} failed "
-        f"{load.failed[:1]}, {swapped} swaps; p99 {load.find_percentile(99):.0f} ms; MB at a tenth "
-        f"{megabytes[len(megabytes) // 10]:.0f}, most {max(megabytes):.0f}, last {megabytes[-1]:.0f}"
+        f"{load.failed[:1]}, {swapped} swaps; p99 {load.find_percentile(99):.0f} ms; MB after a "
+        f"tenth {tenth:.0f}, most {max(megabytes):.0f}, last {megabytes[-1]:.0f}"
     )
 
 
@@ -211,18 +214,7 @@ def main(
     """Measure, and print a table."""
     sentences = list(itertools.islice(files.read_lines(text), lines))
     table = Table(title=f"one sentence a request, {threads} threads, {seconds:.0f} s each")
-    for column in (
-        "clients",
-        "requests/s",
-        "of engine",
-        "CPU ms",
-        "of engine",
-        "p50 ms",
-        "p95",
-        "p99",
-        "batch",
-        "MB",
-    ):
+    for column in COLUMNS:
         table.add_column(column, justify="right")
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew:
         before = anew.submit(measure_engine, model, sentences, threads).result()
