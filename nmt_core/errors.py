@@ -5,6 +5,7 @@
     NmtError
     ├── ConfigError       a parameter is unknown, missing or of the wrong type
     ├── CorpusError       text that cannot be trusted: undecodable, misaligned, empty
+    ├── DocumentError     a document that cannot be read, or is of no kind that is translated
     ├── DownloadError     a file could not be fetched, or is not what was promised
     │   └── ServerError   ... but might be in a while, for the server or the network failed
     ├── WorkersError      processes that share the work died, or cannot be reached
@@ -30,6 +31,10 @@ class ConfigError(NmtError):
 
 class CorpusError(NmtError):
     """Text cannot be trusted: undecodable, misaligned or empty."""
+
+
+class DocumentError(NmtError):
+    """A document cannot be read, or is of no kind that is translated."""
 
 
 class DownloadError(NmtError):

@@ -1,0 +1,355 @@
+"""Word documents (.docx): the text of paragraphs is translated, all else stays as it is.
+
+Formatting and links are put around the words that stand for those they stood around. A document is
+an archive; of its files only those that hold text are read, and no other is touched.
+"""
+
+import io
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from nmt_core.documents.passage import Item, Mark, Passage
+from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
+from nmt_core.errors import DocumentError
+
+Element = Any
+"""Of lxml, which takes 20 ms to import."""
+
+MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
+"""Unpacked, of a document, of those of its files that hold text together, and of its files."""
+
+MACROS = re.compile(r"vbaProject\.bin$|vbaData\.xml$", re.IGNORECASE)
+TEXT = re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml")
+"""Names of files that hold macros, and text."""
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+def _name(names: str) -> frozenset[str]:
+    return frozenset(f"{W}{name}" for name in names.split())
+
+
+CONTAINERS = _name("hyperlink ins moveTo smartTag dir bdo fldSimple")
+"""What holds runs of text and may stand amid a sentence."""
+
+RANGES = _name("bookmarkStart bookmarkEnd commentRangeStart commentRangeEnd")
+"""Ends of ranges; those in a paragraph that is translated come to hold all of it."""
+
+HINTS = _name("proofErr lastRenderedPageBreak")
+"""What Word noted about the text as it was, and notes anew."""
+
+PROPERTIES = _name("pPr rPr smartTagPr")
+WALLS = _name("br cr tab ptab")
+UNSEEN = _name("lang noProof rPrChange")
+"""Properties of runs that do not change what they look like."""
+
+FORMAT, FIELD = "format", "field"
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class WordDocument:
+    """A Word document."""
+
+    def __init__(self, data: bytes) -> None:
+        """Read a document.
+
+        Raises:
+            DocumentError: if it is none, holds macros, is encrypted, or unpacks to too much.
+        """
+        try:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                _check(archive)
+                self._files = [(file, archive.read(file)) for file in archive.infolist()]
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
+            raise DocumentError(
+                f"this is no .docx document, or a damaged one ({error}); save it anew as .docx"
+            ) from None
+        self._roots = {
+            file.filename: _read(text, file.filename)
+            for file, text in self._files
+            if TEXT.fullmatch(file.filename)
+        }
+        self._blocks = {
+            name: [_Block(each) for each in _find_blocks(root)]
+            for name, root in self._roots.items()
+        }
+        self._segments = [
+            part
+            for block in chain.from_iterable(self._blocks.values())
+            for part in block.parts
+            if isinstance(part, Segment)
+        ]
+
+    @property
+    def passages(self) -> list[Passage]:
+        """What of it is translated."""
+        return [segment.passage for segment in self._segments]
+
+    def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
+        """Return the document with translations of its passages; to be called once."""
+        found = dict(zip(self._segments, translations, strict=True))
+        changed = {
+            name
+            for name, blocks in self._blocks.items()
+            if sum(block.write(found) for block in blocks)
+        }
+        result = io.BytesIO()
+        with zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file, data in self._files:
+                name = file.filename
+                archive.writestr(file, _to_bytes(self._roots[name]) if name in changed else data)
+        return result.getvalue()
+
+
+def _check(archive: zipfile.ZipFile) -> None:
+    files = archive.infolist()
+    names = {file.filename for file in files}
+    if not any(map(TEXT.fullmatch, names)):
+        raise DocumentError("this archive holds no Word document; give a .docx file")
+    if any(map(MACROS.search, names)):
+        raise DocumentError("this document holds macros; save it as .docx without them")
+    if any(file.flag_bits & 1 for file in files):
+        raise DocumentError("this document is encrypted; save it without a password")
+    text = sum(file.file_size for file in files if TEXT.fullmatch(file.filename))
+    for count, most, what in (
+        (len(files), MOST_FILES, "files"),
+        (sum(file.file_size for file in files), MOST_BYTES, "bytes"),
+        (text, MOST_TEXT_BYTES, "bytes of text"),
+    ):
+        if count > most:
+            raise DocumentError(
+                f"this document unpacks to {count:,} {what}, more than {most:,}; cut it in parts"
+            )
+
+
+def _read(data: bytes, name: str) -> Element:
+    """Return the root of a file; entities, which may make a small file large, are refused."""
+    from lxml import etree  # noqa: PLC0415 - takes 20 ms
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise DocumentError(
+            f"{name} of this document is damaged ({error.msg}); save it anew as .docx"
+        ) from None
+    if root.getroottree().docinfo.doctype:
+        raise DocumentError(f"{name} of this document defines entities; save it anew as .docx")
+    return root
+
+
+def _to_bytes(root: Element) -> bytes:
+    from lxml import etree  # noqa: PLC0415 - takes 20 ms
+
+    return etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+
+
+def _find_blocks(root: Element) -> Iterator[Element]:
+    """Yield what holds runs of text: paragraphs, and in them fields to fill in."""
+    for element in root.iter(f"{W}p", f"{W}sdtContent"):
+        if any(child.tag in CONTAINERS | {f"{W}r"} for child in element):
+            yield element
+
+
+@dataclass
+class _Xml(Piece):
+    """A piece of a block: elements, or a change of formatting."""
+
+    elements: Sequence[Element] = ()
+    format: Element = None
+    """The properties of its run; none is a format, too."""
+    in_run: bool = False
+    """Whether the elements stand in a run."""
+
+
+class _Block:
+    """A paragraph, or what is written into a field to fill in."""
+
+    def __init__(self, element: Element) -> None:
+        self.element = element
+        pieces = list(_join_fields(_find_pieces(element)))
+        lengths: Counter[str] = Counter()
+        formats: dict[str, Element] = {}
+        for piece in pieces:
+            lengths[_identify(piece.format)] += len(piece.text)
+            formats.setdefault(_identify(piece.format), piece.format)
+        self.usual = lengths.most_common(1)[0][0] if lengths else ""
+        self.format = formats.get(self.usual)
+        self.parts = list(join_pieces(list(self._mark_formats(pieces)), write_plainly))
+
+    def _mark_formats(self, pieces: Iterable[_Xml]) -> Iterator[_Xml]:
+        """Yield the pieces, with a pair around texts whose format is not that of most."""
+        current = ""
+        for piece in pieces:
+            wanted = _identify(piece.format) if piece.is_text else self.usual
+            if current and wanted != current:
+                yield _Xml(Type.CLOSE, "", name=FORMAT + current)
+                current = ""
+            if wanted not in {current, self.usual}:
+                current = wanted
+                yield _Xml(Type.OPEN, "", name=FORMAT + current, format=piece.format)
+            yield piece
+        if current:
+            yield _Xml(Type.CLOSE, "", name=FORMAT + current)
+
+    def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:
+        """Put translations into the element, unless each is as the text was; tell whether."""
+        segments = [part for part in self.parts if isinstance(part, Segment)]
+        if all(translations[segment] == segment.passage.items for segment in segments):
+            return False
+        writer = _Writer(self.element, self.format)
+        for part in self.parts:
+            if isinstance(part, Segment):
+                for item in translations[part]:
+                    writer.write(part.marks[item] if isinstance(item, Mark) else item)
+            else:
+                writer.write(part)
+        writer.end()
+        return True
+
+
+def _identify(properties: Element) -> str:
+    """Return the same for formats that look the same."""
+    from lxml import etree  # noqa: PLC0415 - takes 20 ms
+
+    if properties is None:
+        return ""
+    return "".join(
+        sorted(etree.tostring(each).decode() for each in properties if each.tag not in UNSEEN)
+    )
+
+
+def _find_pieces(parent: Element) -> Iterator[_Xml]:
+    for child in parent:
+        if child.tag == f"{W}r":
+            yield from _read_run(child)
+        elif child.tag in CONTAINERS:
+            yield _Xml(Type.OPEN, "", name=child.tag, elements=[child])
+            yield from _find_pieces(child)
+            yield _Xml(Type.CLOSE, "", name=child.tag)
+        elif child.tag not in RANGES | HINTS | PROPERTIES:
+            type_ = Type.WALL if child.tag == f"{W}sdt" else Type.POINT
+            yield _Xml(type_, "", elements=[child])
+
+
+def _read_run(run: Element) -> Iterator[_Xml]:
+    properties = run.find(f"{W}rPr")
+    for child in run:
+        piece = _Xml(Type.POINT, "", elements=[child], format=properties, in_run=True)
+        if child.tag in HINTS | PROPERTIES:
+            continue
+        if child.tag == f"{W}t":
+            piece.type, piece.raw = Type.TEXT, child.text or ""
+        elif child.tag == f"{W}noBreakHyphen":
+            piece.type, piece.raw = Type.TEXT, "\N{NON-BREAKING HYPHEN}"
+        elif child.tag in WALLS:
+            piece.type = Type.WALL
+        piece.text = piece.raw
+        yield piece
+
+
+def _join_fields(pieces: Iterable[_Xml]) -> Iterator[_Xml]:
+    """Yield pieces, of a field in three: what computes it, what is shown, and its end."""
+    code: list[_Xml] = []
+    depth = 0
+    for piece in pieces:
+        kind = piece.elements[0].get(f"{W}fldCharType") if piece.elements else None
+        if kind == "begin":
+            depth += 1
+        if not code and kind != "begin":
+            yield _join([piece], Type.CLOSE) if kind == "end" else piece
+            continue
+        code.append(piece)
+        if kind == "end":
+            depth -= 1
+        if (kind == "separate" and depth == 1) or depth == 0:
+            yield _join(code, Type.OPEN if depth else Type.POINT)
+            code, depth = [], 0
+    if code:
+        yield _join(code, Type.WALL)
+
+
+def _join(code: Sequence[_Xml], type_: Type) -> _Xml:
+    elements = [element for piece in code for element in piece.elements]
+    return _Xml(type_, "", name=FIELD, elements=elements, format=code[0].format, in_run=True)
+
+
+class _Writer:
+    """Writes the content of an element anew."""
+
+    def __init__(self, element: Element, format_: Element) -> None:
+        from lxml import etree  # noqa: PLC0415 - takes 20 ms
+
+        self._make = etree.SubElement
+        self._inside, self._formats = [element], [format_]
+        ranges = list(_find_ranges(element))
+        for child in list(element):
+            if child.tag not in PROPERTIES:
+                element.remove(child)
+        element.extend(each for each in ranges if each.tag.endswith("Start"))
+        self._ends = [each for each in ranges if each.tag.endswith("End")]
+
+    def write(self, item: "str | Piece") -> None:
+        """Write a text, or a piece as it was."""
+        if isinstance(item, str):
+            self._write_text(item)
+            return
+        assert isinstance(item, _Xml)
+        self._write_text(item.before)
+        if item.is_text:
+            self._write_text(item.text)
+        elif item.name.startswith(FORMAT):
+            if item.type is Type.OPEN:
+                self._formats.append(item.format)
+            else:
+                self._formats.pop()
+        elif item.name in CONTAINERS:
+            if item.type is Type.OPEN:
+                self._open(item.elements[0])
+            else:
+                self._inside.pop()
+        elif item.in_run:
+            self._add_run(item.format).extend(item.elements)
+        else:
+            self._inside[-1].extend(item.elements)
+        self._write_text(item.after)
+
+    def end(self) -> None:
+        """Write what ends with the element."""
+        self._inside[0].extend(self._ends)
+
+    def _open(self, container: Element) -> None:
+        made = self._make(self._inside[-1], container.tag, dict(container.attrib))
+        made.extend([each for each in container if each.tag in PROPERTIES])
+        self._inside.append(made)
+
+    def _add_run(self, format_: Element) -> Element:
+        run = self._make(self._inside[-1], f"{W}r")
+        if format_ is not None:
+            run.append(deepcopy(format_))
+        return run
+
+    def _write_text(self, text: str) -> None:
+        if not text:
+            return
+        run = self._add_run(self._formats[-1])
+        for language in run.findall(f"{W}rPr/{W}lang"):  # it is written in another one now
+            language.getparent().remove(language)
+        written = self._make(run, f"{W}t", {SPACE: "preserve"})
+        written.text = NO_XML.sub("", text)
+
+
+def _find_ranges(parent: Element) -> Iterator[Element]:
+    for child in parent:
+        if child.tag in RANGES:
+            yield child
+        elif child.tag in CONTAINERS:
+            yield from _find_ranges(child)

@@ -1,0 +1,130 @@
+"""Documents as files: of which kind they are, and what their translations are called."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nmt_core import files
+from nmt_core.documents.docx import WordDocument
+from nmt_core.documents.html import read_html
+from nmt_core.documents.markdown import read_markdown
+from nmt_core.documents.passage import Item, Passage
+from nmt_core.documents.pieces import TextDocument
+from nmt_core.documents.plain_text import read_plain_text
+from nmt_core.documents.plan import Document
+from nmt_core.documents.subtitles import read_subtitles
+from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.errors import DocumentError
+
+MOST_BYTES = 2**25
+"""Of a document; a longer one is to be translated in parts."""
+
+
+class Format(NamedTuple):
+    """A kind of documents."""
+
+    suffixes: tuple[str, ...]
+    """Of the names of its files."""
+    mime_type: str
+    read: Callable[[bytes], Document[bytes]]
+    """Raises DocumentError if a document cannot be read."""
+
+
+def decode(data: bytes) -> str:
+    """Return a document's bytes as text.
+
+    Raises:
+        DocumentError: if they are not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"this document is not UTF-8 (byte {error.start + 1:,} is 0x{data[error.start]:02x}); "
+            f"save it as UTF-8"
+        ) from None
+
+
+class _TextFile(NamedTuple):
+    document: TextDocument
+
+    @property
+    def passages(self) -> Sequence[Passage]:
+        return self.document.passages
+
+    def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
+        return self.document.write(translations).encode()
+
+
+def _decoding(read: Callable[[str], TextDocument]) -> Callable[[bytes], Document[bytes]]:
+    return lambda data: _TextFile(read(decode(data)))
+
+
+FORMATS = {
+    "text": Format((".txt",), "text/plain", _decoding(read_plain_text)),
+    "html": Format((".html", ".htm", ".xhtml"), "text/html", _decoding(read_html)),
+    "markdown": Format((".md", ".markdown"), "text/markdown", _decoding(read_markdown)),
+    "subtitles": Format((".srt", ".vtt"), "text/plain", _decoding(read_subtitles)),
+    "docx": Format(
+        (".docx",),
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        WordDocument,
+    ),
+}
+"""The kinds of documents by name."""
+
+SUFFIXES = tuple(suffix for kind in FORMATS.values() for suffix in kind.suffixes)
+
+
+def find_format(name: str) -> Format:
+    """Return the kind of a file by the end of its name.
+
+    Raises:
+        DocumentError: if it is of no kind that is translated.
+    """
+    for kind in FORMATS.values():
+        if name.lower().endswith(kind.suffixes):
+            return kind
+    raise DocumentError(
+        f"{name} is of no kind that is translated; its name must end in {', '.join(SUFFIXES)}"
+    )
+
+
+def name_translation(path: Path, target: str) -> Path:
+    """Return what the translation of a file is called: ``letter.en.docx`` of ``letter.docx``.
+
+    Args:
+        path: the file.
+        target: code of the language it is translated to.
+    """
+    return path.with_name(f"{path.stem}.{target}{path.suffix}")
+
+
+def translate_document(data: bytes, kind: Format, translator: DocumentTranslator) -> bytes:
+    """Return a document translated.
+
+    Raises:
+        DocumentError: if it is too long, or cannot be read.
+    """
+    if len(data) > MOST_BYTES:
+        raise DocumentError(
+            f"this document has {len(data):,} bytes, more than {MOST_BYTES:,}; cut it in parts"
+        )
+    return translator.translate(kind.read(data))
+
+
+def translate_file(path: Path, out: Path, translator: DocumentTranslator) -> None:
+    """Translate a file into another one, which appears whole or not at all.
+
+    Raises:
+        DocumentError: if the file cannot be read, or ``out`` is there already.
+    """
+    kind = find_format(path.name)
+    if out.exists():
+        raise DocumentError(f"{out} is there already; remove it, or give another name by --output")
+    try:
+        translated = translate_document(path.read_bytes(), kind, translator)
+    except DocumentError as error:
+        raise DocumentError(f"{path}: {error}") from None
+    with files.whole_file(out) as part:
+        part.write_bytes(translated)

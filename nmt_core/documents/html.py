@@ -1,0 +1,233 @@
+"""HTML: text and what people read of attributes is translated, every tag stays as it was written.
+
+The parser of Python's library tells where tags, text and comments stand; nothing is built into a
+tree and written anew, so fragments stay fragments, and broken HTML stays as broken as it was.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+
+from typing_extensions import override
+
+from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, Written, make_parts
+
+COMMENT = "!--"
+
+
+def _names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+INLINE = _names(
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label map mark math "
+    "nobr object output picture q s samp small span strike strong sub sup svg time tt u var wbr !--"
+)
+"""Elements that may stand amid a sentence, and comments; all others end one."""
+
+VOID = _names("area base br col embed hr img input link meta param source track wbr")
+"""Elements that hold nothing and have no end tag."""
+
+KEPT = _names(
+    "audio canvas code iframe kbd math noembed noframes object plaintext pre samp script style svg "
+    "template textarea var video xmp"
+)
+"""Elements that are not translated: programs with their input and output, formulas, pictures."""
+
+READ = frozenset({"alt", "aria-label", "placeholder", "title"})
+"""Attributes that people read."""
+
+ENDED_BY_NEXT = frozenset({"option", "p"})
+"""Elements that end where the next of their kind begins."""
+
+LONGEST_NOTE = 8
+"""Tags and texts in a ``<sup>`` that may be a reference to a note."""
+
+TAG_NAME = re.compile(r"<[a-zA-Z][^\s/>]*")
+ATTRIBUTE = re.compile(
+    r"""[\s/]*(?P<name>[^\s/>][^\s/>=]*)(?:\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>][^\s>]*)|(?!\s*=))"""
+)
+
+
+@dataclass
+class _Tag(Piece):
+    """A piece of HTML."""
+
+    attributes: Sequence[tuple[str, str | None]] = ()
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether the element is not to be translated."""
+        given = dict(self.attributes)
+        return (
+            self.name in KEPT
+            or (given.get("translate") or "").lower() == "no"
+            or "notranslate" in (given.get("class") or "").split()
+        )
+
+
+def read_html(text: str) -> TextDocument:
+    """Read an HTML document or fragment.
+
+    Not translated are comments, what is marked by ``translate="no"`` or the class ``notranslate``,
+    and elements of :data:`KEPT`; of attributes only those of :data:`READ` are.
+    """
+    return TextDocument(make_parts(list(_merge_kept(list(_scan(text)))), _escape))
+
+
+def _escape(_: str, written: Sequence[Written]) -> list[str]:
+    return [part.text if part.mark else html.escape(part.text, quote=False) for part in written]
+
+
+class _Scanner(HTMLParser):
+    """Notes where each piece of HTML begins."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.found: list[tuple[int, _Tag]] = []
+        self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
+        in_text = self.cdata_elem is None and not self.rawdata.startswith("<")
+        self._note(Type.TEXT if in_text else Type.WALL)
+
+    def _note(
+        self, type_: Type, name: str = "", attributes: Sequence[tuple[str, str | None]] = ()
+    ) -> None:
+        line, column = self.getpos()
+        tag = _Tag(type_, "", name=name, attributes=attributes)
+        self.found.append((self._lines[line - 1] + column, tag))
+
+    @override
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._note(Type.POINT if tag in VOID else Type.OPEN, tag, attrs)
+
+    @override
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    @override
+    def handle_endtag(self, tag: str) -> None:
+        self._note(Type.CLOSE, tag)
+
+    @override
+    def handle_data(self, data: str) -> None:
+        self._note(Type.TEXT)
+
+    @override
+    def handle_comment(self, data: str) -> None:
+        self._note(Type.POINT, COMMENT)
+
+    @override
+    def handle_decl(self, decl: str) -> None:
+        self._note(Type.WALL)
+
+    @override
+    def handle_pi(self, data: str) -> None:
+        self._note(Type.WALL)
+
+    @override
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Read ``<![...>`` as browsers do; Python's parser refuses some of them."""
+        end = self.rawdata.find(">", i)
+        if end >= 0:
+            self._note(Type.WALL)
+        return end + 1 if end >= 0 else -1
+
+
+def _scan(text: str) -> Iterator[_Tag]:
+    """Yield the pieces of a text, which together are the text."""
+    found = _Scanner(text).found
+    ends = [*(start for start, _ in found[1:]), len(text)]
+    for (start, tag), end in zip(found, ends, strict=True):
+        tag.raw = text[start:end]
+        if tag.type is not Type.TEXT:
+            yield tag
+            continue
+        silent = tag.raw.find("<", 1)  # where something begins of which the parser says nothing
+        if silent > 0:
+            yield from _read_text(tag.raw[:silent])
+            yield _Tag(Type.WALL, tag.raw[silent:])
+        else:
+            yield from _read_text(tag.raw)
+
+
+def _read_text(raw: str) -> Iterator[_Tag]:
+    if raw == "<" or not raw.startswith("<"):
+        yield _Tag(Type.TEXT, raw, html.unescape(raw))
+    else:
+        yield _Tag(Type.WALL, raw)
+
+
+def _merge_kept(tags: Sequence[_Tag]) -> Iterator[_Tag]:
+    """Yield the pieces, each element that is not translated as one."""
+    number = 0
+    while number < len(tags):
+        tag, end = tags[number], number + 1
+        is_inline = tag.is_text or tag.name in INLINE
+        if tag.type is Type.OPEN and (tag.is_kept or _is_note(tags, number)):
+            end = _find_end(tags, number)
+            yield _Tag(
+                Type.POINT if is_inline else Type.WALL,
+                "".join(each.raw for each in tags[number:end]),
+            )
+        else:
+            tag.type = tag.type if is_inline else Type.WALL
+            tag.parts = list(_split_tag(tag))
+            yield tag
+        number = end
+
+
+def _is_note(tags: Sequence[_Tag], number: int) -> bool:
+    """Tell whether an element is a number or sign above the line, which is no part of a word."""
+    if tags[number].name != "sup":
+        return False
+    for tag in tags[number + 1 : number + LONGEST_NOTE]:
+        if tag.type is Type.CLOSE and tag.name == "sup":
+            return True
+        if any(map(str.isalpha, tag.text)):
+            return False
+    return False
+
+
+def _find_end(tags: Sequence[_Tag], number: int) -> int:
+    """Return the number of the piece after the end of an element."""
+    name, depth = tags[number].name, 0
+    for after in range(number, len(tags)):
+        tag = tags[after]
+        if tag.name != name:
+            continue
+        if tag.type is Type.OPEN and after > number and name in ENDED_BY_NEXT:
+            return after
+        depth += {Type.OPEN: 1, Type.CLOSE: -1}.get(tag.type, 0)
+        if depth == 0:
+            return after + 1
+    return len(tags)
+
+
+def _split_tag(tag: _Tag) -> Iterator[Part]:
+    """Yield a tag in parts: the values that people read, and the rest."""
+    named = TAG_NAME.match(tag.raw)
+    start, found = 0, []
+    if named and any(name in READ and value for name, value in tag.attributes):
+        end = named.end()
+        while attribute := ATTRIBUTE.match(tag.raw, end):
+            found.append(attribute)
+            end = attribute.end()
+    if [each["name"].lower() for each in found] == [name for name, _ in tag.attributes]:
+        for each in found:
+            if each["name"].lower() in READ and each["value"]:
+                yield tag.raw[start : each.start("value")]
+                yield from make_parts([_read_value(each["value"])], _escape_value)
+                start = each.end("value")
+    yield tag.raw[start:]
+
+
+def _read_value(raw: str) -> Piece:
+    return Piece(Type.TEXT, raw, html.unescape(raw[1:-1] if raw[0] in "'\"" else raw))
+
+
+def _escape_value(raw: str, written: Sequence[Written]) -> list[str]:
+    quote = "'" if raw.startswith("'") else '"'
+    return [f"{quote}{html.escape(part.text)}{quote}" for part in written]

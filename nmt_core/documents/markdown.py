@@ -1,0 +1,402 @@
+"""Markdown: text is translated; headings, lists, tables, emphasis, links and code stay.
+
+The parser markdown-it says what stands where, and is asked again about what was written: a passage
+that would not have the same markup as before is written more loosely, or else left as it was.
+"""
+
+import html
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nmt_core.documents.html import COMMENT, INLINE, VOID
+from nmt_core.documents.passage import BREAK, Kind
+from nmt_core.documents.pieces import (
+    Guarded,
+    Part,
+    Piece,
+    TextDocument,
+    Type,
+    Varied,
+    Written,
+    drop_blank_lines,
+    make_parts,
+)
+from nmt_core.documents.sentences import Span
+
+if TYPE_CHECKING:  # takes 75 ms to import
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+LINE_END = re.compile(r"\r\n?|\n")
+FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+"""Settings of a page before its text, in YAML; no part of Markdown, but common."""
+
+FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?|^\[[ xX]\](?=\s)")
+"""References to footnotes and boxes to tick, of which CommonMark knows nothing."""
+
+SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#+$")
+STARTS = re.compile(r"^\s*[-+>#=:]")
+NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])")
+"""Characters that may be markup, anywhere and at the beginning of a line."""
+
+SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
+"""The beginning of an image whose description is plain text."""
+
+EMPHASIS = frozenset("*_~")
+
+TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)")
+
+TOP = "top"
+"""In the parser's environment: the tokens of the block itself, and not of an image in it."""
+
+
+def read_markdown(text: str) -> TextDocument:
+    """Read a Markdown document, of CommonMark with tables and strikethrough."""
+    return TextDocument(_Document(text).parse())
+
+
+class _Block(NamedTuple):
+    """Text in a block, such as a paragraph or a cell, and where its characters stand."""
+
+    content: str
+    places: Sequence[Span]
+
+    def raw(self, text: str, start: int, end: int) -> str:
+        """Return a part of the content as it is written in a text."""
+        return text[self.places[start].start : self.places[end - 1].end] if start < end else ""
+
+
+class _Found(NamedTuple):
+    """What a rule of the parser found in a block."""
+
+    rule: str
+    start: int
+    end: int
+    tokens: "Sequence[tuple[Token, int]]"
+    """With the length of each as it was found."""
+    label_end: int
+
+
+class _Document:
+    """A Markdown document and its parser."""
+
+    def __init__(self, text: str) -> None:
+        matter = FRONT_MATTER.match(text)
+        self.start = matter.end() if matter else 0
+        self.text = text
+        self._plain = text.replace("\0", "\ufffd")  # as the parser reads it
+        ends = [found.span() for found in LINE_END.finditer(text, self.start)]
+        starts = [self.start, *(end for _, end in ends)]
+        self.lines = [
+            Span(start, end)
+            for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
+        ]
+        self.parser, self.found = _make_parser()
+        self.checker = _make_plain_parser().disable("reference")  # which are links' already
+        self.links: dict[str, Any] = {}
+
+    def parse(self) -> Iterator[Part]:
+        """Yield what is kept, and what is translated."""
+        at = 0
+        for block in self._find_blocks():
+            yield self.text[at : block.places[0].start]
+            at = block.places[0].start
+            parts = list(make_parts(list(self._find_pieces(block)), self._escape))
+            end = block.places[-1].end
+            yield Guarded(self.text[at:end], parts, partial(self._holds, block.content))
+            at = end
+        yield self.text[at:]
+
+    def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
+        """Write a translation so that it has the markup of the source; None if that cannot be."""
+        solid = drop_blank_lines(written)
+        for parts in (_escape_text(solid), _escape_text(_loosen(solid))):
+            if self._holds(raw, "".join(parts)):
+                return parts
+        return None
+
+    def _holds(self, before: str, after: str) -> bool:
+        """Tell whether two texts have the same markup."""
+        wanted, found = (_count_markup(self.checker, self.links, text) for text in (before, after))
+        return wanted == found
+
+    def _find_blocks(self) -> Iterator[_Block]:
+        tokens = self.parser.parse(self.text[self.start :], self.links)
+        cell, row = 0, -1
+        for before, token in pairwise(tokens):
+            if token.type != "inline" or token.map is None or not token.content.strip():
+                continue
+            first = token.map[0]
+            if first != row:
+                cell, row = self.lines[first].start, first
+            if before.type in {"th_open", "td_open"}:
+                block = self._find_cell(token.content, Span(cell, self.lines[first].end))
+            elif before.type == "heading_open" and before.markup.startswith("#"):
+                block = self._find_heading(token.content, before.markup, self.lines[first])
+            else:
+                block = self._find_lines(token.content, first)
+            if block:
+                yield block
+                cell = block.places[-1].end
+
+    def _find_heading(self, content: str, hashes: str, line: Span) -> _Block | None:
+        start = self.text.find(hashes, *line) + len(hashes)
+        return self._find_cell(content, Span(start, line.end), pipes=False)
+
+    def _find_cell(self, content: str, within: Span, *, pipes: bool = True) -> _Block | None:
+        """Return where a content of one line stands; in cells of tables, pipes are escaped."""
+        written = content.replace("|", r"\|") if pipes else content
+        at = self._plain.find(written, *within)
+        if at < 0:
+            return None
+        places = []
+        for character in content:
+            width = 2 if pipes and character == "|" else 1
+            places.append(Span(at, at + width))
+            at += width
+        return _Block(content, places)
+
+    def _find_lines(self, content: str, first: int) -> _Block | None:
+        """Return where the lines of a content stand; before each there may be other markup."""
+        places: list[Span] = []
+        for number, line in enumerate(content.split("\n"), start=first):
+            text = line.strip()
+            whole = self._plain[slice(*self.lines[number])].rstrip()
+            if not text or not whole.endswith(text):
+                return None
+            start = self.lines[number].start + len(whole) - len(text)
+            before = len(line) - len(line.lstrip())
+            if places:
+                places.append(Span(places[-1].end, start))
+            places += [Span(start, start)] * before
+            places += [Span(at, at + 1) for at in range(start, start + len(text))]
+            end = start + len(text)
+            places += [Span(end, end)] * (len(line) - before - len(text))
+        return _Block(content, places)
+
+    def _find_pieces(self, block: _Block) -> Iterator[Piece]:
+        """Yield the pieces of a block's text."""
+        self.found.clear()
+        top: list[Token] = []
+        self.links[TOP] = top
+        self.parser.inline.parse(block.content, self.parser, self.links, top)
+        marks: list[tuple[int, int, Piece]] = []
+        for found in self.found:
+            marks += self._read(block, found)
+        at = 0
+        for start, end, piece in sorted(marks, key=lambda mark: mark[:2]):
+            if start < at:  # within markup that is kept as one
+                continue
+            yield from self._read_text(block, at, start)
+            yield piece
+            at = end
+        yield from self._read_text(block, at, len(block.content))
+
+    def _read_text(self, block: _Block, start: int, end: int) -> Iterator[Piece]:
+        text = block.content[:end]
+        for note in FOOTNOTE.finditer(text, start):
+            if start < note.start():
+                yield self._piece(Type.TEXT, block, start, note.start())
+            yield self._piece(Type.POINT, block, *note.span())
+            start = note.end()
+        if start < end:
+            yield self._piece(Type.TEXT, block, start, end)
+
+    def _piece(self, type_: Type, block: _Block, start: int, end: int, name: str = "") -> Piece:
+        raw, plain = block.raw(self.text, start, end), block.content[start:end]
+        if type_ is Type.TEXT:
+            return Piece(type_, raw, plain)
+        return Piece(type_, raw, name=name, parts=[Varied(raw, plain)])
+
+    def _read(self, block: _Block, found: _Found) -> Iterator[tuple[int, int, Piece]]:
+        """Yield the markup that a rule of the parser found, with where it begins and ends."""
+        rule, start, end = found.rule, found.start, found.end
+        kinds = {token.type for token, _ in found.tokens}
+        if rule in {"emphasis", "strikethrough"}:
+            yield from self._read_emphasis(block, found)
+        elif rule == "link":
+            yield from self._read_link(block, found)
+        elif rule == "newline" or "hardbreak" in kinds:
+            start = len(block.content[:start].rstrip(" "))
+            type_ = Type.LINE_END if "softbreak" in kinds else Type.WALL
+            piece = self._piece(type_, block, start, end)
+            piece.text = BREAK
+            yield start, end, piece
+        elif rule in {"escape", "entity"}:
+            piece = self._piece(Type.TEXT, block, start, end)
+            piece.text = html.unescape(piece.text) if rule == "entity" else piece.text[1:]
+            yield start, end, piece
+        elif rule == "html_inline":
+            yield start, end, self._read_tag(block, start, end)
+        elif rule in {"autolink", "image"} or "code_inline" in kinds:
+            piece = self._piece(Type.POINT, block, start, end)
+            if described := SIMPLE.match(piece.raw):
+                alt = Piece(Type.TEXT, described[1], described[1])
+                piece.parts = [
+                    "![",
+                    *make_parts([alt], _escape_plainly),
+                    piece.raw[described.end(1) :],
+                ]
+            yield start, end, piece
+
+    def _read_tag(self, block: _Block, start: int, end: int) -> Piece:
+        tag = TAG.match(block.content, start)
+        name = tag["name"].lower() if tag else COMMENT
+        type_ = Type.CLOSE if block.content[start + 1] == "/" else Type.OPEN
+        if name not in INLINE:
+            type_ = Type.WALL
+        elif name in VOID or name == COMMENT or block.content[end - 2] == "/":
+            type_ = Type.POINT
+        return self._piece(type_, block, start, end, name)
+
+    def _read_link(self, block: _Block, found: _Found) -> Iterator[tuple[int, int, Piece]]:
+        inside = Span(found.start + 1, found.label_end)
+        yield (
+            found.start,
+            inside.start,
+            self._piece(Type.OPEN, block, found.start, inside.start, "["),
+        )
+        close = self._piece(Type.CLOSE, block, inside.end, found.end, "[")
+        if close.raw in {"]", "][]"}:  # the text is what the address is found by
+            close.rewritten = f"][{block.raw(self.text, *inside)}]"
+        yield inside.end, found.end, close
+
+    def _read_emphasis(self, block: _Block, found: _Found) -> Iterator[tuple[int, int, Piece]]:
+        """Yield markers; one that was made part of its neighbour is empty."""
+        markers: list[tuple[int, int, Piece]] = []
+        end, _empty = found.end, 0
+        for token, width in reversed(found.tokens):
+            start = end - width
+            if start < found.start:
+                break
+            if token.nesting:
+                type_ = Type.OPEN if token.nesting > 0 else Type.CLOSE
+                markers.append((start, end, self._piece(type_, block, start, end, token.tag)))
+            elif not token.content:
+                markers.append((start, end, self._piece(Type.POINT, block, start, end)))
+            end = start
+        yield from self._join(block, markers[::-1])
+
+    def _join(
+        self, block: _Block, markers: Sequence[tuple[int, int, Piece]]
+    ) -> Iterator[tuple[int, int, Piece]]:
+        """Yield markers with what was made part of them: before an opening, after a closing one."""
+        number = 0
+        while number < len(markers):
+            start, end, piece = markers[number]
+            number += 1
+            if number < len(markers):
+                _, next_end, next_piece = markers[number]
+                if piece.type is Type.POINT:
+                    piece, end = next_piece, next_end
+                    number += 1
+                elif piece.name == "strong" and next_piece.type is Type.POINT:
+                    end = next_end
+                    number += 1
+            yield start, end, self._piece(piece.type, block, start, end, piece.name)
+
+
+def _make_plain_parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - takes 75 ms
+
+    return MarkdownIt("commonmark").enable(["table", "strikethrough"])
+
+
+def _make_parser() -> "tuple[MarkdownIt, list[_Found]]":
+    """Return a parser, and a list to which it adds what it finds in the text of a block."""
+    parser = _make_plain_parser()
+    parser.core.ruler.disable(["inline", "text_join"])
+    parser.inline.ruler2.disable("fragments_join")
+    found: list[_Found] = []
+    ruler = parser.inline.ruler
+    for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
+        ruler.at(name, partial(_apply, name, rule, found))
+    return parser, found
+
+
+def _apply(
+    name: str,
+    rule: "Callable[[StateInline, bool], bool]",
+    found: list[_Found],
+    state: "StateInline",
+    silent: bool,  # noqa: FBT001 - as the parser calls rules
+) -> bool:
+    """Apply a rule of the parser, and note what it finds."""
+    start, before = state.pos, len(state.tokens)
+    label_end = -1
+    if name == "link" and not silent and state.src[start] == "[":
+        label_end = state.md.helpers.parseLinkLabel(state, start, True)
+    applies = rule(state, silent)
+    if applies and not silent and state.env.get(TOP) is state.tokens:
+        tokens = [(token, len(token.content)) for token in state.tokens[before:]]
+        found.append(_Found(name, start, state.pos, tokens, label_end))
+    return applies
+
+
+def _count_markup(
+    checker: "MarkdownIt", links: dict[str, Any], text: str
+) -> Counter[tuple[tuple[str, str], ...]]:
+    """Count markup by what it is and stands in; in which order does not matter."""
+    counts: Counter[tuple[tuple[str, str], ...]] = Counter()
+    inside: list[tuple[str, str]] = []
+    for token in chain.from_iterable(
+        token.children or () if token.type == "inline" else (token,)
+        for token in checker.parse(text, links)
+    ):
+        if token.nesting < 0:
+            inside.pop()
+        elif token.type not in {"text", "softbreak"}:
+            content = "" if token.type == "image" else token.content
+            inside.append((token.type, f"{token.attrs} {content}"))
+            counts[tuple(inside)] += 1
+            if not token.nesting:
+                inside.pop()
+    return counts
+
+
+def _loosen(written: Sequence[Written]) -> list[Written]:
+    """Return a translation with spaces around emphasis, and none at its inner edges."""
+    parts = [*written]
+    for number, part in enumerate(parts):
+        if not part.mark or not EMPHASIS.issuperset(part.text):
+            continue
+        outside = -1 if part.mark.kind is Kind.OPEN else 1
+        for side in (outside, -outside):
+            if not 0 <= number + side < len(parts) or parts[number + side].mark:
+                continue
+            text = parts[number + side].text
+            cut = text.rstrip() if side < 0 else text.lstrip()
+            if side == outside:
+                cut = f"{cut} " if side < 0 else f" {cut}"
+            parts[number + side] = Written(cut)
+    return parts
+
+
+def _escape_text(written: Sequence[Written]) -> list[str]:
+    """Return the parts of a translation with all that might be markup in texts escaped."""
+    parts: list[str] = []
+    for number, part in enumerate(written):
+        if part.mark:
+            parts.append(part.text)
+            continue
+        first, *others = [SPECIAL.sub(r"\\\g<0>", line) for line in part.text.split(BREAK)]
+        lines = [_escape_start(first) if not "".join(parts[-1:]) else first]
+        lines += [_escape_start(line) for line in others]
+        following = written[number + 1 : number + 2]
+        if lines[-1].endswith("!") and following and following[0].text.startswith("["):
+            lines[-1] = f"{lines[-1][:-1]}\\!"
+        parts.append(BREAK.join(lines))
+    return parts
+
+
+def _escape_start(line: str) -> str:
+    return NUMBERED.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
+
+
+def _escape_plainly(_: str, written: Sequence[Written]) -> list[str]:
+    return [SPECIAL.sub(r"\\\g<0>", part.text) for part in written]

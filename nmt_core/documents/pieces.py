@@ -1,0 +1,307 @@
+"""Documents as pieces, as they are written one after another: text, markup amid it, and the rest.
+
+A format says what the pieces of a document are, and how text is written in it; here they become
+passages, and their translations a document again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from itertools import groupby
+from typing import NamedTuple
+
+from nmt_core.documents.passage import BREAK, Item, Kind, Mark, Passage
+
+DEEPEST = 50
+"""Of pairs amid a sentence that are put around words; what is nested deeper stays where it is."""
+
+SPACES = " \t\n\f\r"
+
+
+class Type(Enum):
+    """What a piece is."""
+
+    TEXT = auto()
+    LINE_END = auto()
+    """The end of a line amid a sentence; the translation has as many lines."""
+    OPEN = auto()
+    CLOSE = auto()
+    POINT = auto()
+    """Markup amid a sentence that stands alone."""
+    WALL = auto()
+    """What ends a sentence."""
+
+
+@dataclass
+class Piece:
+    """A piece of a document."""
+
+    type: Type
+    raw: str
+    """As it was written."""
+    text: str = ""
+    """What text says."""
+    name: str = ""
+    """The same for markup that opens and for that which closes it."""
+    parts: "Sequence[Part]" = ()
+    """Markup in which something is translated, in parts."""
+    rewritten: str = ""
+    """What markup becomes if the text around it changes, where that is something else."""
+    before: str = ""
+    after: str = ""
+    """White space that goes where a point goes."""
+
+    @property
+    def is_text(self) -> bool:
+        """Tell whether this is text, be it the end of a line."""
+        return self.type in {Type.TEXT, Type.LINE_END}
+
+    @property
+    def markup(self) -> "list[Part]":
+        """What is written for markup, or for the end of a line."""
+        if self.type is Type.LINE_END:
+            return [Varied(self.raw, BREAK)]
+        return [self.before, *(self.parts or [self.raw]), self.after]
+
+
+class Written(NamedTuple):
+    """A text of a translation as it is, or markup as it is to be written."""
+
+    text: str
+    mark: Mark | None = None
+
+
+Escape = Callable[[str, Sequence[Written]], Sequence[str] | None]
+"""Writes a translation: takes what was written for the source, with plain line ends, and the
+translation in parts; returns the parts as they are to be written, or None if that cannot be."""
+
+
+def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation where nothing in a text need be escaped."""
+    return [part.text for part in written]
+
+
+def drop_blank_lines(written: Sequence[Written]) -> list[Written]:
+    """Return a translation without lines that hold nothing, of a source that had none."""
+    parts: list[Written] = []
+    is_blank = True  # nothing stands in the line so far
+    for part in written:
+        text = part.text
+        if part.mark is None:
+            first, *others = text.split(BREAK)
+            text, is_blank = first, is_blank and not first.strip()
+            for line in others:
+                text += line.lstrip() if is_blank else BREAK + line.lstrip()
+                is_blank = not line.strip()
+        else:
+            is_blank = is_blank and not text
+        parts.append(Written(text, part.mark))
+    for number in range(len(parts) - 1, -1, -1):
+        if parts[number].mark is not None:
+            break
+        parts[number] = Written(parts[number].text.rstrip(BREAK))
+        if parts[number].text:
+            break
+    return parts
+
+
+class Varied(NamedTuple):
+    """Markup over line ends: as it was written, and as its format reads it."""
+
+    raw: str
+    plain: str
+    """With no more than a line end between lines, where a format has other markup, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Pieces that are translated together."""
+
+    pieces: Sequence[Piece]
+    marks: Mapping[Mark, Piece]
+    passage: Passage
+    escape: Escape
+
+    def write(self, translations: "Translations", *, plain: bool) -> str:
+        """Return what is to be written for the translation of the passage."""
+        items = translations[self]
+        if tuple(items) == self.passage.items:
+            return self._write_as_it_was(translations, plain=plain)
+        written = []
+        for item in items:
+            if isinstance(item, Mark):
+                piece = self.marks[item]
+                text = piece.rewritten or _write_all(piece.markup, translations, plain=plain)
+                written.append(Written(text, item))
+            else:
+                written.append(Written(item))
+        escaped = self.escape(self._write_as_it_was(translations, plain=True), written)
+        if escaped is None:
+            return self._write_as_it_was(translations, plain=plain)
+        line_ends = iter(piece.raw for piece in self.pieces if piece.type is Type.LINE_END)
+        return "".join(
+            _end_lines(text, line_ends)
+            if self.passage.breaks and part.mark is None and not plain
+            else text
+            for text, part in zip(escaped, written, strict=True)
+        )
+
+    def _write_as_it_was(self, translations: "Translations", *, plain: bool) -> str:
+        return "".join(
+            piece.raw
+            if piece.type is Type.TEXT
+            else _write_all(piece.markup, translations, plain=plain)
+            for piece in self.pieces
+        )
+
+
+def _end_lines(text: str, line_ends: Iterator[str]) -> str:
+    first, *others = text.split(BREAK)
+    return first + "".join(next(line_ends) + other for other in others)
+
+
+@dataclass(frozen=True, eq=False)
+class Guarded:
+    """Parts that are translated if what comes of it holds what they held, else kept."""
+
+    raw: str
+    parts: "Sequence[Part]"
+    holds: Callable[[str], bool]
+    """Takes what would be written, with plain line ends."""
+
+    def write(self, translations: "Translations", *, plain: bool) -> str:
+        """Return what is to be written."""
+        if not self.holds(_write_all(self.parts, translations, plain=True)):
+            return self.raw
+        return _write_all(self.parts, translations, plain=plain)
+
+
+Part = str | Varied | Segment | Guarded
+"""Of a document: what is kept, and what is translated."""
+
+Translations = Mapping[Segment, Sequence[Item]]
+
+
+class TextDocument:
+    """A document that is written as text."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts = list(parts)
+        self._segments = list(_find_segments(self._parts))
+
+    @property
+    def passages(self) -> list[Passage]:
+        """What of it is translated."""
+        return [segment.passage for segment in self._segments]
+
+    def write(self, translations: Sequence[tuple[Item, ...]]) -> str:
+        """Return the document with translations of its passages."""
+        found = dict(zip(self._segments, translations, strict=True))
+        return _write_all(self._parts, found, plain=False)
+
+
+def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
+    for part in parts:
+        if isinstance(part, Segment):
+            yield part
+            for piece in part.pieces:
+                yield from _find_segments(piece.parts)
+        elif isinstance(part, Guarded):
+            yield from _find_segments(part.parts)
+
+
+def _write_all(parts: Iterable[Part], translations: Translations, *, plain: bool) -> str:
+    written = []
+    for part in parts:
+        if isinstance(part, str):
+            written.append(part)
+        elif isinstance(part, Varied):
+            written.append(part.plain if plain else part.raw)
+        else:
+            written.append(part.write(translations, plain=plain))
+    return "".join(written)
+
+
+def make_parts(pieces: Sequence[Piece], escape: Escape) -> Iterator[Part]:
+    """Yield what is kept, and what is translated together."""
+    for part in join_pieces(pieces, escape):
+        if isinstance(part, Segment):
+            yield part
+        else:
+            yield from part.markup
+
+
+def join_pieces(pieces: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segment]":
+    """Yield the pieces that are kept, and those between walls joined to be translated together.
+
+    Markup without a partner, or that is not nested, is a wall, too.
+    """
+    for is_wall, between in groupby(pieces, lambda piece: piece.type is Type.WALL):
+        run = list(between)
+        partners = {} if is_wall else _pair(run)
+        for is_paired, group in groupby(range(len(run)), partners.__contains__):
+            numbers = list(group)
+            full = [number for number in numbers if is_paired and not _is_blank(run[number])]
+            start, end = (full[0], full[-1] + 1) if full else (numbers[0], numbers[0])
+            yield from (run[number] for number in range(numbers[0], start))
+            if full:
+                members = [(run[number], partners[number]) for number in range(start, end)]
+                yield _make_segment(members, escape)
+            yield from (run[number] for number in range(end, numbers[-1] + 1))
+
+
+def _is_blank(piece: Piece) -> bool:
+    return piece.is_text and not piece.text.strip()
+
+
+def _pair(run: Sequence[Piece]) -> dict[int, int]:
+    """Return for each piece the number of the one that opens its pair, or its own.
+
+    Left out are pieces without a partner, and all that are open around them.
+    """
+    partners: dict[int, int] = {}
+    opened: list[int] = []
+    for number, piece in enumerate(run):
+        if piece.type is Type.OPEN:
+            opened.append(number)
+        elif piece.type is not Type.CLOSE:
+            partners[number] = number
+        elif opened and run[opened[-1]].name == piece.name and len(opened) < DEEPEST:
+            partner = opened.pop()
+            partners[number] = partners[partner] = partner
+        else:
+            opened.clear()
+    return partners
+
+
+def _make_segment(members: Sequence[tuple[Piece, int]], escape: Escape) -> Segment:
+    pieces = [piece for piece, _ in members]
+    for before, piece, after in zip([None, *pieces], pieces, [*pieces[1:], None], strict=False):
+        if piece.type is Type.POINT:
+            _fold_space(piece, before, after)
+    kinds = {Type.OPEN: Kind.OPEN, Type.CLOSE: Kind.CLOSE, Type.POINT: Kind.POINT}
+    items: list[Item] = []
+    marks: dict[Mark, Piece] = {}
+    for is_text, group in groupby(members, lambda member: member[0].is_text):
+        if is_text:
+            items.append("".join(piece.text for piece, _ in group))
+            continue
+        for piece, number in group:
+            mark = Mark(kinds[piece.type], number)
+            marks[mark] = piece
+            items.append(mark)
+    breaks = any(piece.type is Type.LINE_END for piece in pieces)
+    return Segment(pieces, marks, Passage(tuple(items), breaks=breaks), escape)
+
+
+def _fold_space(point: Piece, before: Piece | None, after: Piece | None) -> None:
+    """Give a point the white space beside it that would be too much without it."""
+    left = before.raw if before and before.type is Type.TEXT else ""
+    right = after.raw if after and after.type is Type.TEXT else ""
+    left_rest, right_rest = left.rstrip(SPACES), right.lstrip(SPACES)
+    if after and right_rest != right and (left_rest != left or not left):
+        point.after = right[: len(right) - len(right_rest)]
+        after.raw, after.text = right_rest, after.text.lstrip(SPACES)
+    elif before and left_rest != left and not right[:1].isalnum() and right_rest == right:
+        point.before = left[len(left_rest) :]
+        before.raw, before.text = left_rest, before.text.rstrip(SPACES)

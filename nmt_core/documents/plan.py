@@ -1,0 +1,133 @@
+"""The sentences of a document, and the way back from their translations to its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from nmt_core.documents.alignment import Translated
+from nmt_core.documents.passage import Item, Mark, Passage, Sentence, flatten, place_marks
+from nmt_core.documents.sentences import Span, split_sentences
+
+CHARACTERS = 20
+"""Most of a token, about; a text with more than that many for each is not cut into tokens first."""
+
+FEWEST_CHARACTERS = 3
+"""Of a token, about, where tokens are not known."""
+
+Result_co = TypeVar("Result_co", str, bytes, covariant=True)
+
+
+class Document(Protocol[Result_co]):
+    """What is translated, in any format."""
+
+    @property
+    def passages(self) -> Sequence[Passage]:
+        """What of it is translated."""
+
+    def write(self, translations: Sequence[tuple[Item, ...]]) -> Result_co:
+        """Return the document with translations of its passages, at most once."""
+
+
+@dataclass(frozen=True)
+class Segmenter:
+    """Cuts passages into sentences."""
+
+    language: str
+    """Code of their language, such as ``de``; it decides where sentences end."""
+
+    tokens: Callable[[str], Sequence[str]] | None = None
+    """Cuts a sentence into the tokens that the model reads; without it, lengths are estimated and
+    attention is not used."""
+
+    most_tokens: int = 128
+    """Of a sentence; longer ones are cut. Models are trained on sentences, and translate much
+    longer text badly before they refuse it."""
+
+    def fits(self, text: str) -> bool:
+        """Tell whether a text is short enough to be translated as one sentence."""
+        if self.tokens is None:
+            return len(text) <= self.most_tokens * FEWEST_CHARACTERS
+        return (
+            len(text) <= self.most_tokens * CHARACTERS
+            and len(self.tokens(text)) <= self.most_tokens
+        )
+
+    def find_sentences(self, text: str) -> list[Span]:
+        """Return where the sentences of a text stand; what has no letter is none, and is kept."""
+        found = split_sentences(text, self.language, self.fits)
+        return [span for span in found if any(map(str.isalpha, text[span.start : span.end]))]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Passages with their sentences.
+
+    ``Plan(document.passages, segmenter)`` has the lines to translate; their translations make
+    ``document.write(plan.place(translations))``, as often as there are alternatives.
+    """
+
+    passages: Sequence[Passage]
+    segmenter: Segmenter
+
+    @cached_property
+    def spans(self) -> list[list[Span]]:
+        """Where the sentences of each passage stand."""
+        return [self.segmenter.find_sentences(passage.text) for passage in self.passages]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """All sentences, each as a line for a model."""
+        return [
+            flatten(text[span.start : span.end])
+            for text, spans in zip(
+                (passage.text for passage in self.passages), self.spans, strict=True
+            )
+            for span in spans
+        ]
+
+    @cached_property
+    def marked(self) -> list[bool]:
+        """Of each line, whether markup stands in it and not only at its ends.
+
+        The attention of its translation says where the markup is to go.
+        """
+        return [
+            mark
+            for passage, spans in zip(self.passages, self.spans, strict=True)
+            for mark in _find_marked(passage, spans)
+        ]
+
+    def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
+        """Return what becomes of each passage.
+
+        Args:
+            translated: a translation of each line, with attention if it is known.
+        """
+        tokens = self.segmenter.tokens
+        each = iter(zip(self.lines, self.marked, translated, strict=True))
+        placed = []
+        for passage, spans in zip(self.passages, self.spans, strict=True):
+            sentences = []
+            for span in spans:
+                line, marked, translation = next(each)
+                source = tokens(line) if tokens and marked else None
+                sentences.append(Sentence(span, line, source, translation))
+            placed.append(place_marks(passage, sentences))
+        assert not [*each]
+        return placed
+
+
+def _find_marked(passage: Passage, spans: Sequence[Span]) -> list[bool]:
+    places, at = [], 0
+    for item in passage.items:
+        if isinstance(item, Mark):
+            places.append(at)
+        else:
+            at += len(item)
+    marked, following = [], 0
+    for span in spans:
+        while following < len(places) and places[following] <= span.start:
+            following += 1
+        marked.append(following < len(places) and places[following] < span.end)
+    return marked

@@ -1,0 +1,99 @@
+"""Where sentences begin and end in a text, and where to cut those that are too long for a model."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import sentencex
+
+WINDOW = 10_000
+"""Characters that are cut into sentences at a time: sentencex takes the square of their number."""
+
+SPACES = {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029"}
+SPACES |= dict.fromkeys(range(0x2000, 0x200B), " ") | dict.fromkeys((0x202F, 0x205F, 0x3000), " ")
+"""Every white space as a plain one: after others sentencex 1.0 may stop with a Rust panic, and a
+line end within a passage ends no sentence."""
+
+CUTS = (
+    re.compile(r"(?<=[;:])\s|(?<=[；：])"),
+    re.compile(r"(?<=[,،、，])\s|(?<=[、，])|\s(?=[–—-]\s)"),
+    re.compile(r"\s"),
+)
+"""Where a sentence that is too long may be cut, best first; last, it is anywhere."""
+
+
+class Span(NamedTuple):
+    """A piece of a text: its characters from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+
+
+def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> list[Span]:
+    """Find the sentences of a text; those that do not fit are cut on.
+
+    The spans are in order and disjoint, begin and end with no white space, and leave out nothing
+    but white space, so that a text can be put together again exactly.
+
+    Args:
+        text: any text; its line ends count as white space.
+        language: code of its language, such as ``de``; for one that sentencex does not know it
+            cuts by the rules for English.
+        fits: tells whether a piece is short enough to be translated at once.
+    """
+    return [
+        piece
+        for sentence in _find_sentences(text, language)
+        for piece in _cut(text, sentence, fits)
+    ]
+
+
+def _find_sentences(text: str, language: str) -> Iterator[Span]:
+    """Yield the sentences of a text, window by window; of each the last waits for the next."""
+    plain, start = text.translate(SPACES), 0
+    while start < len(text):
+        window = plain[start : start + WINDOW]
+        sentences = sentencex.segment(language, window)
+        assert "".join(sentences) == window
+        if start + WINDOW < len(text) and len(sentences) > 1:
+            del sentences[-1]
+        for sentence in sentences:
+            yield from _strip(text, Span(start, start + len(sentence)))
+            start += len(sentence)
+
+
+def _strip(text: str, span: Span) -> Iterator[Span]:
+    """Yield a span without the white space at its ends, unless nothing is left."""
+    piece = text[span.start : span.end]
+    start = span.start + len(piece) - len(piece.lstrip())
+    if start < span.end:
+        yield Span(start, start + len(piece.strip()))
+
+
+def _cut(text: str, span: Span, fits: Callable[[str], bool]) -> Iterator[Span]:
+    """Yield the pieces of a span that fit, each cut near its middle where it hurts least."""
+    if span.end - span.start < 2 or fits(text[span.start : span.end]):  # noqa: PLR2004 - a pair
+        yield span
+        return
+    middle = _find_middle(text, span)
+    for half in (Span(span.start, middle), Span(middle, span.end)):
+        for stripped in _strip(text, half):
+            yield from _cut(text, stripped, fits)
+
+
+def _find_middle(text: str, span: Span) -> int:
+    """Return where to cut a span: within its middle half if a place can be found there."""
+    middle, quarter = (span.start + span.end) // 2, (span.end - span.start) // 4
+    for cut in CUTS:
+        places = [
+            found.start()
+            for found in cut.finditer(text, middle - quarter, middle + quarter)
+            if span.start < found.start()
+        ]
+        if places:
+            return min(places, key=lambda place: abs(place - middle))
+    for place in range(middle, span.end):
+        if not unicodedata.combining(text[place]):  # which belongs to the character before
+            return place
+    return middle

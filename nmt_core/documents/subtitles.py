@@ -1,0 +1,82 @@
+"""Subtitles, SubRip (.srt) or WebVTT (.vtt): what is said is translated, all else stays.
+
+A subtitle is translated by itself. Its lines are one passage, whose translation is put into as many
+lines, unless they are what several people say.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nmt_core.documents.passage import BREAK
+from nmt_core.documents.pieces import (
+    Piece,
+    TextDocument,
+    Type,
+    Written,
+    drop_blank_lines,
+    make_parts,
+)
+
+LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
+TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
+SPEAKER = re.compile(r"[-–—]\s*")
+MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}")
+"""Tags, times of single words, and what players of SubStation Alpha read."""
+
+NO_MARKUP = {"-->": "→", "<": "‹", "{": "("}
+"""What is written for signs that could begin markup: there is no way to escape them."""
+
+
+def read_subtitles(text: str) -> TextDocument:
+    """Read subtitles."""
+    return TextDocument(make_parts(list(_parse(text)), _escape))
+
+
+def _escape(_: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation without blank lines, which end a subtitle, times and tags of its own."""
+    return [
+        part.text if part.mark else _avoid_markup(part.text) for part in drop_blank_lines(written)
+    ]
+
+
+def _avoid_markup(text: str) -> str:
+    for markup, sign in NO_MARKUP.items():
+        text = text.replace(markup, sign)
+    return text
+
+
+def _parse(text: str) -> Iterator[Piece]:
+    lines = [(found[1], found[2]) for found in LINE.finditer(text)]
+    said = False
+    for number, (line, end) in enumerate(lines):
+        if TIMES.match(line) or not line.strip():
+            said = bool(line.strip())
+            yield Piece(Type.WALL, line + end)
+        elif not said:
+            yield Piece(Type.WALL, line + end)
+        else:
+            following = lines[number + 1][0] if number + 1 < len(lines) else ""
+            yield from _read_line(line, end, goes_on=_goes_on(line, following))
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """Tell whether the next line of a subtitle may continue a sentence."""
+    return bool(following.strip()) and not (
+        SPEAKER.match(following) or TIMES.match(following) or not line.strip()
+    )
+
+
+def _read_line(line: str, end: str, *, goes_on: bool) -> Iterator[Piece]:
+    start = 0
+    if speaker := SPEAKER.match(line):
+        yield Piece(Type.WALL, speaker[0])
+        start = speaker.end()
+    for found in MARKUP.finditer(line, start):
+        yield Piece(Type.TEXT, line[start : found.start()], line[start : found.start()])
+        type_ = Type.POINT
+        if found["name"]:
+            type_ = Type.CLOSE if found[0].startswith("</") else Type.OPEN
+        yield Piece(type_, found[0], name=(found["name"] or "").lower())
+        start = found.end()
+    yield Piece(Type.TEXT, line[start:], line[start:])
+    yield Piece(Type.LINE_END if goes_on else Type.WALL, end, BREAK)

@@ -1,0 +1,79 @@
+"""Documents in, translated documents out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from nmt_core.documents.alignment import Translated
+from nmt_core.documents.plan import Document, Plan, Result_co, Segmenter
+
+
+class Translate(Protocol):
+    """Translates sentences."""
+
+    def __call__(self, lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
+        """Return the best translation of each line.
+
+        Args:
+            lines: sentences, none empty, without line ends.
+            attention: whether attention is wanted, by which markup within sentences is placed.
+        """
+
+
+class Tokenizer(Protocol):
+    """Cuts lines into tokens."""
+
+    def tokens(self, line: str) -> Sequence[str]:
+        """Return the tokens of a line."""
+
+
+class Searcher(Protocol):
+    """A translator of lines, such as ``nmt_core.Translator``."""
+
+    @property
+    def source(self) -> Tokenizer:
+        """The side of the source language."""
+
+    def search(
+        self, lines: Sequence[str], *, probabilities: bool, attention: bool
+    ) -> Sequence[Sequence[Translated]]:
+        """Return translations of each line, best first."""
+
+
+@dataclass(frozen=True)
+class DocumentTranslator:
+    """Translates documents by a function that translates sentences."""
+
+    translate_lines: Translate
+    segmenter: Segmenter
+
+    @classmethod
+    def using(cls, searcher: Searcher, language: str) -> Self:
+        """Return what translates documents by a translator of lines.
+
+        Args:
+            searcher: translates lines.
+            language: code of the language that documents are written in.
+        """
+
+        def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
+            found = searcher.search(lines, probabilities=False, attention=attention)
+            return [best for best, *_ in found]
+
+        return cls(translate_lines, Segmenter(language, searcher.source.tokens))
+
+    def translate(self, document: Document[Result_co]) -> Result_co:
+        """Return a document translated, all its sentences together.
+
+        Those with markup inside go apart from the others, as only they need attention.
+        """
+        plan = Plan(document.passages, self.segmenter)
+        translated: dict[int, Translated] = {}
+        for attention in (False, True):
+            numbers = [n for n, marked in enumerate(plan.marked) if marked is attention]
+            if numbers:
+                lines = [plan.lines[number] for number in numbers]
+                found = self.translate_lines(lines, attention=attention)
+                translated.update(zip(numbers, found, strict=True))
+        placed = plan.place([translated[number] for number in range(len(plan.lines))])
+        return document.write(placed)

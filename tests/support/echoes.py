@@ -1,0 +1,47 @@
+"""Translators of documents that answer what a test wants."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from nmt_core.documents.plan import Segmenter
+from nmt_core.documents.translator import DocumentTranslator
+
+
+class Answer(NamedTuple):
+    """A translation, and where its attention goes."""
+
+    text: str
+    tokens: Sequence[str] = ()
+    attention: Sequence[Sequence[float]] | None = None
+
+
+class Echo:
+    """Answers every line by a function of it, and notes what it was asked."""
+
+    def __init__(self, answer: Callable[[str], str | Answer], **segmenter):
+        self.answer = answer
+        self.calls = []
+        self.translator = DocumentTranslator(self, Segmenter(**({"language": "en"} | segmenter)))
+
+    def __call__(self, lines, /, *, attention):
+        self.calls.append((list(lines), attention))
+        answers = [self.answer(line) for line in lines]
+        return [Answer(one) if isinstance(one, str) else one for one in answers]
+
+    def translate(self, document):
+        return self.translator.translate(document)
+
+
+def keep(document):
+    """Translate by a translator that changes nothing."""
+    return Echo(lambda line: line).translate(document)
+
+
+def shout(document):
+    """Translate into capitals: every word stays where it is, and is another one."""
+    return Echo(str.upper).translate(document)
+
+
+def answer(document, text):
+    """Translate every sentence by the same text."""
+    return Echo(lambda _: text).translate(document)

@@ -1,0 +1,301 @@
+import io
+import struct
+import zipfile
+import zlib
+from xml.sax.saxutils import escape
+
+import docx
+import pytest
+from docx.oxml import OxmlElement, parse_xml
+from docx.oxml.ns import nsdecls, qn
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.documents import docx as module
+from nmt_core.documents.docx import WordDocument
+from nmt_core.errors import DocumentError
+from tests.support.echoes import Echo, answer, keep, shout
+
+
+def make_picture():
+    def chunk(kind, data):
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    header = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
+    return io.BytesIO(b"\x89PNG\r\n\x1a\n" + body)
+
+
+def add_link(paragraph, text, address):
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/hyperlink"
+    link = OxmlElement("w:hyperlink")
+    link.set(qn("r:id"), paragraph.part.relate_to(address, kind, is_external=True))
+    link.append(parse_xml(f"<w:r {nsdecls('w')}><w:t>{text}</w:t></w:r>"))
+    paragraph._p.append(link)
+
+
+def to_bytes(document):
+    data = io.BytesIO()
+    document.save(data)
+    return data.getvalue()
+
+
+@pytest.fixture(scope="module")
+def letter():
+    document = docx.Document()
+    document.add_heading("My big title", 1)
+    mixed = document.add_paragraph("Hello ")
+    mixed.add_run("bold").bold = True
+    mixed.add_run(" and ")
+    mixed.add_run("italic words").italic = True
+    mixed.add_run(" here. Second one.\tA cell")
+    linked = document.add_paragraph("See ")
+    add_link(linked, "this page", "http://x.y")
+    linked.add_run(" for more.")
+    table = document.add_table(2, 2)
+    table.cell(0, 0).text = "Cell one"
+    table.cell(1, 1).text = "Cell four"
+    document.sections[0].header.paragraphs[0].text = "The header"
+    document.sections[0].footer.paragraphs[0].text = "The footer"
+    pictured = document.add_paragraph("A picture ")
+    pictured.add_run().add_picture(make_picture())
+    pictured.add_run(" after it.")
+    document.add_paragraph("- 1 -", style="List Bullet")
+    return to_bytes(document)
+
+
+def read(data):
+    """Return the text of a document, with its looks, links and pictures."""
+    document = docx.Document(io.BytesIO(data))
+    return {
+        "paragraphs": [
+            (
+                paragraph.text,
+                paragraph.style.name,
+                [(run.text, run.bold, run.italic) for run in paragraph.runs if run.text],
+                [(link.text, link.address) for link in paragraph.hyperlinks],
+                len(paragraph._p.findall(f".//{qn('w:drawing')}")),
+            )
+            for paragraph in document.paragraphs
+        ],
+        "cells": [cell.text for row in document.tables[0].rows for cell in row.cells],
+        "header": document.sections[0].header.paragraphs[0].text,
+        "footer": document.sections[0].footer.paragraphs[0].text,
+    }
+
+
+def files_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_text_is_translated_where_it_stands(letter):
+    assert read(shout(WordDocument(letter))) == {
+        "paragraphs": [
+            ("MY BIG TITLE", "Heading 1", [("MY BIG TITLE", None, None)], [], 0),
+            (
+                "HELLO BOLD AND ITALIC WORDS HERE. SECOND ONE.\tA CELL",
+                "Normal",
+                [
+                    ("HELLO ", None, None),
+                    ("BOLD", True, None),
+                    (" AND ", None, None),
+                    ("ITALIC WORDS", None, True),
+                    (" HERE. SECOND ONE.", None, None),
+                    ("\t", None, None),
+                    ("A CELL", None, None),
+                ],
+                [],
+                0,
+            ),
+            (
+                "SEE THIS PAGE FOR MORE.",
+                "Normal",
+                [("SEE ", None, None), (" FOR MORE.", None, None)],
+                [("THIS PAGE", "http://x.y")],
+                0,
+            ),
+            (
+                "A PICTURE  AFTER IT.",
+                "Normal",
+                [("A PICTURE ", None, None), (" ", None, None), ("AFTER IT.", None, None)],
+                [],
+                1,
+            ),
+            ("- 1 -", "List Bullet", [("- 1 -", None, None)], [], 0),
+        ],
+        "cells": ["CELL ONE", "", "", "CELL FOUR"],
+        "header": "THE HEADER",
+        "footer": "THE FOOTER",
+    }
+
+
+def test_what_is_translated_to_itself_stays_as_it_was(letter):
+    assert files_of(keep(WordDocument(letter))) == files_of(letter)
+
+
+def test_no_file_is_touched_but_those_with_text(letter):
+    before, after = files_of(letter), files_of(shout(WordDocument(letter)))
+
+    assert [*before] == [*after]
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"word/document.xml", "word/header1.xml", "word/footer1.xml"}
+
+
+def test_all_sentences_are_translated_together(letter):
+    echo = Echo(str.upper)
+
+    echo.translate(WordDocument(letter))
+
+    assert [attention for _, attention in echo.calls] == [False, True]
+    assert "See this page for more." in echo.calls[1][0]
+
+
+parts = st.sampled_from(
+    [
+        "<w:r><w:t>One two. </w:t></w:r>",
+        "<w:r><w:rPr><w:b/></w:rPr><w:t xml:space='preserve'>three </w:t></w:r>",
+        "<w:r><w:rPr><w:i/></w:rPr><w:t>four</w:t><w:tab/><w:t>five</w:t><w:br/></w:r>",
+        "<w:r><w:t>12</w:t><w:footnoteReference w:id='2'/></w:r>",
+        "<w:hyperlink w:anchor='x'><w:r><w:t>six seven</w:t></w:r></w:hyperlink>",
+        "<w:ins w:id='1'><w:r><w:t>eight</w:t></w:r></w:ins>",
+        "<w:del w:id='2'><w:r><w:delText>gone</w:delText></w:r></w:del>",
+        "<w:bookmarkStart w:id='3' w:name='m'/>",
+        "<w:bookmarkEnd w:id='3'/>",
+        "<w:r><w:fldChar w:fldCharType='begin'/><w:instrText>PAGE</w:instrText></w:r>",
+        "<w:r><w:fldChar w:fldCharType='separate'/></w:r>",
+        "<w:r><w:fldChar w:fldCharType='end'/></w:r>",
+        "<w:fldSimple w:instr='DATE'><w:r><w:t>nine</w:t></w:r></w:fldSimple>",
+        "<w:sdt><w:sdtPr/><w:sdtContent><w:r><w:t>ten</w:t></w:r></w:sdtContent></w:sdt>",
+        "<w:r><w:noBreakHyphen/><w:softHyphen/><w:t>el</w:t></w:r>",
+        "<w:r><w:pict><w:p><w:r><w:t>in a box</w:t></w:r></w:p></w:pict></w:r>",
+    ]
+)
+KEPT = (
+    "hyperlink ins del bookmarkStart bookmarkEnd fldChar instrText fldSimple sdt sdtPr softHyphen "
+    "footnoteReference tab br pict delText pPr"
+)
+
+
+def make_document(*contents):
+    paragraphs = "".join(f"<w:p><w:pPr/>{content}</w:p>" for content in contents)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr(
+            "word/document.xml", f"<w:body {nsdecls('w')}>{paragraphs}</w:body>".encode()
+        )
+    return data.getvalue()
+
+
+def elements_of(data):
+    root = parse_xml(files_of(data)["word/document.xml"])
+    return {
+        name: [dict(each.attrib) for each in root.iter(qn(f"w:{name}"))] for name in KEPT.split()
+    }, [[each.get(qn("w:fldCharType")) for each in p.iter(qn("w:fldChar"))] for p in root]
+
+
+def text_of(data):
+    root = parse_xml(files_of(data)["word/document.xml"])
+    return "".join(each.text or "" for each in root.iter(qn("w:t")))
+
+
+def sorted_by_text(elements):
+    return {name: sorted(map(str, each)) for name, each in elements.items()}
+
+
+@given(st.lists(st.lists(parts, max_size=6).map("".join), max_size=3), st.text(max_size=12))
+def test_nothing_but_text_is_lost_or_invented(contents, answered):
+    data = make_document(*contents)
+    (before, fields), (after, new_fields) = (
+        elements_of(each) for each in (data, answer(WordDocument(data), answered))
+    )
+
+    assert sorted_by_text(after) == sorted_by_text(before)
+    assert new_fields == fields
+    assert files_of(keep(WordDocument(data))) == files_of(data)
+
+
+@given(st.lists(parts.filter(lambda part: "fldChar" not in part), max_size=6).map("".join))
+def test_words_in_capitals_stay_where_they_were(content):
+    data = make_document(content)
+    hyphen = "\N{NON-BREAKING HYPHEN}"
+
+    assert text_of(shout(WordDocument(data))).replace(hyphen, "") in {
+        text_of(data).upper(),
+        text_of(data),
+    }
+
+
+def refuse(data):
+    with pytest.raises(DocumentError) as refused:
+        WordDocument(data)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+def make_archive(**files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("__", "/"), content)
+    return data.getvalue()
+
+
+TEXT = {"word__document.xml": f"<w:body {nsdecls('w')}/>"}
+
+
+def test_what_is_no_document_is_refused(letter):
+    assert "no .docx document" in refuse(b"")
+    assert "no .docx document" in refuse(b"PK\x03\x04 and no more")
+    assert "no .docx document" in refuse(letter[: len(letter) // 2])
+    assert "holds no Word document" in refuse(make_archive(a="b"))
+    assert "is damaged" in refuse(make_archive(**{"word__document.xml": "<w:p>"}))
+
+
+def test_a_damaged_file_in_it_is_refused(letter):
+    place = letter.index(b"word/document.xml") + 60
+
+    assert "no .docx document" in refuse(letter[:place] + bytes(20) + letter[place + 20 :])
+
+
+def test_macros_are_refused():
+    assert "macros" in refuse(make_archive(**TEXT, **{"word__vbaProject.bin": "x"}))
+
+
+def test_what_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 10_000)
+    bomb = make_archive(**TEXT, bomb=bytes(20_000))
+
+    assert len(bomb) < 1000
+    assert "unpacks to 20,0" in refuse(bomb)
+    monkeypatch.setattr(module, "MOST_FILES", 1)
+    assert "2 files" in refuse(make_archive(**TEXT, a="b"))
+    monkeypatch.setattr(module, "MOST_TEXT_BYTES", 10)
+    assert "bytes of text" in refuse(make_archive(**TEXT))
+
+
+def test_entities_are_refused():
+    entities = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
+    text = f'<!DOCTYPE w [<!ENTITY a0 "ha">{entities}]><w:p {nsdecls("w")}>&a9;</w:p>'
+
+    assert "is damaged" in refuse(make_archive(**{"word__document.xml": text}))
+    harmless = f'<!DOCTYPE w [<!ENTITY a "b">]><w:p {nsdecls("w")}/>'
+    assert "defines entities" in refuse(make_archive(**{"word__document.xml": harmless}))
+
+
+def test_what_xml_cannot_hold_is_left_out(letter):
+    data = answer(WordDocument(letter), "a\0b\x0b\ufffe&<")
+
+    assert read(data)["paragraphs"][0][0] == "ab &<"
+    assert escape("ab &<").encode() in files_of(data)["word/document.xml"]
+
+
+def test_the_language_of_the_source_is_not_that_of_the_translation():
+    run = "<w:r><w:rPr><w:b/><w:lang w:val='de-DE'/></w:rPr><w:t>Ein Haus</w:t></w:r>"
+
+    written = files_of(shout(WordDocument(make_document(run))))["word/document.xml"]
+
+    assert b"<w:b/>" in written
+    assert b"de-DE" not in written

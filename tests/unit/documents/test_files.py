@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pytest
+
+from nmt_core.documents import files as module
+from nmt_core.documents.files import (
+    FORMATS,
+    SUFFIXES,
+    find_format,
+    name_translation,
+    translate_document,
+    translate_file,
+)
+from nmt_core.errors import DocumentError
+from tests.support.echoes import Echo
+
+SHOUT = Echo(str.upper).translator
+
+
+@pytest.mark.parametrize("kind", ["text", "html", "markdown", "subtitles"])
+def test_text_must_be_utf8(kind):
+    with pytest.raises(DocumentError, match=r"byte 3 is 0xff\); save it as UTF-8"):
+        translate_document(b"ab\xff", FORMATS[kind], SHOUT)
+
+
+def test_a_byte_order_mark_stays():
+    data = "\ufeffÄ b\r\n".encode()
+
+    assert translate_document(data, FORMATS["text"], SHOUT) == "\ufeffÄ B\r\n".encode()
+
+
+def test_too_long_a_document_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 3)
+
+    with pytest.raises(DocumentError, match="has 4 bytes, more than 3"):
+        translate_document(b"abcd", FORMATS["text"], SHOUT)
+
+
+def test_the_kind_is_known_by_the_end_of_the_name():
+    assert find_format("Letter.HTM") is FORMATS["html"]
+    assert {find_format(f"x{suffix}").read for suffix in SUFFIXES} == {
+        kind.read for kind in FORMATS.values()
+    }
+    with pytest.raises(DocumentError, match=r"letter.pdf is of no kind .* \.txt, .*, \.docx$"):
+        find_format("letter.pdf")
+
+
+def test_a_translation_is_named_after_its_language():
+    assert name_translation(Path("a/my.letter.docx"), "en") == Path("a/my.letter.en.docx")
+
+
+def test_a_file_is_translated_to_another(tmp_path):
+    source, out = tmp_path / "letter.md", tmp_path / "letter.en.md"
+    source.write_text("# One *two*\n")
+
+    translate_file(source, out, SHOUT)
+
+    assert out.read_text() == "# ONE *TWO*\n"
+    assert source.read_text() == "# One *two*\n"
+
+
+def test_nothing_is_written_over(tmp_path):
+    (tmp_path / "a.txt").write_text("b")
+
+    with pytest.raises(DocumentError, match="is there already"):
+        translate_file(tmp_path / "a.txt", tmp_path / "a.txt", SHOUT)
+    assert (tmp_path / "a.txt").read_text() == "b"
+
+
+def test_what_fails_leaves_nothing(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+
+    with pytest.raises(DocumentError, match=r"a\.txt: this document is not UTF-8"):
+        translate_file(tmp_path / "a.txt", tmp_path / "b.txt", SHOUT)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

@@ -1,0 +1,177 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from nmt_core.documents.html import read_html
+from tests.support.echoes import Echo, answer, keep, shout
+
+SIGNS = (
+    "<b> </b> <i> </i> <p> </p> <br> <code> </code> <sup> </sup> <div> </div> <ul> <li> <!--"
+    " <!--c--> --> <! <? < > </ </> & &amp; &nbsp; &lt ' \" = <script> </script> <![CDATA[ ]]> "
+    "<![x[ <!doctype <title> </title> <textarea> </textarea> <table> <td>"
+)
+BITS = [
+    *SIGNS.split(),
+    '<a href="x" title="Read me">',
+    "</a>",
+    '<img alt="a pic">',
+    "<img alt='it''s' alt=two>",
+    "<p translate=no>",
+    '<span class="x notranslate">',
+    "</span>",
+    "word",
+    " ",
+    "\n",
+    "Two words. Three",
+    "本",
+]
+documents = st.lists(st.sampled_from(BITS), max_size=15).map("".join)
+answers = st.one_of(documents, st.text(max_size=20))
+
+names = st.sampled_from(["b", "i", "a", "p", "div", "code", "sup", "h1", "my-tag"])
+attributes = st.dictionaries(
+    st.sampled_from(["href", "title", "class", "data-x"]),
+    st.text("ab \"'&<>=", max_size=6),
+    max_size=2,
+)
+
+
+@st.composite
+def elements(draw, depth=3):
+    """Return HTML as it should be."""
+    kind = draw(st.sampled_from(["text", "point", "element"] if depth else ["text"]))
+    if kind == "text":
+        return draw(st.sampled_from(["One two. ", "three", " ", "&amp;", "four &lt;"]))
+    if kind == "point":
+        return draw(st.sampled_from(["<br>", "<img src=x>", "<!-- c -->", "<hr/>"]))
+    name = draw(names)
+    said = "".join(
+        f' {key}="{value.replace("&", "&amp;").replace(chr(34), "&quot;")}"'
+        for key, value in draw(attributes).items()
+    )
+    return f"<{name}{said}>{''.join(draw(st.lists(elements(depth - 1), max_size=3)))}</{name}>"
+
+
+def outline(text):
+    """Count tags with their attributes, by the tags they stand in, as a browser would."""
+    counts = Counter()
+    read = {"title", "alt", "placeholder", "aria-label"}
+
+    def walk(node, inside):
+        while node is not None:
+            if node.is_element_node:
+                told = [(k, "" if k in read else v) for k, v in node.attributes.items()]
+                here = (*inside, (node.tag, *sorted(told, key=str)))
+                counts[here] += 1
+                walk(node.first_child, here)
+            elif node.is_comment_node:
+                counts[(*inside, node.comment_content)] += 1
+            node = node.next
+
+    walk(LexborHTMLParser(text).root, ())
+    return counts
+
+
+@given(st.one_of(documents, st.text()))
+def test_what_is_translated_to_itself_stays_as_it_was(text):
+    assert keep(read_html(text)) == text
+
+
+@given(st.lists(elements(), max_size=3).map("".join), answers)
+def test_tags_are_neither_lost_nor_invented(text, answered):
+    for translated in (answer(read_html(text), answered), shout(read_html(text))):
+        assert outline(translated) == outline(text)
+
+
+@given(documents, answers)
+def test_what_is_no_html_has_as_many_tags_as_before(text, answered):
+    translated = answer(read_html(text), answered)
+
+    for sign in ("<", ">"):
+        assert translated.count(sign) <= text.count(sign)
+
+
+@pytest.mark.parametrize(
+    ("text", "translated"),
+    [
+        ("<p>Hi</p>", "<p>HI</p>"),
+        ("Hi <b>x</b>", "HI <b>X</b>"),
+        ("Hi <b>x", "HI <b>X"),
+        ("<td>x</td>", "<td>X</td>"),
+        ("<b><i>x</b></i> y", "<b><i>X</b></i> Y"),
+        ("a<b> bar </b>c", "A <b>BAR</b> C"),
+        ("a &lt; b &amp; c", "A &lt; B &amp; C"),
+        ("H<sub>2</sub>O is", "H<sub>2</sub>O IS"),
+        ("nine<sup>1</sup>.", "NINE<sup>1</sup>."),
+        ("E = m c<sup>two</sup>", "E = M C<sup>TWO</sup>"),
+        ("Run <code>make it</code> now", "RUN <code>make it</code> NOW"),
+        ("Use <code>x</code>, then go", "USE <code>x</code>, THEN GO"),
+        ("One.<br>Two", "ONE.<br>TWO"),
+        ("see <!-- not --> it", "SEE <!-- not --> IT"),
+        ("<script>a b</script>c", "<script>a b</script>C"),
+        ("<style>a b</style>c", "<style>a b</style>C"),
+        ("<pre>a b</pre>c", "<pre>a b</pre>C"),
+        ("<textarea>a</textarea>b", "<textarea>a</textarea>B"),
+        ('<p translate="no">a <b>c</b></p>d', '<p translate="no">a <b>c</b></p>D'),
+        ("<p class='x notranslate'>a<p>b", "<p class='x notranslate'>a<p>B"),
+        ("a <i translate=no>keep <i>x</i></i> b", "A <i translate=no>keep <i>x</i></i> B"),
+        ("<title>a &amp; b</title>", "<title>A &amp; B</title>"),
+        ("<!doctype html><p>a", "<!doctype html><p>A"),
+        ("<![if a]> b", "<![if a]> B"),
+        ("a <b c='d", "A <b c='d"),
+        ("<script>a b", "<script>a b"),
+        ("a</>b", "A</>B"),
+        ("a <3 b", "A &lt;3 B"),
+        ("a &am", "A &amp;AM"),
+    ],
+)
+def test_text_is_translated_and_the_rest_is_not(text, translated):
+    assert shout(read_html(text)) == translated
+
+
+@pytest.mark.parametrize(
+    ("tag", "translated"),
+    [
+        ('<img alt="a &amp; b">', '<img alt="A &amp; B">'),
+        ("<img alt='it' src=it>", "<img alt='IT' src=it>"),
+        ("<img alt=one />", '<img alt="ONE" />'),
+        ('<a data-x=\' title="no" \' TITLE = "yes">', '<a data-x=\' title="no" \' TITLE = "YES">'),
+        ('<input value="v" placeholder="name">', '<input value="v" placeholder="NAME">'),
+        ('<nav aria-label="main">', '<nav aria-label="MAIN">'),
+        ('<code title="no">a</code>', '<code title="no">a</code>'),
+        ("<img alt= >", "<img alt= >"),
+        ('<img alt="12">', '<img alt="12">'),
+    ],
+)
+def test_of_attributes_those_that_people_read_are_translated(tag, translated):
+    assert shout(read_html(tag)) == translated
+
+
+def test_what_is_answered_is_no_markup():
+    text = '<p title="a">One <b>two</b></p>'
+
+    translated = answer(read_html(text), "<script>&\"'</p>")
+
+    assert "<script" not in translated
+    assert outline(translated) == outline(text)
+    assert 'title="&lt;script&gt;&amp;&quot;&#x27;&lt;/p&gt;"' in translated
+
+
+def test_a_sentence_with_tags_is_translated_whole_and_apart():
+    echo = Echo(str.upper)
+
+    echo.translate(read_html("<p>One <b>two</b>\n three.</p><p><b>Four.</b></p>"))
+
+    assert echo.calls == [(["Four."], False), (["One two three."], True)]
+
+
+@pytest.mark.parametrize(
+    "bit", ["<a ", "<!--", '<a b="', "<a b='><", "<b>", "</b>", "<sup>", "<i>a ", "<code>", "&#x"]
+)
+def test_broken_html_takes_no_time(bit):
+    text = bit * 3000
+
+    assert keep(read_html(text)) == text

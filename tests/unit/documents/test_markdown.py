@@ -1,0 +1,187 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from nmt_core.documents.markdown import read_markdown
+from tests.support.echoes import Echo, answer, keep, shout
+
+SIGNS = "# - 1. > ` `` ** * _ ~~ [ ] ![ <b> </b> <br> &amp; & \\ | === --- word wort. é 本"
+BITS = [
+    *SIGNS.split(),
+    *["](http://a.b)", '](u "t")', "[^1]", "[r]", "<http://a.b>", "<!-- c -->", "1", "!"],
+    *["\n", "\n\n", "\n", " ", "  \n", "\r\n", "    ", "```\n", "|-|-|\n", "\n[r]: /x\n", "\0"],
+    *["a b c. D e", "more words"],
+]
+documents = st.lists(st.sampled_from(BITS), max_size=20).map("".join)
+
+PAGE = """\
+---
+title: kept as it is
+---
+# One *two* three #
+
+Some **bold text** and _it_ with `code x` and a [link text](http://a.b/c "T") here.
+The second line of it has [ref], [x][ref] and <http://auto.link>. A ***both*** b.
+Hard break  
+next \\* escaped &amp; entity.[^1]
+
+> quoted text
+> goes on **and
+> on** here
+
+1. one
+   - two nested
+     more
+2. three ~~gone~~ four
+
+| name | value |
+|------|:-----:|
+| a\\|b | some *thing* |
+
+Setext
+======
+
+```python
+kept = 1
+```
+
+    kept
+
+![alt text](img.png) and <b>html</b> here<br>there
+
+<div>kept</div>
+
+- [ ] to do
+
+[ref]: http://x.y "Kept"
+[^1]: a note here.
+"""  # noqa: W291 - two spaces are a line break
+
+TRANSLATED = """\
+---
+title: kept as it is
+---
+# ONE *TWO* THREE #
+
+SOME **BOLD TEXT** AND _IT_ WITH `code x` AND A [LINK TEXT](http://a.b/c "T") HERE.
+THE SECOND LINE OF IT HAS [REF][ref], [X][ref] AND <http://auto.link>. A ***BOTH*** B.
+HARD BREAK  
+NEXT \\* ESCAPED & ENTITY.[^1]
+
+> QUOTED TEXT
+> GOES ON **AND
+> ON** HERE
+
+1. ONE
+   - TWO NESTED
+     MORE
+2. THREE ~~GONE~~ FOUR
+
+| NAME | VALUE |
+|------|:-----:|
+| A\\|B | SOME *THING* |
+
+SETEXT
+======
+
+```python
+kept = 1
+```
+
+    kept
+
+![ALT TEXT](img.png) AND <b>HTML</b> HERE<br>THERE
+
+<div>kept</div>
+
+- [ ] TO DO
+
+[ref]: http://x.y "Kept"
+[^1]: A NOTE HERE.
+"""  # noqa: W291 - two spaces are a line break
+
+
+def outline(text):
+    """Count what Markdown says besides text, by what it stands in."""
+    counts, inside = Counter(), []
+
+    def walk(tokens):
+        for token in tokens:
+            if token.nesting < 0:
+                inside.pop()
+            elif token.type not in {"text", "softbreak"}:
+                content = "" if token.type in {"inline", "image"} else token.content
+                inside.append((token.type, token.tag, str(token.attrs), content))
+                counts[tuple(inside)] += 1
+                walk(token.children if token.type == "inline" else [])
+                if not token.nesting:
+                    inside.pop()
+
+    walk(MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text))
+    return counts
+
+
+@given(st.one_of(documents, st.text()))
+def test_what_is_translated_to_itself_stays_as_it_was(text):
+    assert keep(read_markdown(text)) == text
+
+
+@settings(max_examples=60)
+@given(documents, documents)
+def test_markup_is_neither_lost_nor_invented(text, answered):
+    echo = Echo(lambda line: line[::-1])
+
+    assert outline(answer(read_markdown(text), answered)) == outline(text)
+    assert outline(echo.translate(read_markdown(text))) == outline(text)
+
+
+def test_all_kinds_of_markup_stay():
+    assert shout(read_markdown(PAGE)) == TRANSLATED
+
+
+def test_windows_line_ends_stay():
+    page, translated = (text.replace("\n", "\r\n") for text in (PAGE, TRANSLATED))
+
+    assert shout(read_markdown(page)) == translated
+
+
+@pytest.mark.parametrize(
+    ("answered", "written"),
+    [
+        ("a *b* `c` [d](e) <f> &amp; |", "a \\*b\\* \\`c\\` \\[d\\](e) \\<f> \\&amp; \\|"),
+        ("snake_case is _not_", "snake_case is \\_not\\_"),
+        ("# no title", "\\# no title"),
+        ("- no item", "\\- no item"),
+        ("12. no item", "12\\. no item"),
+        ("> no quotation", "\\> no quotation"),
+        ("a \\ b", "a \\\\ b"),
+        ("5 + 3 - 2", "5 + 3 - 2"),
+    ],
+)
+def test_what_is_answered_is_no_markup(answered, written):
+    assert answer(read_markdown("Some text"), answered) == written
+
+
+def test_emphasis_that_would_not_be_one_gets_spaces():
+    echo = Echo(lambda _: "das(ist)es")
+
+    assert outline(echo.translate(read_markdown("a **b** c"))) == outline("a **b** c")
+    assert echo.translate(read_markdown("a **b** c")) != "a **b** c"
+
+
+def test_a_name_of_an_address_stays_where_the_text_of_its_link_does_not():
+    text = "see [this] and [that][] and ![it]\n\n[this]: /a\n[that]: /b\n[it]: /c\n"
+
+    assert shout(read_markdown(text)).startswith("SEE [THIS][this] AND [THAT][that] AND ![it]")
+    assert outline(shout(read_markdown(text))) == outline(text)
+
+
+def test_a_sentence_over_lines_is_one():
+    echo = Echo(str.upper)
+
+    echo.translate(read_markdown("> one two\n> three *four*\n\nfive\n"))
+
+    assert echo.calls == [(["five"], False), (["one two three four"], True)]

@@ -1,0 +1,205 @@
+from collections import Counter
+from itertools import count
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nmt_core.documents.alignment import find_words
+from nmt_core.documents.passage import BREAK, Kind, Mark, Passage, Sentence, flatten, place_marks
+from nmt_core.documents.plan import Plan, Segmenter
+from tests.support.echoes import Answer
+
+words = st.sampled_from(["one ", "two", " three. ", "Four, ", " ", "", "本", "\n", "five. Six "])
+trees = st.recursive(
+    st.one_of(words, st.none()), lambda inner: st.lists(inner, max_size=4), max_leaves=12
+)
+
+
+def flatten_tree(tree, numbers):
+    if tree is None:
+        yield Mark(Kind.POINT, next(numbers))
+    elif isinstance(tree, str):
+        yield tree
+    else:
+        number = next(numbers)
+        yield Mark(Kind.OPEN, number)
+        for part in tree:
+            yield from flatten_tree(part, numbers)
+        yield Mark(Kind.CLOSE, number)
+
+
+@st.composite
+def passages(draw):
+    numbers = count()
+    items = [
+        item for tree in draw(st.lists(trees, max_size=5)) for item in flatten_tree(tree, numbers)
+    ]
+    return Passage(tuple(items), breaks=draw(st.booleans()))
+
+
+def chains(items):
+    """Return every mark with the pairs it stands in."""
+    inside, found = [], Counter()
+    for item in items:
+        if isinstance(item, str):
+            continue
+        if item.kind is Kind.CLOSE:
+            assert inside.pop() == item.number
+        else:
+            found[item, *inside] += 1
+            if item.kind is Kind.OPEN:
+                inside.append(item.number)
+    assert not inside
+    return found
+
+
+def text_of(items):
+    return "".join(item for item in items if isinstance(item, str))
+
+
+def place(passage, answer):
+    plan = Plan([passage], Segmenter("en", str.split))
+    [items] = plan.place([answer(line) for line in plan.lines])
+    return items
+
+
+def passage_of(*parts):
+    """Return a passage: lists are pairs, None is a point."""
+    numbers = count()
+    return Passage(tuple(item for part in parts for item in flatten_tree(part, numbers)))
+
+
+def show(items):
+    signs = {Kind.OPEN: "<", Kind.CLOSE: ">", Kind.POINT: "*"}
+    return "".join(item if isinstance(item, str) else signs[item.kind] for item in items)
+
+
+@given(passages())
+def test_what_is_translated_to_itself_stays_as_it_was(passage):
+    assert place(passage, Answer) == passage.items
+
+
+@given(passages(), st.text("ab .,本\n<&", max_size=20), st.integers(0, 5))
+def test_marks_are_neither_lost_nor_invented_nor_leave_their_pair(passage, text, shift):
+    def answer(line):
+        tokens, source = text.split(), line.split()
+        rows = [
+            [
+                float((row + shift) % (len(source) + 1) == column)
+                for column in range(len(source) + 1)
+            ]
+            for row in range(len(tokens) + 1)
+        ]
+        return Answer(text, tokens, rows)
+
+    items = place(passage, answer)
+
+    assert chains(items) == chains(passage.items)
+
+
+@given(passages(), st.text("ab .,本\n<&", max_size=20))
+def test_the_text_is_what_was_answered(passage, text):
+    assume(not passage.breaks)
+    plan = Plan([passage], Segmenter("en"))
+    before, at = [], 0
+    for start, end in plan.spans[0]:
+        before += [passage.text[at:start], flatten(text) or passage.text[start:end]]
+        at = end
+
+    assert text_of(place(passage, lambda _: Answer(text))) == "".join(before) + passage.text[at:]
+
+
+@given(passages(), st.text("ab .,本\n", max_size=20))
+def test_as_many_lines_end_as_before(passage, text):
+    assume(passage.breaks)
+
+    items = place(passage, lambda _: Answer(text))
+
+    assert text_of(items).count(BREAK) == passage.text.count(BREAK)
+
+
+def test_words_in_capitals_keep_their_marks():
+    passage = passage_of("One ", ["two ", ["three"]], ", four", None, ". ", ["Five"], " six.")
+
+    assert show(place(passage, lambda line: Answer(line.upper()))) == (
+        "ONE <TWO <THREE>>, FOUR*. <FIVE> SIX."
+    )
+
+
+def test_marks_follow_attention():
+    passage = passage_of("la ", ["maison"], " ", ["rouge"])
+    rows = [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+
+    items = place(passage, lambda _: Answer("the red house", ["the", "red", "house"], rows))
+
+    assert [item.number for item in items if isinstance(item, Mark)] == [1, 1, 0, 0]
+    assert show(items) == "the <red> <house>"
+
+
+def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
+    passage = passage_of("a ", ["b"], " c")
+    rows = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
+
+    items = place(passage, lambda _: Answer("v w x y z", ["v", "w", "x", "y", "z"], rows))
+
+    assert show(items) == "v w x <y z>"
+
+
+def test_a_pair_for_which_no_word_stands_gets_one_near():
+    passage = passage_of("a ", ["b"], " c")
+    rows = [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+
+    items = place(passage, lambda _: Answer("x y", ["x", "y"], rows))
+
+    assert show(items) in {"<x> y", "x <y>"}
+
+
+def test_white_space_in_a_pair_around_sentences_stays_in_it():
+    passage = passage_of([" One two. "], "Three.")
+
+    assert show(place(passage, lambda line: Answer(line.upper()))) == "< ONE TWO. >THREE."
+
+
+def test_a_pair_may_hold_several_sentences():
+    passage = passage_of("A b. ", ["C d. E f."], " G.")
+
+    assert show(place(passage, lambda line: Answer(line.upper()))) == "A B. <C D. E F.> G."
+
+
+def test_parts_of_a_word_that_is_kept_keep_their_marks():
+    passage = passage_of("Das H", ["2"], "O ist kalt")
+
+    assert show(place(passage, lambda _: Answer("Cold is this H2O"))) == "Cold is this H<2>O"
+
+
+def test_lines_are_cut_at_about_the_same_parts_and_at_spaces():
+    passage = Passage(("one two three\nfour five six\nseven",), breaks=True)
+
+    items = place(passage, lambda _: Answer("eins zwei drei vier fünf sechs sieben"))
+
+    assert text_of(items) == "eins zwei drei\nvier fünf sechs\nsieben"
+
+
+def test_lines_without_spaces_are_cut_between_words():
+    passage = Passage(("one two\nthree four",), breaks=True)
+
+    assert text_of(place(passage, lambda _: Answer("一二三四"))) == "一二\n三四"
+
+
+def test_many_marks_take_no_time():
+    passage = passage_of(*(part for _ in range(2000) for part in (["a"], None, " b ")))
+
+    items = place(passage, lambda line: Answer(f"{line} {line.upper()}"))
+
+    assert chains(items) == chains(passage.items)
+
+
+def test_a_sentence_that_is_translated_to_nothing_stays():
+    [span] = Segmenter("en").find_sentences("One.")
+    passage = passage_of(["One."])
+
+    assert place_marks(passage, [Sentence(span, "One.", None, Answer(" \n"))]) == passage.items
+
+
+def test_words_of_no_sentence_are_found():
+    assert find_words("") == []

@@ -1,0 +1,80 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.documents.sentences import WINDOW, split_sentences
+
+characters = st.characters(exclude_categories=["Cs"])
+texts = st.one_of(
+    st.text(characters),
+    st.text("aA. \"'()«»“”。！?\r\n\t\u2028\u3000,;—1\N{COMBINING ACUTE ACCENT}"),
+)
+
+
+def split(text, *, language="en", most=1000):
+    spans = split_sentences(text, language, lambda piece: len(piece) <= most)
+    return [text[start:end] for start, end in spans]
+
+
+@given(texts, st.sampled_from(["en", "de", "ja", "am", "hi", "no-such", ""]), st.integers(1, 20))
+def test_nothing_but_white_space_is_left_out(text, language, most):
+    spans = split_sentences(text, language, lambda piece: len(piece) <= most)
+
+    at = 0
+    for start, end in spans:
+        assert not text[at:start].strip()
+        assert text[start:end].strip() == text[start:end] != ""
+        at = end
+    assert not text[at:].strip()
+
+
+@given(texts, st.integers(1, 20))
+def test_every_piece_fits(text, most):
+    assert all(len(piece) <= most for piece in split(text, most=most))
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("de", ["Das ist z. B. Dr. Müller.", "Er kam am 3. Mai.", "Wirklich?", "Ja!"]),
+        ("en", ["Mr. Smith came at 5 p.m. today.", "Did he?", "He said so."]),
+        ("zh", ["你好。", "今天天气很好！", "是吗？"]),
+        ("no-such", ["Hello there.", "This is it."]),
+    ],
+)
+def test_sentences_end_where_they_do_in_their_language(language, sentences):
+    between = "" if language == "zh" else "  "
+
+    assert split(between.join(sentences), language=language) == sentences
+
+
+def test_a_line_end_is_no_end_of_a_sentence():
+    assert split("It runs\nover\r\nlines. And ends.") == ["It runs\nover\r\nlines.", "And ends."]
+
+
+def test_a_text_longer_than_a_window_is_cut_nowhere_else():
+    sentence = "This is the same sentence as before and after it."
+    text = " ".join([sentence] * (3 * WINDOW // len(sentence)))
+
+    assert set(split(text)) == {sentence}
+
+
+def test_a_long_sentence_is_cut_at_clauses_then_at_spaces_then_anywhere():
+    assert split("one two three four; five six, seven", most=25) == [
+        "one two three four;",
+        "five six, seven",
+    ]
+    assert split("one two three four, five six seven", most=25) == [
+        "one two three four,",
+        "five six seven",
+    ]
+    assert split("one two three four five", most=15) == ["one two three", "four five"]
+    assert split("abcdefgh", most=4) == ["abcd", "efgh"]
+    assert split("一二三，四五六七", most=5) == ["一二三，", "四五六七"]
+
+
+def test_a_cut_keeps_a_letter_with_its_accents():
+    assert split("aaae\N{COMBINING ACUTE ACCENT}aaa", most=5) == [
+        "aaae\N{COMBINING ACUTE ACCENT}",
+        "aaa",
+    ]

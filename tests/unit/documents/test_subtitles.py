@@ -1,0 +1,98 @@
+import re
+
+import pysubs2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.documents.subtitles import read_subtitles
+from tests.support.echoes import Echo, answer, keep, shout
+
+TIMES = "00:00:01,000 --> 00:00:02,500"
+BITS = [TIMES, "\n", "\r\n", "\n\n", "12", "<i>", "</i>", "<font color=red>", "</font>", "- "]
+BITS += ["Hello you", "{\\an8}", "more of it.", " ", "\ufeff", "NOTE"]
+documents = st.lists(st.sampled_from(BITS)).map("".join)
+
+FILE = f"""\
+\ufeff1
+{TIMES}
+Hello <i>there</i>,
+my friend. How are you?
+
+2
+00:00:03,000 --> 00:00:04,000
+- Fine.
+- <b>And you
+today</b>?
+
+
+3
+01:00:00,000 --> 01:00:01,000
+{{\\an8}}Top
+"""
+
+
+@given(st.one_of(documents, st.text("1\n\r:, ->a<>/ib{\\}")))
+def test_what_is_translated_to_itself_stays_as_it_was(text):
+    assert keep(read_subtitles(text)) == text
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from(["One two.", "<i>three</i>", "four <b>five", "six</b>", "- seven"]),
+            min_size=1,
+            max_size=3,
+        ),
+        max_size=4,
+    ),
+    st.one_of(documents, st.text(max_size=20)).filter(lambda text: TIMES not in text),
+)
+def test_subtitles_stay_as_many_at_their_times_with_their_tags(said, answered):
+    text = "".join(
+        f"{number}\n00:00:0{number},000 --> 00:00:0{number},900\n" + "\n".join(lines) + "\n\n"
+        for number, lines in enumerate(said, start=1)
+    )
+    translated = answer(read_subtitles(text), answered)
+
+    before, after = (pysubs2.SSAFile.from_string(each, "srt") for each in (text, translated))
+    assert [(e.start, e.end) for e in after] == [(e.start, e.end) for e in before]
+    assert sorted(re.findall("</?[bi]>", translated)) == sorted(re.findall("</?[bi]>", text))
+    assert [e for e in translated.split("\n\n") if e.startswith(tuple("123456789"))] == [
+        e for e in translated.split("\n\n") if e
+    ]
+
+
+def test_what_is_said_is_translated():
+    expected = FILE.upper().replace("\\AN8", "\\an8")
+    for tag in "ib":
+        expected = expected.replace(f"{tag.upper()}>", f"{tag}>")
+
+    assert shout(read_subtitles(FILE)) == expected
+
+
+def test_a_sentence_over_two_lines_is_one():
+    echo = Echo(str.upper)
+
+    echo.translate(read_subtitles(FILE))
+
+    [(plain, _), (marked, attention)] = echo.calls
+    assert attention
+    assert sorted(plain + marked) == sorted(
+        ["Hello there, my friend.", "How are you?", "Fine.", "And you today?", "Top"]
+    )
+
+
+@pytest.mark.parametrize("answered", ["a --> b", "<<i>b>", f"1\n{TIMES}\nx", "{\\an8}"])
+def test_what_is_answered_is_no_markup(answered):
+    translated = answer(read_subtitles(FILE), answered)
+
+    assert translated.count("-->") == FILE.count("-->")
+    assert translated.count("<") == FILE.count("<")
+    assert translated.count("{") == FILE.count("{")
+
+
+def test_webvtt_is_read_too():
+    text = "WEBVTT\n\nNOTE kept\n\n00:01.000 --> 00:02.000 line:0\n<v Bob>hi <00:01.500>you\n"
+
+    assert shout(read_subtitles(text)) == text.replace("hi", "HI").replace("you", "YOU")
