@@ -3,7 +3,7 @@
 In order, as one reader types them into one terminal; what does not end gets a terminal of its own.
 Only sizes differ (``conf/`` of the clone makes everything small), and names that stand for the
 reader's own: ports, addresses, files. A block that cannot run says why, in a comment before it;
-a block of ``text`` shows something else than commands.
+a block of ``text`` shows something else than commands, one of ``python`` is run by Python.
 """
 
 import gzip
@@ -77,7 +77,7 @@ def blocks(document):
 
 
 BLOCKS = [block for document in DOCUMENTS for block in blocks(document)]
-TYPED = [block for block in BLOCKS if block.kind == "" and block.not_run is None]
+TYPED = [block for block in BLOCKS if block.kind in ("", "python") and block.not_run is None]
 
 SHORT = {
     "download.split.validation_per_10000": 500.0,
@@ -358,6 +358,7 @@ CHECKS = {
     "nmt translate --model models/export --n-best 3": shows(r"(.+\n){3}"),
     "nmt translate --model models/export --prefix 'On Monday'": shows("On Monday"),
     "nmt translate --model models/export <": leaves_files("out.txt"),
+    ".venv/bin/python -c 'from nmt_core import Translator": shows(r"\(\d+, \d+\)$"),
     "nmt next": shows(r"\d"),
     "nmt learn": leaves_files("models/novel"),
     "nmt generate": shows(r"\w"),
@@ -380,7 +381,8 @@ def test_what_is_written_does_what_it_says(reader, block):
         reader.leaves()
     if block.lines[0].startswith("git clone"):
         reader.goes_elsewhere()
-    for line in joined(block.lines):
+    program = f".venv/bin/python -c {shlex.quote(chr(10).join(block.lines))}"
+    for line in [program] if block.kind == "python" else joined(block.lines):
         bring(reader.folder)
         command = line.partition("  # ")[0].strip()
         for earlier in next((BEFORE[one] for one in BEFORE if command.startswith(one)), ()):
@@ -410,5 +412,5 @@ def test_what_a_reader_started_ends_with_ctrl_c(reader):
 
 def test_every_block_is_typed_or_says_why_not():
     assert len(TYPED) > 8
-    assert {"", "text"} == {block.kind for block in BLOCKS}
+    assert {"", "python", "text"} == {block.kind for block in BLOCKS}
     assert [] == [block for block in BLOCKS if block.not_run and block.kind]
