@@ -20,6 +20,7 @@ from rich.table import Table
 
 TOP = Path(__file__).parents[1]
 LAWS = "tests/laws/test_seq2seq_laws.py"
+ENGINES = "tests/unit/engines"
 SEARCH = "tests/laws/test_beam_laws.py tests/laws/test_beam_oracle.py"
 
 
@@ -1392,6 +1393,97 @@ MUTANTS = [
         " if not _is_last_resort(name)",
         "",
         "tests/unit/evaluation/test_pictures.py",
+    ),
+    Mutant(
+        "an engine that writes nothing empty",
+        "nmt_core/engines/ctranslate2.py",
+        "min_decoding_length=0,",
+        "min_decoding_length=1,",
+        ENGINES,
+    ),
+    Mutant(
+        "neighbours whose limits decide",
+        "nmt_core/engines/ctranslate2.py",
+        "if any(not one.ended or len(one.tokens) > task.limit for one in found[row])",
+        "if any(not one.ended for one in found[row])",
+        ENGINES,
+    ),
+    Mutant(
+        "a limit that leaves no room for the end",
+        "nmt_core/engines/ctranslate2.py",
+        "tokens=[*candidate.tokens[:-1], END]",
+        "tokens=[*candidate.tokens, END]",
+        ENGINES,
+    ),
+    Mutant(
+        "cut hypotheses that stand twice",
+        "nmt_core/engines/ctranslate2.py",
+        "different = {tuple(one.tokens): one for one in candidates}.values()",
+        "different = candidates",
+        ENGINES,
+    ),
+    Mutant(
+        "an engine that may write unknown words",
+        "nmt_core/engines/ctranslate2.py",
+        'disable_unk=search.unknown == "forbid",',
+        "disable_unk=False,",
+        ENGINES,
+    ),
+    Mutant(
+        "attention of another layer",
+        "nmt_core/engines/conversion.py",
+        "alignment_layer=max(0, config.decoder_layers - 2),",
+        "alignment_layer=-1,",
+        ENGINES,
+    ),
+    Mutant(
+        "learnt positions that end",
+        "nmt_core/engines/conversion.py",
+        "np.minimum(np.arange(count), len(table) - 1)",
+        "np.arange(count) % len(table)",
+        ENGINES,
+    ),
+    Mutant(
+        "keys in the place of values",
+        "nmt_core/engines/conversion.py",
+        'f"{name}.cross_attention", "key", "value")',
+        'f"{name}.cross_attention", "value", "key")',
+        ENGINES,
+    ),
+    Mutant(
+        "an engine that loses whatever it likes",
+        "nmt_core/statistics/parity.py",
+        "if parity.difference <= -MOST_LOST:",
+        "if parity.difference <= -100 * MOST_LOST:",
+        "tests/unit/translation/test_engines.py",
+    ),
+    Mutant(
+        "a search that goes wrong in silence",
+        "nmt_core/translation/translator.py",
+        "        if refused is None:\n",
+        "        if True:\n",
+        "tests/unit/translation/test_engines.py",
+    ),
+    Mutant(
+        "the slower engine first",
+        "nmt_core/translation/loading.py",
+        "return there[0] if usable else",
+        "return there[-1] if usable else",
+        "tests/unit/translation/test_engines.py",
+    ),
+    Mutant(
+        "golden sentences of PyTorch for every engine",
+        "nmt_core/translation/golden.py",
+        'answers = kept if name == "torch" else kept["golden"]',
+        'answers = files.read_json(folder / "golden.json")',
+        "tests/unit/translation/test_engines.py",
+    ),
+    Mutant(
+        "weights that conversion changes",
+        "nmt_core/bundle/engines.py",
+        "weight.float().cpu().numpy().copy()",
+        "weight.float().cpu().numpy()",
+        "tests/unit/translation/test_engines.py",
     ),
     Mutant(
         "a bundle of links",
