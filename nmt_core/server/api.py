@@ -3,22 +3,26 @@
 import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from nmt_core.documents.files import SUFFIXES
 from nmt_core.server.detect import MOST, rank_languages
 from nmt_core.server.docs import STYLE, render_docs
 from nmt_core.server.errors import RequestError
-from nmt_core.server.intake import read_request
+from nmt_core.server.intake import read_request, take_file
 from nmt_core.server.languages import name_language
 from nmt_core.server.limits import User
 from nmt_core.server.schemas import (
     DefaultLanguages,
     Detected,
     DetectRequest,
+    FileAnswer,
+    FileRequest,
     FrontendSettings,
     Health,
     Language,
@@ -116,6 +120,44 @@ async def translate(request: Request) -> Response:
     return render_json(await unless_gone(request, service_of(request).translate(user, asked)))
 
 
+def file_body() -> dict[str, Any]:
+    """Return how OpenAPI says that a form may hold a file."""
+    schema = FileRequest.model_json_schema()
+    schema["properties"]["file"] = {"type": "string", "format": "binary"}
+    schema["required"] = ["file", *schema["required"]]
+    return {
+        "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
+    }
+
+
+@router.post(
+    "/translate_file",
+    response_model=FileAnswer,
+    responses=REFUSALS,
+    openapi_extra=file_body(),
+)
+async def translate_file(request: Request) -> Response:
+    """Translate a file: text, HTML, Markdown, subtitles or Word's docx."""
+    fields = await read_request(request)
+    asked = read_fields(FileRequest, fields)
+    user, service = admit(request, asked.api_key), service_of(request)
+    file = take_file(fields, "file")
+    key = await unless_gone(request, service.translate_file(user, asked, *file))
+    return render_json(FileAnswer(translatedFileUrl=str(request.url_for("download", key=key))))
+
+
+@router.get("/download_file/{key}", response_model=None, name="download")
+async def download(request: Request, key: str) -> Response:
+    """Fetch a translated file."""
+    found = service_of(request).downloads.fetch(key)
+    disposition = f"attachment; filename*=UTF-8''{quote(found.name, safe='')}"
+    return Response(
+        found.content,
+        media_type=found.mime_type,
+        headers={"Content-Disposition": disposition, "Cache-Control": "no-store"},
+    )
+
+
 @router.post(
     "/detect",
     responses=REFUSALS,
@@ -148,8 +190,8 @@ async def frontend_settings(request: Request) -> FrontendSettings:
         apiKeys=service.keys is not None,
         keyRequired=service.keys is not None,
         suggestions=False,
-        filesTranslation=False,
-        supportedFilesFormat=[],
+        filesTranslation=True,
+        supportedFilesFormat=list(SUFFIXES),
         language=DefaultLanguages(
             source=LanguageName(code=AUTO, name="Auto Detect"),
             target=LanguageName(code=first.pair.target, name=name_language(first.pair.target)),

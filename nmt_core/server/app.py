@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
+from nmt_core.errors import DocumentError
 from nmt_core.server.api import router
 from nmt_core.server.errors import RequestError
 from nmt_core.server.guard import Guard
@@ -41,6 +42,7 @@ def build_app(models: Models, config: ServerConfig, keys: Keys | None = None) ->
     page = files("nmt_core.server") / "page"
     app.mount("/", StaticFiles(directory=str(page), html=True, check_dir=False), name="page")
     app.add_exception_handler(RequestError, answer_refused)
+    app.add_exception_handler(DocumentError, answer_unreadable)
     app.add_exception_handler(HTTPException, answer_unknown)
     if config.origins:
         app.add_middleware(
@@ -77,6 +79,11 @@ def answer_refused(_: Request, error: Exception) -> JSONResponse:
     """Answer a request that is refused with the reason."""
     assert isinstance(error, RequestError)
     return JSONResponse({"error": error.message}, error.status, error.headers)
+
+
+def answer_unreadable(_: Request, error: Exception) -> JSONResponse:
+    """Answer that a document cannot be read, and why."""
+    return JSONResponse({"error": str(error)}, 400)
 
 
 def answer_unknown(request: Request, error: Exception) -> JSONResponse:

@@ -1,11 +1,15 @@
 """Which language a text is in, by py3langid: a Bayesian classifier over byte n-grams.
 
-It is loaded when it is first asked (1.5 processor seconds, 100 MB) and knows 142 languages.
+It is loaded when it is first asked (1.5 processor seconds, 100 MB) and knows 142 languages. Of a
+thousand sentences each of German, English, French and Japanese (Multi30k, EuroParl, small_parallel)
+it names at least 997 right. Of Tatoeba's shortest, 9 and 14 letters long, it names 709 and 885, but
+956 and 983 between the two languages that a server knows.
 """
 
 from collections.abc import Collection
 from functools import cache
-from typing import NamedTuple
+from threading import Lock
+from typing import Any, NamedTuple
 
 READ_CHARACTERS = 2000
 """Of a text; more tell no more."""
@@ -22,8 +26,17 @@ class Guess(NamedTuple):
     """0 to 100."""
 
 
+_LOADING = Lock()
+
+
+def _load() -> Any:
+    """Return the classifier, which whoever is first loads."""
+    with _LOADING:
+        return _load_once()
+
+
 @cache
-def _load() -> "object":
+def _load_once() -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 - 1.5 seconds
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
@@ -31,7 +44,7 @@ def _load() -> "object":
 
 def rank_languages(text: str) -> list[Guess]:
     """Return all languages, the likeliest first."""
-    ranked = _load().rank(text[:READ_CHARACTERS])  # type: ignore[attr-defined]
+    ranked = _load().rank(text[:READ_CHARACTERS])
     return [Guess(language, round(100 * share, 1)) for language, share in ranked]
 
 

@@ -1,10 +1,10 @@
 """How a request is read: JSON, a form or the address, within bounds."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -12,6 +12,13 @@ from nmt_core.server.errors import RequestError
 
 MOST_FIELDS = 2000
 """Of a form."""
+
+
+class SentFile(NamedTuple):
+    """A file of a form."""
+
+    name: str
+    content: bytes
 
 
 async def read_request(request: Request) -> dict[str, Any]:
@@ -25,7 +32,7 @@ async def read_request(request: Request) -> dict[str, Any]:
     if kind == "application/json" or kind.endswith("+json"):
         body = parse_json(await request.body())
     elif kind == "multipart/form-data":
-        body = dict(await read_form(request))
+        body = await read_form(request)
     else:
         body = parse_fields(await request.body(), "the form")
     return fields | body
@@ -77,25 +84,34 @@ def parse_fields(text: bytes, name: str) -> dict[str, Any]:
     return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
 
 
-async def read_form(request: Request) -> FormData:
-    """Return a form of several parts, such as one with a file.
+async def read_form(request: Request) -> dict[str, Any]:
+    """Return the fields of a form of several parts, such as one with a file.
 
     Raises:
         RequestError: if it cannot be read.
     """
     try:
-        return await request.form(max_files=1, max_fields=20)
+        async with request.form(max_files=1, max_fields=20) as form:
+            return {name: await _read_part(part) for name, part in form.items()}
     except HTTPException as error:
         raise RequestError(400, f"the form cannot be read ({error.detail}); send it anew") from None
+    except OSError as error:  # a file of some size is kept on disk meanwhile
+        raise RequestError(
+            507, f"the server has no room for the file ({error.strerror}); try again later"
+        ) from None
 
 
-def take_file(fields: dict[str, Any], name: str) -> UploadFile:
+async def _read_part(part: UploadFile | str) -> SentFile | str:
+    return part if isinstance(part, str) else SentFile(part.filename or "", await part.read())
+
+
+def take_file(fields: dict[str, Any], name: str) -> SentFile:
     """Return a file of a form.
 
     Raises:
         RequestError: if there is none.
     """
     found = fields.get(name)
-    if not isinstance(found, UploadFile) or not found.filename:
+    if not isinstance(found, SentFile) or not found.name:
         raise RequestError(400, f"{name} is missing; send a file as multipart/form-data")
     return found

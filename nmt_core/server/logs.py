@@ -9,7 +9,12 @@ from typing import IO, Any
 
 from typing_extensions import override
 
-PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "taskName",
+    "color_message",
+}
 """What every record has; all else was said by the caller."""
 
 OURS = ("nmt_core.server", "stages.registry", "uvicorn.error")

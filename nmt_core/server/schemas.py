@@ -46,6 +46,23 @@ class TranslateRequest(Body):
     api_key: str | Absent = None
 
 
+class FileRequest(Body):
+    """Into what a file is to be translated."""
+
+    source: str = Field(min_length=1)
+    """The file's language, such as `de`, or `auto`."""
+    target: str = Field(min_length=1)
+    """The language to translate into."""
+    api_key: str | Absent = None
+
+
+class FileAnswer(Body):
+    """Where a translated file is."""
+
+    translatedFileUrl: str  # noqa: N815 - LibreTranslate's
+    """Its address, for ten minutes."""
+
+
 class DetectRequest(Body):
     """What is to be recognised."""
 
@@ -74,11 +91,14 @@ class Alternative(Body):
 class SentenceDetails(Body):
     """How a sentence was translated."""
 
-    before: str
-    """What stands before its translation in the translated text: white space, mostly."""
+    source_before: str
+    """What stands between it and the sentence before: white space, mostly."""
     source: str
+    """As it stands in the text."""
+    before: str
+    """What stands between its translation and the one before."""
     text: str
-    """The translation."""
+    """The translation as it stands in the translated text."""
     score: float
     """Mean logarithm of the probabilities of its tokens."""
     unsure: bool

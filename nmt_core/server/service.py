@@ -2,12 +2,15 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
+from nmt_core.documents.files import find_format, name_translation
+from nmt_core.documents.plan import Document
 from nmt_core.server.detect import Guess, detect_language
+from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError
-from nmt_core.server.layout import Layout, split_lines
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models, ServedModel
@@ -15,6 +18,7 @@ from nmt_core.server.scheduler import Scheduler, Search
 from nmt_core.server.schemas import (
     Alternative,
     Detected,
+    FileRequest,
     SentenceDetails,
     TextDetails,
     TranslateAnswer,
@@ -22,6 +26,7 @@ from nmt_core.server.schemas import (
     check_text,
 )
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.texts import READERS, Place, Sent, find_places, plan_document, take_sample
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translation import Translation
 
@@ -29,6 +34,8 @@ AUTO = "auto"
 TORCH = "torch"
 SHORT_CHARACTERS = 5000
 """A text up to this is prepared at once; a longer one in a thread, for others to go on."""
+
+Result = TypeVar("Result")
 
 
 class Translated(NamedTuple):
@@ -55,6 +62,7 @@ class Service:
         self.keys = keys
         self.metrics = Metrics()
         self.rates = RateLimit()
+        self.downloads = Downloads()
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
         workers = 1 if on_torch else config.workers or count_cores()
         self.scheduler = Scheduler(config, self.metrics, workers)
@@ -112,50 +120,84 @@ class Service:
         return gather_answer(asked, done)
 
     async def _translate(self, user: User, asked: TranslateRequest, text: str) -> Translated:
-        guess = None
-        if asked.source == AUTO:
-            guess = await self._detect(text, asked.target)
+        document = await self._apart(len(text), READERS[asked.format or "text"], text)
+        guess = await self._detect(document, asked.target) if asked.source == AUTO else None
         source = guess.language if guess else asked.source
         if source == asked.target and self._knows(source):
             return Translated(text, guess, [], None)
         model = self.models.find(source, asked.target)
-        layout = await self._lay_out(text, asked.format or "text")
+        sent = await self._apart(len(text), plan_document, model, document)
         search = Search(
             model,
             n_best=1 + asked.alternatives,
             probabilities=asked.details,
             attention=asked.details,
         )
-        found = await self.scheduler.search(user.name, search, layout.sentences)
-        details = describe_text(model, layout, found) if asked.details else None
+        found = await self._search(user, search, sent)
         ways = [
-            layout.fill([pick(translations, rank).text for translations in found])
+            await self._apart(len(text), sent.write, found, rank)
             for rank in range(1 + asked.alternatives)
         ]
-        return Translated(
-            ways[0], guess, [*dict.fromkeys(w for w in ways if w != ways[0])], details
-        )
+        others = [*dict.fromkeys(way for way in ways if way != ways[0])]
+        details = describe_text(model, text, ways[0], sent.lines, found) if asked.details else None
+        return Translated(ways[0], guess, others, details)
 
-    async def _detect(self, text: str, target: str) -> Guess:
+    async def translate_file(
+        self, user: User, asked: FileRequest, name: str, content: bytes
+    ) -> str:
+        """Translate a file, and return the key by which it is fetched.
+
+        Raises:
+            RequestError: if it is refused, or fails.
+            DocumentError: if it cannot be read.
+        """
+        kind = find_format(name)
+        self.rates.spend(user, max(1, len(content) // self.config.max_characters))
+        document = await asyncio.to_thread(kind.read, content)
+        source = asked.source
+        if source == AUTO:
+            source = (await self._detect(document, asked.target)).language
+        if source == asked.target and self._knows(source):
+            return self.downloads.keep(name, kind.mime_type, content)
+        model = self.models.find(source, asked.target)
+        sent = await asyncio.to_thread(plan_document, model, document)
+        found = await self._search(user, Search(model), sent)
+        written = await asyncio.to_thread(sent.write, found)
+        translated = written.encode() if isinstance(written, str) else written
+        called = name_translation(Path(Path(name).name), asked.target).name
+        return self.downloads.keep(called, kind.mime_type, translated)
+
+    async def _search(self, user: User, search: Search, sent: Sent) -> list[list[Translation]]:
+        """Translate all lines; those with markup inside tell at what they looked."""
+        kinds = {False: search, True: search._replace(attention=True)}
+        if search.attention or not any(sent.plan.marked):
+            return await self.scheduler.search(user.name, search, sent.lines)
+        found = [
+            self.scheduler.search(user.name, kinds[wanted], pick(sent, marked=wanted))
+            for wanted in (False, True)
+        ]
+        plain, marked = map(iter, await asyncio.gather(*found))
+        return [next(marked if mark else plain) for mark in sent.plan.marked]
+
+    async def _detect(self, document: Document[Any], target: str) -> Guess:
         among = self.models.sources(target)
         if not among:
             self.models.find(AUTO, target)
-        return await asyncio.to_thread(detect_language, text, {*among, target})
+        return await asyncio.to_thread(detect_language, take_sample(document), {*among, target})
 
     def _knows(self, code: str) -> bool:
         return any(code in model.pair for model in self.models.served)
 
-    async def _lay_out(self, text: str, kind: str) -> Layout:
-        if kind == "html":
-            raise RequestError(400, "format html is not known here yet; send format text")
-        if len(text) <= SHORT_CHARACTERS:
-            return split_lines(text)
-        return await asyncio.to_thread(split_lines, text)
+    async def _apart(self, characters: int, do: Callable[..., Result], *arguments: Any) -> Result:
+        """Do at once what takes a moment; what takes longer, in a thread, for others to go on."""
+        if characters <= SHORT_CHARACTERS:
+            return do(*arguments)
+        return await asyncio.to_thread(do, *arguments)
 
 
-def pick(translations: Sequence[Translation], rank: int) -> Translation:
-    """Return a translation by rank, the last one where there are fewer."""
-    return translations[min(rank, len(translations) - 1)]
+def pick(sent: Sent, *, marked: bool) -> list[str]:
+    """Return the lines with markup inside, or those without."""
+    return [line for line, mark in zip(sent.lines, sent.plan.marked, strict=True) if mark is marked]
 
 
 def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> TranslateAnswer:
@@ -178,35 +220,50 @@ def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> Transl
 
 
 def describe_text(
-    model: ServedModel, layout: Layout, found: Sequence[Sequence[Translation]]
+    model: ServedModel,
+    text: str,
+    translated: str,
+    lines: Sequence[str],
+    found: Sequence[Sequence[Translation]],
 ) -> TextDetails:
     """Return how each sentence of a text was translated."""
+    there, _ = find_places(text, lines)
+    here, after = find_places(
+        translated, [best.text or line for line, (best, *_) in zip(lines, found, strict=True)]
+    )
     return TextDetails(
         sentences=[
-            describe_sentence(model, before, sentence, translations)
-            for before, sentence, translations in zip(
-                layout.gaps, layout.sentences, found, strict=False
-            )
+            describe_sentence(model, line, places, translations)
+            for line, *places, translations in zip(lines, there, here, found, strict=True)
         ],
-        after=layout.gaps[-1],
+        after=after,
     )
 
 
 def describe_sentence(
-    model: ServedModel, before: str, sentence: str, translations: Sequence[Translation]
+    model: ServedModel, line: str, places: list[Place], translations: Sequence[Translation]
 ) -> SentenceDetails:
-    """Return how a sentence was translated."""
+    """Return how a sentence was translated.
+
+    Args:
+        model: that did it.
+        line: the sentence as the model got it.
+        places: of the sentence in the text, and of its translation in the translated text.
+        translations: best first.
+    """
+    there, here = places
     best, *others = translations
     translator = model.translator
     threshold = translator.config.unsure_below
     attention = best.attention
     return SentenceDetails(
-        before=before,
-        source=sentence,
-        text=best.text,
+        source_before=there.before,
+        source=there.text,
+        before=here.before,
+        text=here.text,
         score=best.score,
         unsure=best.score < (-math.inf if threshold is None else threshold),
-        source_tokens=list(translator.source.tokens(sentence)),
+        source_tokens=list(translator.source.tokens(line)),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
         attention=None if attention is None else attention.astype(float).round(4).tolist(),

@@ -1,0 +1,174 @@
+"""Paragraphs, HTML and files."""
+
+import io
+import zipfile
+
+import pytest
+
+from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+
+PAIR = {"source": "de", "target": "en"}
+
+
+async def translate(q, **fields):
+    async with client_of(serve_stand_in()) as client:
+        return (await client.post("/translate", json={"q": q, **PAIR, **fields})).json()
+
+
+async def send(name, content, app=None, **fields):
+    async with client_of(app or serve_stand_in()) as client:
+        sent = {"file": (name, content)}
+        answer = await client.post("/translate_file", files=sent, data=PAIR | fields)
+        if answer.status_code != 200:
+            return answer.status_code, answer.json()["error"]
+        return answer, await client.get(answer.json()["translatedFileUrl"])
+
+
+@in_a_loop
+async def test_a_paragraph_is_translated_sentence_by_sentence():
+    text = "  Das ist gut. Ist es das? Ja!\n\n- Eins.\n- Zwei drei.\n"
+    answer = await translate(text, details=True)
+    sentences = answer["details"]["sentences"]
+
+    assert answer["translatedText"] == text.upper()
+    assert [one["source"] for one in sentences] == [
+        *("Das ist gut.", "Ist es das?", "Ja!"),
+        *("Eins.", "Zwei drei."),
+    ]
+    for before, here, whole in (
+        ("before", "text", answer["translatedText"]),
+        ("source_before", "source", text),
+    ):
+        told = "".join(one[before] + one[here] for one in sentences)
+        assert whole.startswith(told)
+        assert whole[len(told) :].strip() == ""
+
+
+@in_a_loop
+async def test_alternatives_of_a_text_are_whole_texts():
+    answer = await translate("Das ist gut. Ist es das?\n", alternatives=2)
+
+    assert answer["alternatives"] == [
+        "DAS IST GUT.! IST ES DAS?!\n",
+        "DAS IST GUT.!! IST ES DAS?!!\n",
+    ]
+
+
+@in_a_loop
+async def test_html_keeps_its_tags():
+    text = (
+        '<p class="x">Das <b>Haus</b> steht.</p><script>var a = "b";</script><p>Ja &amp; nein.</p>'
+    )
+    answer = await translate([text], format="html", alternatives=1)
+
+    assert answer["translatedText"] == [
+        '<p class="x">DAS <b>HAUS</b> STEHT.</p><script>var a = "b";</script><p>JA &amp; NEIN.</p>'
+    ]
+    assert answer["alternatives"][0][0].count("<b>") == 1
+
+
+@in_a_loop
+async def test_the_language_of_html_is_that_of_its_text():
+    text = f"<html><body>{'<div class=content>' * 50}Das ist ein Satz über die Häuser der Stadt."
+    answer = await translate(text, format="html", source="auto")
+
+    assert answer["detectedLanguage"]["language"] == "de"
+
+
+@in_a_loop
+async def test_a_long_sentence_keeps_its_end():
+    words = [f"wort{number}" for number in range(1500)]
+    answer = await translate(" ".join(words))
+
+    assert answer["translatedText"].split() == [word.upper() for word in words]
+
+
+@pytest.mark.parametrize("source", ["de", "auto"])
+@in_a_loop
+async def test_a_file_is_translated(source):
+    text = "Das ist ein Satz über die Häuser.\r\n\r\n\tUnd noch einer.\r\n"
+    answer, found = await send("mein brief.txt", text.encode(), source=source)
+
+    assert answer.json()["translatedFileUrl"].startswith("http://localhost/download_file/")
+    assert found.content.decode() == text.upper()
+    assert found.headers["Content-Disposition"] == (
+        "attachment; filename*=UTF-8''mein%20brief.en.txt"
+    )
+    assert found.headers["Content-Type"].startswith("text/plain")
+
+
+@in_a_loop
+async def test_a_file_in_the_target_language_comes_back():
+    _, found = await send("a.txt", b"This is a sentence about the houses.", source="auto")
+
+    assert found.content == b"This is a sentence about the houses."
+
+
+@in_a_loop
+async def test_subtitles_keep_their_times():
+    text = "1\n00:00:01,000 --> 00:00:02,000\nDas ist gut.\n"
+    _, found = await send("film.srt", text.encode())
+
+    assert found.text == text.replace("Das ist gut.", "DAS IST GUT.")
+
+
+def pack(**files):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.exe", b"MZ", "of no kind that is translated"),
+        ("a", b"text", "of no kind that is translated"),
+        ("a.txt", b"\xff\xfe", "is not UTF-8"),
+        ("a.docx", b"no archive", ""),
+        ("a.docx", pack(nothing="here"), ""),
+        ("../../etc/passwd.txt", b"Ein Satz.", None),
+        ("\x00\r\nX: y.txt", b"Ein Satz.", None),
+    ],
+)
+@in_a_loop
+async def test_what_is_no_document_is_told(name, content, reason):
+    answer, found = await send(name, content)
+
+    if reason is None:
+        assert found.content == b"EIN SATZ."
+        assert not set("/\\\r\n\0") & set(found.headers["Content-Disposition"].partition("''")[2])
+    else:
+        assert (400, True) == (answer, reason in found)
+
+
+@in_a_loop
+async def test_a_large_file_is_refused_with_the_limit():
+    status, told = await send("a.txt", b"a" * 30_000, serve_stand_in(max_file_bytes=1000))
+
+    assert (413, "a request may have 11000 bytes; send less at once") == (status, told)
+
+
+@in_a_loop
+async def test_no_file_is_told():
+    async with client_of(serve_stand_in()) as client:
+        answers = [
+            await client.post("/translate_file", data=PAIR),
+            await client.post("/translate_file", json={"file": "a.txt", **PAIR}),
+            await client.post("/translate_file", files={"file": ("", b"")}, data=PAIR),
+        ]
+
+    assert [400] * 3 == [answer.status_code for answer in answers]
+    assert {"file is missing; send a file as multipart/form-data"} == {
+        answer.json()["error"] for answer in answers
+    }
+
+
+@in_a_loop
+async def test_a_file_that_nobody_knows_is_not_found():
+    async with client_of(serve_stand_in()) as client:
+        answer = await client.get("/download_file/nothing")
+
+    assert answer.status_code == 404
+    assert "is not here" in answer.json()["error"]

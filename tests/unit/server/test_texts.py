@@ -1,0 +1,50 @@
+"""Where translations stand in a translated text."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.server.texts import SAMPLE_CHARACTERS, find_places, take_sample
+from tests.unit.server.test_downloads import DocumentOf
+
+
+@given(st.lists(st.tuples(st.text("\n\t- ", max_size=3), st.text("abc d", min_size=1)), max_size=6))
+def test_places_make_the_whole_text_again(parts):
+    pieces = [piece for _, piece in parts if piece.strip()]
+    text = "".join(gap + piece for gap, piece in parts)
+
+    places, after = find_places(text, pieces)
+
+    assert "".join(before + found for before, found in places) + after == text
+
+
+@given(st.lists(st.text("abc", min_size=1, max_size=5), min_size=1, max_size=5))
+def test_a_wrapped_piece_is_found(words):
+    """A line end may stand where the piece has a space, or none."""
+    wrapped = "\n".join(words)
+    for piece in (" ".join(words), "".join(words)):
+        [place], after = find_places(f"- {wrapped}.", [piece])
+
+        assert place == ("- ", wrapped)
+        assert after == "."
+
+
+def test_pieces_are_found_in_order():
+    places, after = find_places("a b\n\na b", ["a b", "a b"])
+
+    assert [("", "a b"), ("\n\n", "a b")] == places
+    assert after == ""
+
+
+def test_what_is_not_there_has_an_empty_place():
+    places, after = find_places("x y", ["nothing", "y"])
+
+    assert [("", ""), ("x ", "y")] == places
+    assert after == ""
+    assert not re.search("nothing", str(places))
+
+
+def test_a_sample_is_short():
+    assert len(take_sample(DocumentOf("word " * 10**6))) <= SAMPLE_CHARACTERS + 1
+    assert len(take_sample(DocumentOf(*["word"] * 10**4))) <= SAMPLE_CHARACTERS + 5
