@@ -1,6 +1,9 @@
 """The program for people: a command a file, registered here."""
 
-from importlib.metadata import PackageNotFoundError, version
+import nmt_core.cli.start  # noqa: F401 - before all others, see there
+
+# isort: split
+
 from typing import Annotated
 
 import typer
@@ -18,6 +21,8 @@ from nmt_core.cli.verify import verify
 def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     """Write the version and end."""
     if wanted:
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow
+
         try:
             typer.echo(f"nmt {version('nmt')}")
         except PackageNotFoundError:

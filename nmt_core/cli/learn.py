@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from nmt_core.cli.program import Threads
 from nmt_core.errors import ConfigError, CorpusError
-from nmt_core.progress import TrainingDisplay
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.language_models.training import LearningConfig
     from nmt_core.language_models.units import Units
+    from nmt_core.progress import TrainingDisplay
 
 
 def learn(  # noqa: PLR0913 - one argument per option
@@ -99,6 +98,8 @@ def learn(  # noqa: PLR0913 - one argument per option
             training_text, built.held_out, document=document
         )
     units = find_units(built, training_text, tokens_of)
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+
     console = Console(stderr=True, highlight=False)
     training, validating = units.encode(training_text), units.encode(validation_text)
     console.print(
@@ -205,6 +206,8 @@ def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "U
     return Units(built.unit, target.tokenizer, target.vocabulary)
 
 
-def show_training(total_steps: int) -> TrainingDisplay:
+def show_training(total_steps: int) -> "TrainingDisplay":
     """Show a training of so many updates on standard error."""
+    from nmt_core.progress import TrainingDisplay  # noqa: PLC0415 - takes a moment
+
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)

@@ -7,9 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from nmt_core.errors import ConfigError, CorpusError
 
 FIRST_LINES, MOST_LINES = 16, 8192
@@ -125,6 +122,14 @@ def show_progress() -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+    from rich.progress import (  # noqa: PLC0415 - slow to import
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} lines"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.text import Text
 from typer.core import TyperGroup
 from typing_extensions import override
 
@@ -64,6 +62,9 @@ class Program(TyperGroup):
 
 def fail(message: str) -> NoReturn:
     """Write one red line and end with status 1."""
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+    from rich.text import Text  # noqa: PLC0415 - slow to import
+
     Console(stderr=True, highlight=False).print(
         Text(f"nmt: {message}", style="red"), soft_wrap=True
     )

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from nmt_core.cli.fuse import Fuse, FuseWeight, fuse_language_model
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
@@ -21,6 +19,8 @@ from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
 from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from rich.text import Text
+
     from nmt_core.translation.translation import Translation
 
 UNSURE, SURE = 0.3, 0.7
@@ -220,6 +220,8 @@ def translate_interactively(search: Search, beginnings: Beginnings, unsure_below
         import readline  # noqa: F401, PLC0415 - for its effect
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+
     console = Console(highlight=False)
     console.print("Write a line; end with Ctrl-D.", style="dim")
     while True:
@@ -238,8 +240,10 @@ def translate_interactively(search: Search, beginnings: Beginnings, unsure_below
         console.print(f"{milliseconds:.0f} ms\n", style="dim")
 
 
-def render_translation(translation: "Translation") -> Text:
+def render_translation(translation: "Translation") -> "Text":
     """Return a translation, each token in the colour of its probability, and its score."""
+    from rich.text import Text  # noqa: PLC0415 - slow to import
+
     text = Text(f"{translation.text}\n", style="bold")
     probabilities = translation.token_probabilities
     for token, probability in zip((*translation.tokens, "</s>"), probabilities, strict=False):

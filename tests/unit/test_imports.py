@@ -19,3 +19,14 @@ def test_nothing_slow_is_imported_around_the_stages(module):
     )
 
     assert "\n" == done.stdout
+
+
+def test_the_program_knows_its_commands_without_what_they_need():
+    """Each of these takes a tenth of a second of the half that a short translation may take."""
+    slow = ("asyncio", "ctranslate2", "importlib.metadata", "numpy", "pydantic", "rich", *SLOW)
+    program = f"import sys, nmt_core.cli; print(*(n for n in {slow} if n in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert "\n" == done.stdout
