@@ -23,8 +23,8 @@ from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
 PATIENCE = 1.4
-"""Hypotheses that end before a sentence is done, as a multiple of the beam size: with 1 it loses 0.2
-BLEU to the exact search, with this 0.0, for a fifth more time (docs/performance.md)."""
+"""Hypotheses that end before a sentence is done, as a multiple of the beam size: with 1 it loses
+0.2 BLEU to the exact search, with this 0.0, for a fifth more time (docs/performance.md)."""
 
 MOST_ROWS = 64
 """Sentences that are looked at together; more are not faster."""
