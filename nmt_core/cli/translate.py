@@ -4,14 +4,22 @@ import io
 import math
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.cli.documents import (
+    FormatName,
+    Output,
+    Paragraphs,
+    translate_documents,
+    wants_documents,
+)
 from nmt_core.cli.fuse import Fuse, FuseWeight, fuse_language_model
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
 from nmt_core.cli.program import Device, EngineName, Model, Threads, open_translator
@@ -39,7 +47,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     *,
     lines: Annotated[
         list[str] | None,
-        typer.Argument(metavar="LINE", help="Lines to translate. \\[default: from stdin]"),
+        typer.Argument(
+            metavar="LINE|FILE", help="Lines or documents to translate. \\[default: from stdin]"
+        ),
     ] = None,
     model: Model,
     beam_size: Annotated[
@@ -89,6 +99,9 @@ def translate(  # noqa: PLR0913 - one argument per option
         int | None,
         typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
     ] = None,
+    paragraphs: Paragraphs = False,
+    kind: FormatName = None,
+    output: Output = None,
     fuse: Fuse = None,
     fuse_weight: FuseWeight = None,
     engine: EngineName = "auto",
@@ -115,6 +128,18 @@ def translate(  # noqa: PLR0913 - one argument per option
         nmt translate --model models/export --prefix 'This is' 'Ein Haus.'
 
         nmt translate --model models/export --fuse models/english --fuse-weight 0.2 < in.txt
+
+        nmt translate --model models/export --paragraphs < letter > translated
+
+        nmt translate --model models/export --format html < page > translated
+
+        nmt translate --model models/export letter.docx page.html README.md film.srt
+
+    **Documents** are an argument that ends in .txt, .html, .htm, .xhtml, .md, .markdown, .srt, .vtt
+    or .docx, or standard input with `--paragraphs` or `--format`. They are cut into sentences; line
+    ends, lists, tags, links, code and times stay as they are. letter.docx becomes letter.en.docx,
+    by the target language; a file that is there is never written over. A line of one word that ends
+    like that is translated by standard input.
 
     **What is written**, with tabs between fields:
 
@@ -156,11 +181,24 @@ def translate(  # noqa: PLR0913 - one argument per option
     if lines and interactive:
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
     given = [decode_argument(line, name="LINE") for line in lines or []]
+    only_lines = {
+        "--interactive": interactive,
+        "--n-best": n_best,
+        "--diversity": diversity,
+        "--sample": sample,
+        "--prefix": prefix,
+        "--prefix-file": prefix_file,
+        "--scores": scores,
+    }
+    documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
     translator = fuse_language_model(
         open_translator(model, device, threads, engine=engine, batch_tokens=batch_tokens),
         fuse,
         fuse_weight,
     )
+    if documents:
+        translate_documents(translator, given, kind=kind, output=output, beam_size=beam_size)
+        return
     search = options.search(translator, probabilities=scores or interactive)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
@@ -171,13 +209,34 @@ def translate(  # noqa: PLR0913 - one argument per option
         return
     if source and source.isatty():
         typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
+    portions = read_chunks(source) if source else iter([given])
+    write = partial(format_records, ranked=options.ranked, scores=scores)
+    translate_lines(portions, search, beginnings, write, unsure_below)
+
+
+def translate_lines(
+    portions: Iterable[list[str]],
+    search: Search,
+    beginnings: Beginnings,
+    write: "Callable[[int, list[Translation]], Iterable[str]]",
+    unsure_below: float,
+) -> None:
+    """Translate lines portion by portion, to standard output.
+
+    Args:
+        portions: the lines.
+        search: translates them.
+        beginnings: how the translations are to begin.
+        write: makes records of the number of a line and its translations.
+        unsure_below: the score below which a line is named.
+    """
     numbers = count(1)
     with show_progress() as advance:
-        for portion in read_chunks(source) if source else [given]:
+        for portion in portions:
             doubtful = []
             for found in search(portion, beginnings.next(len(portion))):
                 number = next(numbers)
-                for record in format_records(number, found, ranked=options.ranked, scores=scores):
+                for record in write(number, found):
                     sys.stdout.buffer.write(f"{record}\n".encode())
                 if found[0].score < unsure_below:
                     doubtful.append(number)

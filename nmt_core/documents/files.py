@@ -113,18 +113,47 @@ def translate_document(data: bytes, kind: Format, translator: DocumentTranslator
     return translator.translate(kind.read(data))
 
 
-def translate_file(path: Path, out: Path, translator: DocumentTranslator) -> None:
+def write_document(path: Path, data: bytes) -> None:
+    """Write a document that appears whole or not at all.
+
+    Raises:
+        DocumentError: if there is such a file already.
+    """
+    refuse_present(path)
+    with files.whole_file(path) as part:
+        part.write_bytes(data)
+
+
+def refuse_present(path: Path) -> None:
+    """Refuse to write over a file.
+
+    Raises:
+        DocumentError: if it is there.
+    """
+    if path.exists():
+        raise DocumentError(f"{path} is there already; remove it, or give another name by --output")
+
+
+def translate_file(
+    path: Path, out: Path, translator: DocumentTranslator, kind: Format | None = None
+) -> None:
     """Translate a file into another one, which appears whole or not at all.
+
+    Args:
+        path: the file.
+        out: the other one.
+        translator: translates documents.
+        kind: of both; None if their names say it.
 
     Raises:
         DocumentError: if the file cannot be read, or ``out`` is there already.
     """
-    kind = find_format(path.name)
-    if out.exists():
-        raise DocumentError(f"{out} is there already; remove it, or give another name by --output")
+    kind = kind or find_format(path.name)
+    refuse_present(out)
+    if not path.is_file():
+        raise DocumentError(f"{path} is no file; give the name of one that is there")
     try:
         translated = translate_document(path.read_bytes(), kind, translator)
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
-    with files.whole_file(out) as part:
-        part.write_bytes(translated)
+    write_document(out, translated)

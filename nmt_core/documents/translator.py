@@ -35,7 +35,13 @@ class Searcher(Protocol):
         """The side of the source language."""
 
     def search(
-        self, lines: Sequence[str], *, probabilities: bool, attention: bool
+        self,
+        lines: Sequence[str],
+        *,
+        beam_size: int | None,
+        n_best: int,
+        probabilities: bool,
+        attention: bool,
     ) -> Sequence[Sequence[Translated]]:
         """Return translations of each line, best first."""
 
@@ -48,16 +54,19 @@ class DocumentTranslator:
     segmenter: Segmenter
 
     @classmethod
-    def using(cls, searcher: Searcher, language: str) -> Self:
+    def using(cls, searcher: Searcher, language: str, *, beam_size: int | None = None) -> Self:
         """Return what translates documents by a translator of lines.
 
         Args:
             searcher: translates lines.
             language: code of the language that documents are written in.
+            beam_size: live hypotheses per sentence; None as configured.
         """
 
         def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
-            found = searcher.search(lines, probabilities=False, attention=attention)
+            found = searcher.search(
+                lines, beam_size=beam_size, n_best=1, probabilities=False, attention=attention
+            )
             return [best for best, *_ in found]
 
         return cls(translate_lines, Segmenter(language, searcher.source.tokens))

@@ -1,0 +1,124 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from nmt_core import cli
+from nmt_core.cli import documents as module
+from nmt_core.documents.files import SUFFIXES
+from nmt_core.documents.html import read_html
+from nmt_core.documents.translator import DocumentTranslator
+from nmt_core.fetch.settings import Languages
+from nmt_core.translation.translator import Translator
+from tests.support.tiny import export, tiny_translator
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    translator = replace(tiny_translator(), languages=Languages(source="de", target="en"))
+    return export(tmp_path_factory.mktemp("models") / "export", translator=translator)
+
+
+def run(bundle, *arguments, data=b""):
+    arguments = ["translate", "--model", *map(str, [bundle, *arguments])]
+    return CliRunner().invoke(cli.app, arguments, input=data)
+
+
+def refuse(bundle, *arguments, data=b""):
+    result = run(bundle, *arguments, data=data)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_running_text_keeps_its_lines(bundle):
+    hund, haus, brot = Translator.load(bundle).translate(["Der Hund.", "Ein Haus!", "Brot"])
+
+    result = run(bundle, "--paragraphs", data=b"- Der Hund. Ein Haus!\r\n\n  Brot \n")
+
+    assert result.exit_code == 0
+    assert result.stdout_bytes.decode() == f"- {hund} {haus}\r\n\n  {brot} \n"
+
+
+def test_a_format_says_how_standard_input_is_read(bundle):
+    html = "<p>Der <b>Hund</b>.</p>"
+    documents = DocumentTranslator.using(Translator.load(bundle), "de")
+
+    result = run(bundle, "--format", "html", data=html.encode())
+
+    assert result.stdout == documents.translate(read_html(html))
+    assert result.stdout.count("<b>") == 1
+
+
+def test_files_are_translated_beside_themselves(bundle, tmp_path):
+    [hund] = Translator.load(bundle).translate(["Der Hund."])
+    for name in ("a.txt", "b.md"):
+        (tmp_path / name).write_text("Der Hund.\n")
+
+    result = run(bundle, tmp_path / "a.txt", tmp_path / "b.md")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / "a.en.txt").read_text() == f"{hund}\n"
+    assert "b.en.md" in result.stderr
+    assert "is there already" in refuse(bundle, tmp_path / "a.txt")
+
+
+def test_an_output_may_be_named(bundle, tmp_path):
+    (tmp_path / "a.txt").write_text("Der Hund.\n")
+
+    for data, arguments in ((b"", [tmp_path / "a.txt"]), (b"Der Hund.\n", ["--paragraphs"])):
+        out = tmp_path / f"out{len(data)}"
+        assert run(bundle, *arguments, "--output", out, data=data).exit_code == 0
+        assert out.read_text().endswith("\n")
+
+
+def test_a_line_is_no_file(bundle):
+    """Not even if it ends like one, as long as it has several words."""
+    assert run(bundle, "Wo ist letter.docx").stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.docx"], "none.docx is no file"),
+        (["letter.docx", "Ein Haus"], "letter.docx is a file, and 'Ein Haus' a line"),
+        (["--paragraphs", "Ein Haus"], "'Ein Haus' is a line, and --paragraphs"),
+        (["--n-best", "2", "a.txt"], "--n-best is for lines"),
+        (["--scores", "--paragraphs"], "--scores is for lines"),
+        (["--format", "pdf"], "--format pdf is not known; it is one of text, html"),
+        (["a.txt", "b.txt", "--output", "c.txt"], "--output names one file, not 2"),
+    ],
+)
+def test_what_is_not_meant_is_refused(bundle, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+
+    assert message in refuse(bundle, *arguments)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_is_no_text_is_refused(bundle):
+    assert "is not UTF-8 (byte 2 is 0xff)" in refuse(bundle, "--paragraphs", data=b"a\xff")
+
+
+def test_a_translation_needs_a_name(tmp_path):
+    unnamed = export(tmp_path / "export")
+    (tmp_path / "a.txt").write_text("Hund")
+
+    assert "give one by --output" in refuse(unnamed, tmp_path / "a.txt")
+
+
+def test_endings_are_those_of_the_formats():
+    assert sorted(module.SUFFIXES) == sorted(SUFFIXES)
+
+
+def test_lines_wait_for_no_parser():
+    parsers = "{'lxml', 'markdown_it', 'sentencex'}"
+    program = f"import sys, nmt_core.cli.translate; print(*{parsers} & {{*sys.modules}})"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout == "\n"
