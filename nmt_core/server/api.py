@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from nmt_core.documents.files import SUFFIXES
-from nmt_core.server.detect import MOST, rank_languages
+from nmt_core.server.detect import MOST, load, rank_languages
 from nmt_core.server.docs import STYLE, render_docs
 from nmt_core.server.errors import RequestError
 from nmt_core.server.intake import read_request, take_file
@@ -181,7 +182,8 @@ async def languages(request: Request) -> list[dict[str, Any]]:
 
 @router.get("/frontend/settings")
 async def frontend_settings(request: Request) -> FrontendSettings:
-    """Tell what a page must know."""
+    """Tell what a page must know; its next question may be which language a text is in."""
+    Thread(target=load, daemon=True).start()
     service = service_of(request)
     config, first = service.config, service.models.served[0]
     return FrontendSettings(
