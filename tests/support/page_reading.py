@@ -81,5 +81,5 @@ def refuse(page, status, sentence="no", path="translate", **headers):
     )
 
 
-def file(name, size=10):
-    return {"name": name, "mimeType": "application/octet-stream", "buffer": b"x" * size}
+def file(name, text="Der Bericht"):
+    return {"name": name, "mimeType": "application/octet-stream", "buffer": text.encode()}

@@ -15,8 +15,6 @@ FLAGS += [f"--disable-{one}" for one in ("background-networking", "component-upd
 
 SETTINGS = {
     "frontendTimeout": 100,
-    "filesTranslation": True,
-    "supportedFilesFormat": [".txt", ".md", ".html", ".srt", ".docx"],
     "language": {"source": {"code": "de"}, "target": {"code": "en"}},
     "fileLimit": 1000,
 }
