@@ -4,7 +4,8 @@ Dimension letters as in ``seq2seq.py``, and N = 2K candidates, t tokens so far, 
 
 Twice as many candidates as beams are kept: at most K of them end their sentence, so K live ones
 remain. The source is encoded once and shared by the K rows of its sentence; sentences that are done
-leave the batch. The program waits for the device once per step, to ask which sentences go on.
+leave the batch. A step asks the device two questions at most: whether any hypothesis ends, and
+which sentences go on.
 """
 
 from dataclasses import dataclass
@@ -37,10 +38,14 @@ class Candidates(NamedTuple):
     log_prob: Float[Tensor, "B N"]
     """Log-probability of the whole; -inf where nothing may be written."""
 
+    def first(self, count: int) -> "Candidates":
+        """Return the first of every sentence."""
+        return Candidates(*(column[:, :count] for column in self))
+
 
 @dataclass(frozen=True)
 class ActiveBeams(Rows):
-    """The unfinished hypotheses of every sentence, in the order of selection."""
+    """The unfinished hypotheses of every sentence, in the order of selection; one at first."""
 
     tokens: Int[Tensor, "B K t"]
     """BOS first."""
@@ -90,16 +95,24 @@ def beam_search(
     found: list[list[Hypothesis]] = [[] for _ in source]
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
-    state = model.start(memory, beam_size=config.beam_size)
+    state = model.start(memory)
     live, finished = start_beams(len(source), config.beam_size, source.device)
+    ended = False
 
     for length in range(1, rules.longest + 1):
         hidden, state = model.decode(live.tokens[:, :, -1:].flatten(0, 1), memory, state)
         step = rules.allow(live.tokens.flatten(0, 1), model.log_probs(hidden[:, -1]))
-        candidates = extend(live, step, config.diversity)
-        finished = collect_finished(finished, live, candidates, length**config.length_penalty)
-        candidates = keep_live(candidates, config.beam_size)
+        candidates = extend(live, step, config.beam_size, config.diversity)
+        ends = candidates.token == EOS
+        if ends.any():
+            ended = True
+            finished = collect_finished(finished, live, candidates, length**config.length_penalty)
+            candidates = keep_live(candidates, ends)
+        candidates = candidates.first(config.beam_size)
         live = grow(live, candidates)
+        state = state.follow(candidates.parent)
+        if not ended:
+            continue
 
         done = find_done(finished, live, rules.limits, config)
         going = (~done).nonzero().flatten()
@@ -111,38 +124,44 @@ def beam_search(
                 break
             sentences, rules, memory = sentences[going], rules.select(going), memory.select(going)
             live, finished = live.select(going), finished.select(going)
-        state = state.select(flatten_rows(candidates.parent)[going].flatten())
+            state = state.keep(going, live.log_prob.size(1))
 
     return [drop_impossible(hypotheses) for hypotheses in found]
 
 
 def start_beams(sentences: int, size: int, device: torch.device) -> tuple[ActiveBeams, Finished]:
-    """Return K hypotheses that hold BOS alone, of which only the first may grow, and none done."""
-    tokens = torch.full((sentences, size, 1), BOS, device=device)
-    steps = torch.zeros(tokens.shape, device=device)
+    """Return one hypothesis that holds BOS alone, and none of ``size`` that may be done."""
+    tokens = torch.full((sentences, 1, 1), BOS, device=device)
+    live = ActiveBeams(
+        tokens,
+        torch.zeros(tokens.shape, device=device),
+        torch.zeros((sentences, 1), device=device),
+    )
     nothing = torch.full((sentences, size), -torch.inf, device=device)
-    log_prob = nothing.clone()
-    log_prob[:, 0] = 0.0  # the others would be copies of the first
-    return ActiveBeams(tokens, steps, log_prob), Finished(tokens, steps, nothing, nothing)
+    written = tokens.expand(-1, size, -1)
+    return live, Finished(written, torch.zeros(written.shape, device=device), nothing, nothing)
 
 
-def extend(live: ActiveBeams, step: Float[Tensor, "R V"], diversity: float) -> Candidates:
-    """Return the 2K best of all K * V one-token extensions of every sentence.
+def extend(
+    live: ActiveBeams, step: Float[Tensor, "R V"], size: int, diversity: float
+) -> Candidates:
+    """Return the best one-token extensions of every sentence, twice ``size`` or all there are.
 
     A hypothesis' best extension competes as it is, its second best less ``diversity``, its third
     best less twice that, and so on.
     """
-    size = live.log_prob.size(1)
     # The best 2K are among the best 2K of every hypothesis.
-    each = step.unflatten(0, (-1, size)).topk(min(2 * size, step.size(1)), dim=2)
+    each = step.unflatten(0, live.log_prob.shape).topk(min(2 * size, step.size(1)), dim=2)
     total = live.log_prob[:, :, None] + each.values
-    handicap = diversity * torch.arange(each.values.size(2), device=total.device)
-    best = (total - handicap).flatten(1).topk(min(2 * size, total[0].numel()), dim=1)
+    rivals = total
+    if diversity:
+        rivals = total - diversity * torch.arange(each.values.size(2), device=total.device)
+    best = rivals.flatten(1).topk(min(2 * size, total[0].numel()), dim=1)
     return Candidates(
         parent=best.indices // each.values.size(2),
         token=each.indices.flatten(1).gather(1, best.indices),
         step=each.values.flatten(1).gather(1, best.indices),
-        log_prob=total.flatten(1).gather(1, best.indices),
+        log_prob=total.flatten(1).gather(1, best.indices) if diversity else best.values,
     )
 
 
@@ -157,29 +176,27 @@ def collect_finished(
         candidates: the 2K best extensions.
         norm: what a log-probability is divided by to be the score of a hypothesis of this length.
     """
-    size = live.log_prob.size(1)
-    candidates = Candidates(*(column[:, :size] for column in candidates))
+    size = finished.score.size(1)
+    candidates = candidates.first(size)
     log_prob = candidates.log_prob.masked_fill(candidates.token != EOS, -torch.inf)
     ended = grow(live, candidates)
     score = torch.cat([finished.score, log_prob / norm], dim=1)
     best = score.topk(size, dim=1)
+    longer = (0, ended.tokens.size(2) - finished.tokens.size(2))
+    tokens, steps = F.pad(finished.tokens, longer, value=PAD), F.pad(finished.steps, longer)
     return Finished(
-        tokens=follow(
-            torch.cat([F.pad(finished.tokens, (0, 1), value=PAD), ended.tokens], dim=1),
-            best.indices,
-        ),
-        steps=follow(torch.cat([F.pad(finished.steps, (0, 1)), ended.steps], dim=1), best.indices),
+        tokens=follow(torch.cat([tokens, ended.tokens], dim=1), best.indices),
+        steps=follow(torch.cat([steps, ended.steps], dim=1), best.indices),
         log_prob=torch.cat([finished.log_prob, log_prob], dim=1).gather(1, best.indices),
         score=best.values,
     )
 
 
-def keep_live(candidates: Candidates, size: int) -> Candidates:
-    """Keep the K best candidates that do not end their sentence."""
-    ends = candidates.token == EOS
-    first = ends.to(torch.uint8).argsort(dim=1, stable=True)[:, :size]
+def keep_live(candidates: Candidates, ends: Bool[Tensor, "B N"]) -> Candidates:
+    """Put the candidates that end their sentence last, and let them do nothing more."""
+    order = ends.to(torch.uint8).argsort(dim=1, stable=True)
     log_prob = candidates.log_prob.masked_fill(ends, -torch.inf)
-    return Candidates(*(column.gather(1, first) for column in (*candidates[:3], log_prob)))
+    return Candidates(*(column.gather(1, order) for column in (*candidates[:3], log_prob)))
 
 
 def grow(live: ActiveBeams, candidates: Candidates) -> ActiveBeams:
@@ -224,9 +241,3 @@ def report_finished(
 def follow(values: Shaped[Tensor, "B M t"], parent: Int[Tensor, "B N"]) -> Shaped[Tensor, "B N t"]:
     """Return the row of its parent for every hypothesis."""
     return values.gather(1, parent[:, :, None].expand(-1, -1, values.size(2)))
-
-
-def flatten_rows(parent: Int[Tensor, "B K"]) -> Int[Tensor, "B K"]:
-    """Turn indices within a sentence into rows of the state."""
-    sentences, size = parent.shape
-    return torch.arange(sentences, device=parent.device)[:, None] * size + parent

@@ -36,55 +36,51 @@ def decode_stepwise(
     The model must be in evaluation mode. A sentence leaves the batch when all of
     its hypotheses have ended.
     """
-    tokens = source.new_full((len(source), hypotheses, rules.longest + 1), PAD)
-    tokens[:, :, 0] = BOS
-    steps: list[Tensor] = []
+    found: list[list[Hypothesis]] = [[] for _ in source]
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
     state = model.start(memory, beam_size=hypotheses)
+    tokens = source.new_full((len(source) * hypotheses, 1), BOS)
+    steps = torch.empty((len(tokens), 0), device=source.device)
+    ended = torch.zeros(len(tokens), dtype=torch.bool, device=source.device)
 
     for position in range(rules.longest):
-        so_far = tokens[sentences, :, : position + 1].flatten(0, 1)
-        newest = so_far[:, -1]
-        hidden, state = model.decode(newest[:, None], memory, state)
+        hidden, state = model.decode(tokens[:, -1:], memory, state)
         log_probs = model.log_probs(hidden[:, -1])
-        chosen = choose(rules.allow(so_far, log_probs), sentences, position)
-        chosen = chosen.masked_fill((newest == EOS) | (newest == PAD), PAD)
-        step = log_probs.new_zeros((len(source), hypotheses))
-        own = log_probs.gather(1, chosen[:, None]).view(-1, hypotheses)
-        step[sentences] = own
-        steps.append(step)
-        chosen = chosen.view(-1, hypotheses)
-        tokens[sentences, :, position + 1] = chosen
+        chosen = choose(rules.allow(tokens, log_probs), sentences, position)
+        chosen = chosen.masked_fill(ended, PAD)[:, None]
+        tokens = torch.cat([tokens, chosen], dim=1)
+        steps = torch.cat([steps, log_probs.gather(1, chosen)], dim=1)
+        ended = ((chosen == EOS) | (chosen == PAD)).squeeze(1)
 
-        going = ((chosen != EOS) & (chosen != PAD)).any(dim=1).nonzero().flatten()
+        done = ended.view(-1, hypotheses).all(dim=1)
+        going = (~done).nonzero().flatten()
+        if len(going) == len(done):
+            continue
+        left = done[:, None].expand(-1, hypotheses).flatten()
+        written = _write(tokens[left], steps[left], length_penalty)
+        for number, sentence in enumerate(sentences[done].tolist()):
+            found[sentence] = written[number * hypotheses : (number + 1) * hypotheses]
         if not len(going):
             break
-        if len(going) < len(chosen):
-            rows = (
-                going[:, None] * hypotheses + torch.arange(hypotheses, device=going.device)
-            ).flatten()
-            sentences, rules = sentences[going], rules.select(going)
-            memory, state = memory.select(going), state.select(rows)
-    return _hypotheses(tokens, steps, length_penalty)
+        sentences, rules = sentences[going], rules.select(going)
+        memory, state = memory.select(going), state.keep(going, hypotheses)
+        tokens, steps, ended = tokens[~left], steps[~left], ended[~left]
+    return found
 
 
-def _hypotheses(
-    tokens: Int[Tensor, "B N t"], steps: list[Tensor], length_penalty: float
-) -> list[list[Hypothesis]]:
-    if not steps:
-        return []
-    log_probs = torch.stack(steps, dim=2).masked_fill(tokens[:, :, 1 : len(steps) + 1] == PAD, 0)
-    columns = (tokens, log_probs, log_probs.sum(dim=2), (tokens != PAD).sum(dim=2) - 1)
+def _write(
+    tokens: Int[Tensor, "R t"], steps: Float[Tensor, "R t-1"], length_penalty: float
+) -> list[Hypothesis]:
+    """Turn rows into hypotheses."""
+    log_probs = steps.masked_fill(tokens[:, 1:] == PAD, 0)
+    columns = (tokens, log_probs, log_probs.sum(dim=1), (tokens != PAD).sum(dim=1) - 1)
     return [
-        [
-            Hypothesis(
-                tuple(words[1:length]),
-                log_prob / length**length_penalty,
-                log_prob,
-                tuple(terms[:length]),
-            )
-            for words, terms, log_prob, length in zip(*sentence, strict=True)
-        ]
-        for sentence in zip(*(column.tolist() for column in columns), strict=True)
+        Hypothesis(
+            tuple(words[1:length]),
+            log_prob / length**length_penalty,
+            log_prob,
+            tuple(terms[:length]),
+        )
+        for words, terms, log_prob, length in zip(*(c.tolist() for c in columns), strict=True)
     ]

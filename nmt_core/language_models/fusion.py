@@ -4,8 +4,7 @@ What the language model gives is added, weighted, to the translation model's log
 sum is no probability, but never above zero, which is all that a search asks for.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
@@ -14,7 +13,7 @@ from typing_extensions import override
 
 from nmt_core.errors import ConfigError
 from nmt_core.language_models import LanguageModel
-from nmt_core.models.seq2seq import Memory, Rows, Seq2Seq, State
+from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
 from nmt_core.text.vocabulary import Vocabulary
 
 
@@ -28,6 +27,16 @@ class FusedState(State):
     @override
     def select(self, rows: Int[Tensor, " N"]) -> "FusedState":
         return FusedState(self.translation.select(rows), self.language.select(rows))
+
+    @override
+    def follow(self, parents: Int[Tensor, "B M"]) -> "FusedState":
+        return FusedState(self.translation.follow(parents), self.language.follow(parents))
+
+    @override
+    def keep(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "FusedState":
+        return FusedState(
+            self.translation.keep(sentences, hypotheses), self.language.keep(sentences, hypotheses)
+        )
 
 
 class Fused(Seq2Seq[Memory, FusedState]):
@@ -110,17 +119,3 @@ def check_vocabularies(target: Vocabulary, language: Vocabulary) -> None:
         f"the language model has other tokens than the translator ({difference}); learn one with "
         f"--unit subword --tokens-of this translator"
     )
-
-
-def count_rows(rows: Rows) -> int:
-    """Return how many rows there are; every tensor has them on axis 0."""
-    assert is_dataclass(rows)
-    return next(_tensors([getattr(rows, field.name) for field in fields(rows)])).size(0)
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, tuple):
-            yield from _tensors(value)

@@ -1,14 +1,17 @@
 """Multi-head dot-product attention (Vaswani et al. 2017, sections 3.2.1 and 3.2.2).
 
-Dimension letters as in ``seq2seq.py``, and Q queries. The rows of the queries may be a whole
-multiple K of the rows of the keys: K hypotheses then share the keys of their sentence, uncopied.
+Dimension letters as in ``seq2seq.py``, and Q queries; M queries of all K hypotheses of a sentence,
+which share its keys, uncopied.
 """
+
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from nmt_core.models.dense import Dense, Derived, Product, is_search
 from nmt_core.models.dropout import dropout
 
 KeyValue = tuple[Tensor, Tensor]
@@ -49,27 +52,66 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.heads = heads
         self.drop = drop
-        self.query = nn.Linear(width, heads * head_width, bias=bias)
-        self.key = nn.Linear(width, heads * head_width, bias=bias)
-        self.value = nn.Linear(width, heads * head_width, bias=bias)
-        self.output = nn.Linear(heads * head_width, width)
+        self.query = Dense(width, heads * head_width, bias=bias)
+        self.key = Dense(width, heads * head_width, bias=bias)
+        self.value = Dense(width, heads * head_width, bias=bias)
+        self.output = Dense(heads * head_width, width)
+        self._stacked = Derived(stack)
 
     def project(self, memory: Float[Tensor, "B S D"]) -> KeyValue:
         """Return the keys and values of every position in ``memory``."""
         return self._split(self.key(memory)), self._split(self.value(memory))
 
+    def project_all(self, x: Float[Tensor, "B M D"]) -> tuple[Tensor, KeyValue]:
+        """Return queries, and keys and values, of the same positions; (B, H, M, d) each."""
+        layers = (self.query, self.key, self.value)
+        if not is_search(self):
+            return self._split(self.query(x)), self.project(x)
+        weights = [one.weight for one in layers]
+        if self.query.bias is not None:
+            weights += [one.bias for one in layers]
+        product, bias = self._stacked.of(*weights)
+        all_heads = product.add(bias, x).unflatten(-1, (3 * self.heads, -1))
+        query, keys, values = all_heads.transpose(1, 2).chunk(3, dim=1)
+        return query, (keys, values)
+
+    def look(
+        self, x: Float[Tensor, "B M D"], key_value: KeyValue, mask: Float[Tensor, "#B 1 #M S"]
+    ) -> Float[Tensor, "B M D"]:
+        """Return what :meth:`forward` does, for few queries; see :meth:`look_from`."""
+        return self.look_from(self._split(self.query(x)), key_value, mask)
+
+    def look_from(
+        self,
+        query: Float[Tensor, "B H M d"],
+        key_value: KeyValue,
+        mask: Float[Tensor, "#B 1 #M S"] | None,
+    ) -> Float[Tensor, "B M D"]:
+        """Return one weighted sum of values per projected query.
+
+        For few queries the fused kernel is as fast as plain products, in one call instead of many.
+
+        Args:
+            query: hypotheses and positions of a sentence, in any order.
+            key_value: where they look.
+            mask: -inf where a query may not look, else 0.
+        """
+        mask = None if mask is None else mask.to(query.dtype)
+        context = F.scaled_dot_product_attention(query, *key_value, mask)
+        return self.output(context.transpose(1, 2).flatten(2))
+
     def forward(
         self,
-        queries: Float[Tensor, "R Q D"],
+        queries: Float[Tensor, "B Q D"],
         key_value: KeyValue,
         blocked: Bool[Tensor, "#B #H #Q S"] | None = None,
-    ) -> Float[Tensor, "R Q D"]:
+    ) -> Float[Tensor, "B Q D"]:
         """Return one weighted sum of values per query; ``blocked`` is True where it may not look.
 
         A query that may look nowhere gets the output's bias.
         """
         keys, values = key_value
-        query = self._fold(self._split(self.query(queries)), len(keys))
+        query = self._split(self.query(queries))
         if query.is_cuda:
             context = F.scaled_dot_product_attention(
                 query,
@@ -81,36 +123,36 @@ class MultiHeadAttention(nn.Module):
         else:  # at sentence lengths, plain products are faster on a CPU than the fused kernel
             weights = masked_softmax(self._scores(query, keys), blocked)
             context = dropout(weights, self.drop, training=self.training) @ values
-        return self.output(self._unfold(context, len(queries)).transpose(1, 2).flatten(2))
+        return self.output(context.transpose(1, 2).flatten(2))
 
     def weights(
         self,
-        queries: Float[Tensor, "R Q D"],
+        queries: Float[Tensor, "B Q D"],
         key_value: KeyValue,
         blocked: Bool[Tensor, "#B #H #Q S"] | None = None,
-    ) -> Float[Tensor, "R Q S"]:
+    ) -> Float[Tensor, "B Q S"]:
         """Return how much every query looks at every key, averaged over the heads."""
         keys, _ = key_value
-        query = self._fold(self._split(self.query(queries)), len(keys))
+        query = self._split(self.query(queries))
         weights = masked_softmax(self._scores(query, keys), blocked)
-        return self._unfold(weights, len(queries)).mean(dim=1)
+        return weights.mean(dim=1)
 
     def _scores(self, query: Tensor, keys: Tensor) -> Tensor:
         return (query * query.size(-1) ** -0.5) @ keys.transpose(-1, -2)
 
     def _split(self, x: Tensor) -> Tensor:
-        """(R, L, H * d) to (R, H, L, d)."""
+        """(B, L, H * d) to (B, H, L, d)."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def _fold(self, query: Tensor, sentences: int) -> Tensor:
-        """(B * K, H, Q, d) to (B, H, K * Q, d)."""
-        if len(query) == sentences:
-            return query
-        return query.unflatten(0, (sentences, -1)).transpose(1, 2).flatten(2, 3)
 
-    def _unfold(self, context: Tensor, rows: int) -> Tensor:
-        """(B, H, K * Q, d) to (B * K, H, Q, d)."""
-        if len(context) == rows:
-            return context
-        beam_size = rows // len(context)
-        return context.unflatten(2, (beam_size, -1)).transpose(1, 2).flatten(0, 1)
+class Stacked(NamedTuple):
+    """Dense layers that read the same, as one."""
+
+    product: Product
+    bias: Tensor | None
+
+
+def stack(*tensors: Tensor) -> Stacked:
+    """Return three dense layers as one, of their weights, and of their biases if they have any."""
+    biases = tensors[3:]
+    return Stacked(Product(torch.cat(tensors[:3])), torch.cat(biases) if biases else None)

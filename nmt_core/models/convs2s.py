@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
+from nmt_core.models.dense import Dense, Derived, Product, is_search
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
     OutputLayer,
@@ -66,13 +67,21 @@ class WeightNormLinear(nn.Linear):
         nn.init.normal_(self.weight, std=deviation)
         nn.init.zeros_(self.bias)
         self.length = nn.Parameter(self.weight.detach().norm(dim=1))
+        self._product = Derived(build_normalized)
 
     @override
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         """Return length * direction . x + bias."""
+        if is_search(self):
+            return self._product.of(self.weight, self.length).add(self.bias, x)
         return torch.addcmul(
             self.bias, F.linear(x, self.weight), self.length / self.weight.norm(dim=1)
         )
+
+
+def build_normalized(weight: Float[Tensor, "O I"], length: Float[Tensor, " O"]) -> Product:
+    """Return the product with weights of the given lengths."""
+    return Product(weight * (length / weight.norm(dim=1))[:, None])
 
 
 def build_dense(
@@ -90,7 +99,7 @@ def build_dense(
     deviation = (kept / inputs) ** 0.5
     if config.block == "published":
         return WeightNormLinear(inputs, outputs, deviation=deviation)
-    layer = nn.Linear(inputs, outputs)
+    layer = Dense(inputs, outputs)
     nn.init.normal_(layer.weight, std=deviation)
     nn.init.zeros_(layer.bias)
     return layer

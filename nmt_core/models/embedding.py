@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
+from nmt_core.models.dense import Dense
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
 from nmt_core.text.vocabulary import PAD
@@ -55,7 +56,7 @@ def word_table(
     return pretrained_table(weight, frozen=pretrained.frozen)
 
 
-class OutputLayer(nn.Linear):
+class OutputLayer(Dense):
     """Features to logits; has no bias if it shares the embedding's weights."""
 
     def __init__(self, config: Seq2SeqConfig, words: int) -> None:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from nmt_core.models.dense import Dense
 from nmt_core.models.settings import CellKind
 
 CellState = tuple[Tensor, ...]
@@ -88,9 +89,9 @@ class RecurrentStep(nn.Module):
         super().__init__()
         self.cell = cell
         gates = GATES[cell] * width
-        self.input = nn.Linear(inputs, gates)
-        self.feed = nn.Linear(fed, gates, bias=False) if fed else None
-        self.recurrent = nn.Linear(width, gates, bias=cell == "gru")
+        self.input = Dense(inputs, gates)
+        self.feed = Dense(fed, gates, bias=False) if fed else None
+        self.recurrent = Dense(width, gates, bias=cell == "gru")
         for layer, recurrent in ((self.input, False), (self.feed, False), (self.recurrent, True)):
             for weight in layer.parameters() if layer else ():
                 initialize(weight, cell, recurrent=recurrent)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
+from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
 from nmt_core.models.recurrence import (
@@ -331,7 +332,7 @@ def layer_inputs(config: RnnConfig, layers: int) -> list[int]:
 
 def build_linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
     """Return a dense layer, initialised by Glorot's rule."""
-    layer = nn.Linear(inputs, outputs, bias=bias)
+    layer = Dense(inputs, outputs, bias=bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:
         nn.init.zeros_(layer.bias)

@@ -12,6 +12,7 @@ Padding masks are boolean and True where a position is padding.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -44,6 +45,30 @@ class Memory(Rows):
 
 class State(Rows):
     """What belongs to a hypothesis: what the decoder remembers of the target so far."""
+
+    def follow(self: "StateT", parents: Int[Tensor, "B M"]) -> "StateT":
+        """Return the M hypotheses of every sentence that go on from the given ones of now, K."""
+        rows = torch.arange(len(parents), device=parents.device)[:, None]
+        return self.select((rows * (count_rows(self) // len(parents)) + parents).flatten())
+
+    def keep(self: "StateT", sentences: Int[Tensor, " N"], hypotheses: int) -> "StateT":
+        """Return the given sentences with all their hypotheses, of which each has as many."""
+        rows = torch.arange(hypotheses, device=sentences.device)
+        return self.select((sentences[:, None] * hypotheses + rows).flatten())
+
+
+def count_rows(rows: Rows) -> int:
+    """Return how many rows there are; every tensor has them on axis 0."""
+    assert is_dataclass(rows)
+    return next(_tensors([getattr(rows, field.name) for field in fields(rows)])).size(0)
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _tensors(value)
 
 
 def _select(value: Any, rows: Tensor) -> Any:
@@ -93,6 +118,8 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         """Return the log-probabilities of the next token, in float32 or better."""
         logits = self.project(hidden)
         precise = torch.promote_types(logits.dtype, torch.float32)
+        if precise == logits.dtype and not (torch.is_grad_enabled() or logits is hidden):
+            return torch.log_softmax(logits, dim=-1, out=logits)  # a copy costs a third more
         return logits.log_softmax(dim=-1, dtype=precise)
 
     @abstractmethod

@@ -6,8 +6,8 @@ van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import KeyValue, MultiHeadAttention
+from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import (
     OutputLayer,
@@ -33,20 +34,101 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+LEAST_ROOM = 16
+"""Positions that a cache has room for at least."""
+
+
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
     """The encoded source as every decoder layer sees it."""
 
     layers: tuple[KeyValue, ...]  # per decoder layer, keys and values, (B, H, S, d) each
     blocked: Tensor  # (B, 1, 1, S), True at padding
+    mask: Tensor  # the same in numbers, -inf at padding and else 0
+
+
+class Cache:
+    """Keys and values of what was written, with room behind them for what will be.
+
+    What is behind the end of a state is nothing to it. So the first who writes there does it in
+    place, and who comes later gets a copy.
+
+    Args:
+        keys: (B, H, room, d).
+        values: (B, H, room, d).
+        written: positions of the room that hold something.
+    """
+
+    def __init__(self, keys: Tensor, values: Tensor, written: int) -> None:
+        self.keys, self.values, self.written = keys, values, written
+
+    def extended(self, end: int, keys: Tensor, values: Tensor) -> "Cache":
+        """Return what stands before ``end``, and after it these, (B, H, n, d) each."""
+        if torch.is_grad_enabled():  # gradients need what was there
+            before, after = self.first(end), (keys, values)
+            longer = [torch.cat(both, dim=2) for both in zip(before, after, strict=True)]
+            return Cache(longer[0], longer[1], end + keys.size(2))
+        grown = end + keys.size(2)
+        cache = self
+        if self.written != end or grown > self.keys.size(2):
+            room = (*keys.shape[:2], max(2 * grown, LEAST_ROOM), keys.size(3))
+            cache = Cache(keys.new_empty(room), keys.new_empty(room), end)
+            cache.keys[:, :, :end] = self.keys[:, :, :end]
+            cache.values[:, :, :end] = self.values[:, :, :end]
+        cache.keys[:, :, end:grown] = keys
+        cache.values[:, :, end:grown] = values
+        cache.written = grown
+        return cache
+
+    def first(self, end: int) -> KeyValue:
+        """Return what stands before ``end``."""
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+    def select(self, sentences: Int[Tensor, " N"]) -> "Cache":
+        """Return the given sentences."""
+        return Cache(
+            self.keys.index_select(0, sentences),
+            self.values.index_select(0, sentences),
+            self.written,
+        )
 
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """Keys and values of the target so far."""
+    """Keys and values of the target so far.
 
-    layers: tuple[KeyValue, ...]  # per decoder layer, (R, H, t, d) each; empty at the start
+    They stay where they were written, by whichever hypothesis of a sentence, and a mask tells of
+    which hypotheses each now living one is made. So who follows whom costs next to nothing.
+    """
+
+    layers: tuple[Cache, ...]  # per decoder layer; empty at the start
+    mask: Tensor | None  # (B, 1, K, end), -inf at what is of others and else 0; None if K is 1
+    end: int  # of what was written by all hypotheses together
     position: int
+
+    @override
+    def follow(self, parents: Int[Tensor, "B M"]) -> "TransformerState":
+        if self.mask is None:
+            if parents.size(1) == 1:
+                return self
+            nothing = self.layers[0].keys.new_zeros(len(parents), 1, 1, self.end)
+            return replace(self, mask=nothing.expand(-1, -1, parents.size(1), -1))
+        places = parents[:, None, :, None].expand(-1, -1, -1, self.end)
+        return replace(self, mask=self.mask.gather(2, places))
+
+    @override
+    def keep(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "TransformerState":
+        return replace(
+            self,
+            layers=tuple(cache.select(sentences) for cache in self.layers),
+            mask=None if self.mask is None else self.mask.index_select(0, sentences),
+        )
+
+    @override
+    def select(self, rows: Int[Tensor, " N"]) -> "TransformerState":
+        """See the contract; of sentences with one hypothesis each."""
+        assert self.mask is None or self.mask.size(2) == 1
+        return self.keep(rows, 1)
 
 
 class Sublayer(nn.Module):
@@ -78,8 +160,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.inner = nn.Linear(config.width, config.feed_forward_width)
-        self.outer = nn.Linear(config.feed_forward_width, config.width)
+        self.inner = Dense(config.width, config.feed_forward_width)
+        self.outer = Dense(config.feed_forward_width, config.width)
         self.activation = config.activation
         self.activate_output = config.activate_output
         self.drop = config.dropout
@@ -122,24 +204,38 @@ class DecoderLayer(nn.Module):
         self.attend_source = Sublayer(config)
         self.transform = Sublayer(config)
 
-    def forward(
-        self, x: Tensor, source: KeyValue, blocked: Tensor, past: KeyValue | None
-    ) -> tuple[Tensor, KeyValue]:
-        """Read (R, T, D) after ``past``; return the same shape and the past with it."""
-        x, present = self.look_back(x, past)
+    def forward(self, x: Tensor, source: KeyValue, blocked: Tensor) -> tuple[Tensor, KeyValue]:
+        """Read the whole target, (B, T, D); return the same shape, and its keys and values."""
+        x, key_value = self.look_back(x)
         x = self.attend_source(x, lambda y: self.cross_attention(y, source, blocked))
-        return self.transform(x, self.feed_forward), present
+        return self.transform(x, self.feed_forward), key_value
 
-    def look_back(self, x: Tensor, past: KeyValue | None) -> tuple[Tensor, KeyValue]:
+    def look_back(self, x: Tensor) -> tuple[Tensor, KeyValue]:
         """Attend to the target so far; the first half of :meth:`forward`."""
         y = self.attend_self.before(x)
-        keys, values = self.self_attention.project(y)
-        if past is not None:
-            keys = torch.cat([past[0], keys], dim=2)
-            values = torch.cat([past[1], values], dim=2)
-        future = make_causal_mask(y.size(1), keys.size(2), y.device)
-        y = self.self_attention(y, (keys, values), future)
-        return self.attend_self.add(x, y), (keys, values)
+        key_value = self.self_attention.project(y)
+        y = self.self_attention(y, key_value, make_causal_mask(y.size(1), y.device))
+        return self.attend_self.add(x, y), key_value
+
+    def step(
+        self, x: Tensor, source: KeyValue, source_mask: Tensor, past: "Past"
+    ) -> tuple[Tensor, Cache]:
+        """Read what follows the past, (B, M, D); return the same shape, and the past with it."""
+        y = self.attend_self.before(x)
+        query, (keys, values) = self.self_attention.project_all(y)
+        cache = (past.cache or Cache(keys, values, 0)).extended(past.end, keys, values)
+        present = cache.first(past.end + keys.size(2))
+        x = self.attend_self.add(x, self.self_attention.look_from(query, present, past.mask))
+        y = self.cross_attention.look(self.attend_source.before(x), source, source_mask)
+        return self.transform(self.attend_source.add(x, y), self.feed_forward), cache
+
+
+class Past(NamedTuple):
+    """What one layer of the decoder has read."""
+
+    cache: Cache | None
+    end: int
+    mask: Tensor | None  # (B, 1, M, end + M), of what is read next
 
 
 class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
@@ -193,25 +289,52 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
             x = layer(x, blocked)
         memory = self.encoder_norm(x)
         layers = tuple(layer.cross_attention.project(memory) for layer in self._decoder())
-        return TransformerMemory(layers, blocked)
+        mask = torch.zeros(blocked.shape, dtype=x.dtype, device=x.device)
+        return TransformerMemory(layers, blocked, mask.masked_fill_(blocked, -torch.inf))
 
     @override
     def start(self, memory: TransformerMemory, beam_size: int = 1) -> TransformerState:
-        return TransformerState((), position=0)
+        return TransformerState((), None, end=0, position=0)
 
     @override
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: TransformerMemory, state: TransformerState
     ) -> tuple[Float[Tensor, "R T D"], TransformerState]:
         x = self._drop(self.target_embedding(tokens, state.position))
+        sentences, length = len(memory.blocked), tokens.size(1)
+        whole = state.position == 0 and len(tokens) == sentences and length > 1
+        x, after = self._read(x, memory) if whole else self._go_on(x, memory, state)
+        return self.decoder_norm(x), replace(after, position=state.position + length)
+
+    def _read(
+        self, x: Float[Tensor, "B T D"], memory: TransformerMemory
+    ) -> tuple[Tensor, TransformerState]:
+        """Read a whole target."""
+        caches = []
+        for layer, source in zip(self.decoder, memory.layers, strict=True):
+            x, (keys, values) = layer(x, source, memory.blocked)
+            caches.append(Cache(keys, values, x.size(1)))
+        return x, TransformerState(tuple(caches), None, x.size(1), 0)
+
+    def _go_on(
+        self, x: Float[Tensor, "R T D"], memory: TransformerMemory, state: TransformerState
+    ) -> tuple[Tensor, TransformerState]:
+        """Read what follows what was read, all hypotheses of a sentence together."""
+        rows, length, width = x.shape
+        sentences = len(memory.blocked)
+        together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
+        hypotheses = together.size(2)
+        mask = make_descent_mask(state, x, hypotheses)
+        x = together.reshape(sentences, -1, width)
+        caches: list[Cache] = []
         past = state.layers or (None,) * len(self.decoder)
-        present = []
-        for layer, source, layer_past in zip(self.decoder, memory.layers, past, strict=True):
-            x, layer_present = layer(x, source, memory.blocked, layer_past)
-            present.append(layer_present)
-        return self.decoder_norm(x), TransformerState(
-            tuple(present), state.position + tokens.size(1)
-        )
+        for layer, source, cache in zip(self._decoder(), memory.layers, past, strict=True):
+            x, after = layer.step(x, source, memory.mask, Past(cache, state.end, mask))
+            caches.append(after)
+        if mask is not None:
+            mask = mask[:, :, -hypotheses:]  # of the last position
+        x = x.view(together.shape).transpose(1, 2).reshape(rows, length, width)
+        return x, TransformerState(tuple(caches), mask, state.end + length * hypotheses, position=0)
 
     @override
     def project(
@@ -228,9 +351,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         aligning = max(0, len(self.decoder) - 2)
         layers = list(zip(self._decoder(), memory.layers, strict=True))
         for layer, source in layers[:aligning]:
-            x, _ = layer(x, source, memory.blocked, None)
+            x, _ = layer(x, source, memory.blocked)
         layer, source = layers[aligning]
-        x, _ = layer.look_back(x, None)
+        x, _ = layer.look_back(x)
         return layer.cross_attention.weights(layer.attend_source.before(x), source, memory.blocked)
 
     def _decoder(self) -> list[DecoderLayer]:
@@ -258,11 +381,34 @@ def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:
     return norm
 
 
-def make_causal_mask(
-    queries: int, keys: int, device: torch.device
-) -> Bool[Tensor, "1 1 Q S"] | None:
-    """Block each of the last ``queries`` positions from the keys after it."""
-    if queries == 1:
+def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
+    """Block every position from those after it."""
+    if length == 1:
         return None
-    block = torch.ones(queries, keys, dtype=torch.bool, device=device)
-    return block.triu(diagonal=keys - queries + 1)[None, None]
+    block = torch.ones(length, length, dtype=torch.bool, device=device)
+    return block.triu(diagonal=1)[None, None]
+
+
+def make_descent_mask(
+    state: TransformerState, x: Float[Tensor, "R T D"], hypotheses: int
+) -> Float[Tensor, "B 1 M end+M"] | None:
+    """Say what the hypotheses' next positions may see: what they are made of, and themselves.
+
+    Args:
+        state: what was read.
+        x: what is read next; its M = T * K positions of a sentence are in the order of writing.
+        hypotheses: of every sentence, K.
+
+    Returns:
+        0 where they may look and -inf elsewhere; None if they may look everywhere.
+    """
+    rows, length, _ = x.shape
+    if hypotheses == length == 1 and state.mask is None:
+        return None
+    sentences = rows // hypotheses
+    before = x.new_zeros(sentences, 1, hypotheses, state.end) if state.mask is None else state.mask
+    own = torch.eye(hypotheses, dtype=torch.bool, device=x.device)
+    earlier = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+    new = x.new_zeros(length * hypotheses, length * hypotheses)
+    new.masked_fill_(~torch.kron(earlier, own), -torch.inf)
+    return torch.cat([before.repeat(1, 1, length, 1), new.expand(sentences, 1, -1, -1)], dim=3)

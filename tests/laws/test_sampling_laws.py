@@ -52,7 +52,7 @@ def test_every_score_is_the_models_own(model):
     search = SearchConfig(max_length_factor=0, max_length_offset=6, length_penalty=penalty)
     sampling = SamplingConfig(samples=3, temperature=2.0, top_k=4, top_p=0.9)
     for row, line in enumerate(sample(model, source, padding, sampling, search, prefix=prefix)):
-        for tokens, score, log_prob, token_log_probs in line:
+        for tokens, score, log_prob, token_log_probs, _ in line:
             expected = teacher_forced(model, row, tokens)
 
             assert expected.tolist() == pytest.approx(token_log_probs)

@@ -26,6 +26,7 @@ target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3], [BOS, 5, 5, 4]])
 PAIRS = [([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [7])]
 
 
+@torch.inference_mode()
 def stepwise(model, memory, tokens, beam_size=1):
     state = model.start(memory, beam_size)
     steps = []
@@ -126,6 +127,44 @@ def test_selecting_commutes_with_stepping(model):
     before, _ = model.decode(target[rows, 1:2], memory.select(rows), state.select(rows))
 
     assert_close(before, after[rows])
+
+
+@pytest.mark.parametrize("learning", [True, False])
+def test_following_is_reading_what_a_parent_wrote(model, learning):
+    """Hypotheses multiply, follow each other, and sentences leave; each keeps its own past."""
+    draw = torch.Generator().manual_seed(3)
+    leaving = {3: torch.tensor([2, 0]), 9: torch.tensor([1])}
+    rows, written = torch.arange(3), torch.full((3, 1, 1), BOS)
+    with torch.set_grad_enabled(learning):
+        memory = model.encode(source, padding)
+        state = model.start(memory)
+        for step in range(12):
+            hidden, state = model.decode(written[:, :, -1:].flatten(0, 1), memory, state)
+            parents = torch.randint(written.size(1), (len(rows), 3), generator=draw)
+            words = torch.randint(4, TARGET_SIZE, (len(rows), 3, 1), generator=draw)
+            past = written.gather(1, parents[:, :, None].expand(-1, -1, written.size(2)))
+            written, state = torch.cat([past, words], dim=2), state.follow(parents)
+            if step in leaving:
+                going = leaving[step]
+                rows, written, memory = rows[going], written[going], memory.select(going)
+                state = state.keep(going, hypotheses=3)
+        hidden, _ = model.decode(written[:, :, -1:].flatten(0, 1), memory, state)
+        rows = rows.repeat_interleave(3)
+        expected = model(source[rows], padding[rows], written.flatten(0, 1))
+
+        assert_close(model.project(hidden[:, 0]), expected[:, -1])
+
+
+@torch.inference_mode()
+def test_one_past_has_several_futures(model):
+    """A state may be read on from twice: the first to do so changes nothing for the second."""
+    memory = model.encode(source, padding)
+    _, state = model.decode(target[:, :1], memory, model.start(memory))
+    _, one = model.decode(target[:, 1:2], memory, state)
+    model.decode(target[:, 1:2].flip(0), memory, state)
+    found, _ = model.decode(target[:, 2:3], memory, one)
+
+    assert_close(model.project(found[:, 0]), model(source, padding, target)[:, 2])
 
 
 def test_hypotheses_share_their_sentence(model):

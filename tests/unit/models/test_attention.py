@@ -86,13 +86,20 @@ def test_causal_attention_is_torchs(twins):
     assert_close(ours(x, ours.project(x), future[None, None]), expected)
 
 
-def test_hypotheses_share_keys_as_if_copied(twins):
-    """Six rows of queries on two sentences: row r looks at sentence r // 3."""
+@pytest.mark.parametrize("learning", [True, False])
+def test_a_step_looks_as_whole_sequences_do(twins, learning):
+    """By the fused kernel, with and without projections stacked into one."""
     ours, _ = twins
-    queries, memory = seeded((6, 4, 12)), seeded((2, 5, 12), 1)
-    copied = ours.project(memory.repeat_interleave(3, dim=0))
+    ours.eval()
+    queries, memory = seeded((2, 4, 12)), seeded((2, 6, 12), 1)
+    blocked = torch.tensor([[False] * 6, [False, False, False, True, True, True]])[:, None, None]
+    mask = torch.zeros(blocked.shape).masked_fill(blocked, -torch.inf)
+    with torch.set_grad_enabled(learning):
+        found = ours.look(queries, ours.project(memory), mask)
+        query, key_value = ours.project_all(memory)
 
-    assert_close(ours(queries, ours.project(memory)), ours(queries, copied))
+        assert_close(found, ours(queries, ours.project(memory), blocked))
+        assert_close(ours.look_from(query, key_value, mask), ours(memory, key_value, blocked))
 
 
 def test_a_query_that_may_look_nowhere_gets_the_outputs_bias(twins):

@@ -1,0 +1,96 @@
+"""Dense layers that search fast: their weights are laid out for products with few rows.
+
+A search multiplies few rows at a time by all weights of the decoder, and so mostly waits for them
+from memory. Inputs by outputs, they are read in order; outputs by inputs, as torch keeps them, that
+takes up to twice as long; and some processors multiply
+the rows of a single beam by large ones much faster once oneDNN has laid them out
+(docs/performance.md).
+"""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+from typing_extensions import override
+
+T = TypeVar("T")
+
+
+FEW_ROWS = range(3, 17)
+LARGE = 2**18
+"""Rows and weights that oneDNN multiplies faster than BLAS does."""
+
+
+# What torch's compiler calls: there is no other way to oneDNN's products of packed weights.
+PACK = torch.ops.mkldnn._reorder_linear_weight  # noqa: SLF001
+MULTIPLY_PACKED = torch.ops.mkldnn._linear_pointwise  # noqa: SLF001
+
+
+class Derived(Generic[T]):
+    """What is computed of weights, kept until one of them is replaced or written to.
+
+    Args:
+        compute: from the weights, as many as :meth:`of` is given.
+    """
+
+    def __init__(self, compute: Callable[..., T]) -> None:
+        self._compute = compute
+        self._kept: tuple[list[int], T] | None = None
+
+    def of(self, *weights: Tensor) -> T:
+        """Return what is computed of these weights."""
+        # autograd counts what is written to a tensor
+        state = [number for one in weights for number in (one.data_ptr(), one._version)]  # noqa: SLF001
+        kept = self._kept  # read once, for other threads may replace it
+        if kept is None or kept[0] != state:
+            with torch.no_grad():
+                kept = self._kept = state, self._compute(*weights)
+        return kept[1]
+
+    def __deepcopy__(self, _: object) -> "Derived[T]":
+        """Return the same for a copy of the weights."""
+        return Derived(self._compute)
+
+
+def is_search(module: nn.Module) -> bool:
+    """Tell whether a module only predicts: nothing is learnt from what it computes."""
+    return not (module.training or torch.is_grad_enabled())
+
+
+class Product:
+    """Multiplies by weights that do not change."""
+
+    def __init__(self, weight: Float[Tensor, "O I"]) -> None:
+        self.weight = weight.t().contiguous().t()
+        packable = weight.dtype == torch.float32 and weight.numel() >= LARGE
+        self.packed: Tensor | None = None
+        if packable and weight.device.type == "cpu" and torch.backends.mkldnn.enabled:
+            self.packed = PACK(weight.detach(), FEW_ROWS[-1])
+
+    def add(
+        self, bias: Float[Tensor, " O"] | None, x: Float[Tensor, "*N I"]
+    ) -> Float[Tensor, "*N O"]:
+        """Return the product, with the bias added."""
+        few = self.packed is not None and x.numel() // x.size(-1) in FEW_ROWS
+        if few and not torch.is_autocast_enabled("cpu"):
+            product: Tensor = MULTIPLY_PACKED(x, self.packed, bias, "none", [], "")
+            return product
+        return F.linear(x, self.weight, bias)
+
+
+class Dense(nn.Linear):
+    """A dense layer that searches fast; it is trained as any other."""
+
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
+        super().__init__(inputs, outputs, bias=bias)
+        self._product = Derived(Product)
+
+    @override
+    def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
+        """Return the product, with the bias added."""
+        if is_search(self):
+            return self._product.of(self.weight).add(self.bias, x)
+        return F.linear(x, self.weight, self.bias)
