@@ -2,13 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import sentencex
 
 WINDOW = 10_000
 """Characters that are cut into sentences at a time: sentencex takes the square of their number."""
+
+ENOUGH = 20
+"""Characters at the end of a sentence that say whether it goes on."""
 
 SPACES = {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029"}
 SPACES |= dict.fromkeys(range(0x2000, 0x200B), " ") | dict.fromkeys((0x202F, 0x205F, 0x3000), " ")
@@ -21,6 +24,14 @@ CUTS = (
     re.compile(r"\s"),
 )
 """Where a sentence that is too long may be cut, best first; last, it is anywhere."""
+
+
+GOES_ON = {
+    "de": re.compile(r"(?<![\w.,])\d{1,2}\.\s*$"),
+    "fr": re.compile(r"(?<!\w)MM?\.\s*$"),
+}
+"""What ends no sentence although sentencex 1.0 says so, by language: *im 21. Jahrhundert* in German,
+*M. Dupont* in French. Of the ends it finds in Europarl's French 1 in 20 is such a one."""
 
 
 class Span(NamedTuple):
@@ -54,13 +65,24 @@ def _find_sentences(text: str, language: str) -> Iterator[Span]:
     plain, start = text.translate(SPACES), 0
     while start < len(text):
         window = plain[start : start + WINDOW]
-        sentences = sentencex.segment(language, window)
+        sentences = _join(sentencex.segment(language, window), GOES_ON.get(language[:2]))
         assert "".join(sentences) == window
         if start + WINDOW < len(text) and len(sentences) > 1:
             del sentences[-1]
         for sentence in sentences:
             yield from _strip(text, Span(start, start + len(sentence)))
             start += len(sentence)
+
+
+def _join(sentences: Sequence[str], goes_on: re.Pattern[str] | None) -> list[str]:
+    """Return sentences, those that go on together with the next."""
+    joined: list[str] = []
+    for sentence in sentences:
+        if joined and goes_on and goes_on.search(joined[-1][-ENOUGH:]):
+            joined[-1] += sentence
+        else:
+            joined.append(sentence)
+    return joined
 
 
 def _strip(text: str, span: Span) -> Iterator[Span]:

@@ -37,6 +37,8 @@ def test_every_piece_fits(text, most):
     ("language", "sentences"),
     [
         ("de", ["Das ist z. B. Dr. Müller.", "Er kam am 3. Mai.", "Wirklich?", "Ja!"]),
+        ("de", ["Wir sind im 21. Jahrhundert.", "Es war 1999.", "Nein."]),
+        ("fr", ["Je remercie M. Dupont et MM. Kok.", "Il est venu.", "Oui."]),
         ("en", ["Mr. Smith came at 5 p.m. today.", "Did he?", "He said so."]),
         ("zh", ["你好。", "今天天气很好！", "是吗？"]),
         ("no-such", ["Hello there.", "This is it."]),
@@ -50,10 +52,18 @@ def test_sentences_end_where_they_do_in_their_language(language, sentences):
 
 def test_a_line_end_is_no_end_of_a_sentence():
     assert split("It runs\nover\r\nlines. And ends.") == ["It runs\nover\r\nlines.", "And ends."]
+    assert split("It runs\n\nover lines.") == ["It runs\n\nover lines."]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"), [("am", "A\u2028.«)"), ("ja", "”\rA\u2028.'a'\"\u2028“\t")]
+)
+def test_white_space_at_which_sentencex_would_panic(language, text):
+    assert "".join(split(text, language=language)) == "".join(text.split())
 
 
 def test_a_text_longer_than_a_window_is_cut_nowhere_else():
-    sentence = "This is the same sentence as before and after it."
+    sentence = "This is the same sentence as the one before and after it."
     text = " ".join([sentence] * (3 * WINDOW // len(sentence)))
 
     assert set(split(text)) == {sentence}
