@@ -30,8 +30,8 @@ GOES_ON = {
     "de": re.compile(r"(?<![\w.,])\d{1,2}\.\s*$"),
     "fr": re.compile(r"(?<!\w)MM?\.\s*$"),
 }
-"""What ends no sentence although sentencex 1.0 says so, by language: *im 21. Jahrhundert* in German,
-*M. Dupont* in French. Of the ends it finds in Europarl's French 1 in 20 is such a one."""
+"""What ends no sentence although sentencex 1.0 says so, by language: *im 21. Jahrhundert*,
+*M. Dupont*. Of the ends it finds in Europarl's French 1 in 20 is such a one."""
 
 
 class Span(NamedTuple):
