@@ -109,7 +109,7 @@ def default(tmp_path_factory):
 
 def test_greedily_it_writes_what_pytorch_writes(engines):
     search = GREEDY
-    one, other = (engine.search(requests(40), search, **QUIET) for engine in engines)
+    one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
 
     assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
     assert len({best.tokens for [best] in one}) > 5
@@ -120,7 +120,7 @@ def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, mo
     """Wherever the best is not cut off; these models go in circles where length is for nothing."""
     monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
     search = BeamConfig(beam_size=4, length_penalty=penalty)
-    asked = requests(40)
+    asked = requests(14)
     one, other = (engine.search(asked, search, **QUIET) for engine in engines)
     free = [
         (mine.tokens, its.tokens)
@@ -134,7 +134,7 @@ def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, mo
 def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
     search = GREEDY
     wanted = {"batch_tokens": 64, "probabilities": True, "attention": True}
-    one, other = (engine.search(requests(20), search, **wanted) for engine in engines)
+    one, other = (engine.search(requests(8), search, **wanted) for engine in engines)
 
     for [mine], [its] in zip(one, other, strict=True):
         assert mine.log_prob == pytest.approx(its.log_prob, rel=2e-2, abs=2e-2)
