@@ -176,7 +176,7 @@ class Reader:
 
     def opens(self, command, comment):
         """Open a terminal for a command, and wait until all answers that its comment names."""
-        log = self.place / f"{'-'.join(command.split()[:2])}.log"
+        log = self.place / f"{'-'.join(command.split()[:2]).replace('/', '-')}.log"
         with log.open("wb") as file:
             process = subprocess.Popen(
                 shlex.split(command),

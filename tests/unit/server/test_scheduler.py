@@ -170,6 +170,20 @@ async def test_users_have_turns_whatever_they_send():
 
 
 @in_a_loop
+async def test_turns_go_round_among_users_with_much_to_translate():
+    """No batch holds a portion of each of them; after three, all have had two."""
+    async with Running(Slow(), batch_tokens=40, portion_tokens=20) as running:
+        tasks = [await running.occupy()]
+        tasks += [running.begin([f"{user} " * 20] * 10, user=user) for user in "abc"]
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    served = [line[0] for call in running.translator.calls[1:4] for line in call]
+    assert sorted(served) == ["a", "a", "b", "b", "c", "c"]
+
+
+@in_a_loop
 async def test_a_users_short_request_passes_their_own_long_one():
     sizes = {"batch_tokens": 40, "portion_tokens": 20}
     async with Running(Slow(), **sizes) as running:
