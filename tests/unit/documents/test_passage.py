@@ -154,6 +154,15 @@ def test_a_pair_for_which_no_word_stands_gets_one_near():
     assert show(items) in {"<x> y", "x <y>"}
 
 
+def test_a_point_does_not_enter_a_pair_that_surrounds_its_word():
+    passage = passage_of("a", None, " ", ["b"])
+    rows = [[0, 1, 0]] * 2 + [[1, 0, 0]] + [[0, 1, 0]] * 2 + [[0, 0, 1]]
+
+    items = place(passage, lambda _: Answer("v w x y z", ["v", "w", "x", "y", "z"], rows))
+
+    assert show(items) == "<v w x y z>*"
+
+
 def test_white_space_in_a_pair_around_sentences_stays_in_it():
     passage = passage_of([" One two. "], "Three.")
 
