@@ -14,19 +14,12 @@ from nmt_core.errors import CorpusError
 
 
 def test_chunks_grow_to_a_limit():
-    text = io.BytesIO("\n".join(str(number) for number in range(7000)).encode())
+    text = io.BytesIO("\n".join(str(number) for number in range(30_000)).encode())
 
     assert [len(chunk) for chunk in streams.read_chunks(text)] == [
-        16,
-        32,
-        64,
-        128,
-        256,
-        512,
-        1024,
-        2048,
-        2048,
-        872,
+        *(16 * 2**power for power in range(10)),
+        8192,
+        5440,
     ]
 
 
