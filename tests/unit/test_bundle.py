@@ -11,6 +11,7 @@ import torch
 from safetensors import safe_open
 
 from nmt_core import files
+from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
 from nmt_core.random import derive_seed
@@ -69,7 +70,7 @@ def test_each_language_keeps_its_own_tokens(tmp_path):
     sizes = {"source_size": len(ours.vocabulary), "target_size": len(subwords().vocabulary)}
     original = dataclasses.replace(
         tiny_translator(),
-        model=build_model(shape, **sizes),
+        engine=PyTorchEngine(build_model(shape, **sizes), sizes["target_size"]),
         source=Side(ours, ours.vocabulary),
     )
     loaded = Translator.load(export(tmp_path / "a", translator=original, model=shape))
@@ -228,7 +229,7 @@ def reseal(bundle, name, content):
             b'[{"source": 1, "text": "", "ids": []}]',
             "golden.json cannot be read",
         ),
-        ("golden.json", NESTED, "golden.json cannot be read"),
+        ("golden.json", NESTED, "golden.json is nested too deeply"),
         *(
             (name, None, "No such file|Not found")
             for name in EVERY_FILE
