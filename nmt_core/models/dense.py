@@ -2,13 +2,12 @@
 
 A search multiplies few rows at a time by all weights of the decoder, and so mostly waits for them
 from memory. Inputs by outputs, they are read in order; outputs by inputs, as torch keeps them, that
-takes up to twice as long; and some processors multiply
-the rows of a single beam by large ones much faster once oneDNN has laid them out
-(docs/performance.md).
+takes up to twice as long; and some processors multiply the rows of a single beam by large ones much
+faster once oneDNN has laid them out (docs/performance.md).
 """
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -29,26 +28,34 @@ PACK = torch.ops.mkldnn._reorder_linear_weight  # noqa: SLF001
 MULTIPLY_PACKED = torch.ops.mkldnn._linear_pointwise  # noqa: SLF001
 
 
-class Derived(Generic[T]):
-    """What is computed of weights, kept until one of them is replaced or written to.
+class Derived(nn.Module, Generic[T]):
+    """What is computed of weights, kept until one of them is replaced, written to or trained.
+
+    Autograd counts what is written to a tensor, but not what a fused optimizer writes; so all is
+    forgotten, too, when the model that holds this begins to learn or to predict.
 
     Args:
         compute: from the weights, as many as :meth:`of` is given.
     """
 
     def __init__(self, compute: Callable[..., T]) -> None:
+        super().__init__()
         self._compute = compute
         self._kept: tuple[list[int], T] | None = None
 
     def of(self, *weights: Tensor) -> T:
         """Return what is computed of these weights."""
-        # autograd counts what is written to a tensor
         state = [number for one in weights for number in (one.data_ptr(), one._version)]  # noqa: SLF001
         kept = self._kept  # read once, for other threads may replace it
         if kept is None or kept[0] != state:
             with torch.no_grad():
                 kept = self._kept = state, self._compute(*weights)
         return kept[1]
+
+    @override
+    def train(self, mode: bool = True) -> Self:
+        self._kept = None
+        return super().train(mode)
 
     def __deepcopy__(self, _: object) -> "Derived[T]":
         """Return the same for a copy of the weights."""

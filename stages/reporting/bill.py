@@ -28,10 +28,9 @@ LIBRARIES = (
     "spacy",
     "tenacity",
     "torch",
-    "typer",
     "typing-extensions",
 )
-"""What the library imports; with all that these need, nothing else decides a byte of a model."""
+"""What the rooms import that make a model; with all that these need, nothing else decides a byte."""
 
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:

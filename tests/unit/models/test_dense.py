@@ -92,3 +92,21 @@ def test_a_copy_has_its_own_weights(layer):
     with torch.inference_mode():
         assert_close(twin(x), product(twin, x))
         assert_close(layer(x), product(layer, x))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_what_an_optimizer_has_written_is_searched_with(fused):
+    """Fused optimizers write to weights without being counted by autograd."""
+    layer = Dense(4, 3)
+    x = torch.randn(2, 4)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=1.0, fused=fused)
+    for _ in range(2):
+        layer.eval()
+        with torch.inference_mode():
+            found = layer(x)
+            expected = product(layer, x)
+        layer.train()
+        layer(x).sum().backward()
+        optimizer.step()
+
+        assert torch.allclose(found, expected)

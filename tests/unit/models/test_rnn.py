@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from torch import nn
 from torch.testing import assert_close
 
+from nmt_core.compute import cpu_has_bfloat16
 from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
@@ -219,6 +220,12 @@ def test_forget_gates_begin_open():
         assert torch.equal(total, torch.tensor([0.0, 1.0, 0.0, 0.0])[:, None].expand(4, WIDTH))
 
 
+needs_bfloat16 = pytest.mark.skipif(
+    not cpu_has_bfloat16(), reason="this processor has no bfloat16, in which oneDNN runs LSTMs"
+)
+
+
+@needs_bfloat16
 @pytest.mark.parametrize("attention", ["none", "general", "additive"])
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_bfloat16_learns_the_same(cell, attention):
@@ -239,6 +246,7 @@ def test_bfloat16_learns_the_same(cell, attention):
     assert difference.norm() < 0.03 * gradients[torch.float32].norm()
 
 
+@needs_bfloat16
 def test_states_stay_precise_in_bfloat16():
     """Only products are rounded; what is carried over a sentence is not."""
     model = build_model(config(), source_size=9, target_size=9)
