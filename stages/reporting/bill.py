@@ -30,7 +30,7 @@ LIBRARIES = (
     "torch",
     "typing-extensions",
 )
-"""What the rooms import that make a model; with all that these need, nothing else decides a byte."""
+"""What makes a model imports these; with all that they need, nothing else decides a byte of it."""
 
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:
