@@ -1,7 +1,7 @@
 """How many requests `nmt serve` answers, how fast, and what of the engine's own speed is left.
 
 Usage: python -m benchmarks.serving MODEL TEXT [--seconds 120] [--clients 1 --clients 8 ...]
-                                    [--threads 2] [--soak 300]
+                                    [--threads 2] [--peer PORT] [--soak 300]
 
 TEXT has one sentence a line. Each client sends one sentence a request over one connection, and the
 next when it has the answer. Server, clients and engine take turns on one machine: clients are one
@@ -10,6 +10,11 @@ threads than cores, the engine has cores of its own. The engine's own speed is m
 after, on the same sentences: all at once, sorted by length, and one by one. Processor time is told
 beside the clock's, for a machine that does other things meanwhile: what the engine alone takes for
 a sentence, over what server and engine take for a request, is the share of its speed that is left.
+
+--peer measures another server of LibreTranslate's API in turns with ours; it runs already. The same
+model for LibreTranslate: a folder `translate-de_en-1_0` under `argos-translate/packages` with
+`metadata.json`, the bundle's `engines/NAME` as `model` (with `add_source_eos`) and its
+`sentencepiece.model`.
 
 With --soak, the model is replaced on disk by another after a third of the time, and by itself again
 after two thirds, while 8 clients go on.
@@ -32,6 +37,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, NamedTuple
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import psutil
@@ -47,7 +53,10 @@ BEGINNING = 3.0
 
 SOAKING_CLIENTS = 8
 
-COLUMNS = ("clients", "per s", "share", "CPU ms", "share", "p50 ms", "p95", "p99", "batch", "MB")
+COLUMNS = (
+    *("server", "clients", "per s", "share", "CPU ms", "share"),
+    *("p50 ms", "p95", "p99", "batch", "MB"),
+)
 
 
 @dataclass
@@ -113,7 +122,12 @@ class Engine(NamedTuple):
     processor: float
     """Processor milliseconds of a sentence, in batches."""
     alone: list[float]
-    """Seconds of each of some sentences, one by one."""
+    """Seconds of each of some sentences, one by one, in order."""
+
+    def average(self, other: "Engine") -> "Engine":
+        """Return what two measurements say together."""
+        speed, processor = (statistics.mean(pair) for pair in zip(self[:2], other[:2], strict=True))
+        return Engine(speed, processor, sorted([*self.alone, *other.alone]))
 
 
 def measure_engine(model: Path, lines: list[str], threads: int) -> Engine:
@@ -129,7 +143,7 @@ def measure_engine(model: Path, lines: list[str], threads: int) -> Engine:
         began = time.monotonic()
         translator.translate([line])
         alone.append(time.monotonic() - began)
-    return Engine(speed, processor, alone)
+    return Engine(speed, processor, sorted(alone))
 
 
 @contextmanager
@@ -152,9 +166,12 @@ def serving(model: Path, threads: int) -> Iterator[tuple[int, psutil.Process, st
 
 
 def read_batch_size(port: int) -> float:
-    """Return the mean number of sentences of all batches so far."""
-    with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-        lines = answer.read().decode().splitlines()
+    """Return the mean number of sentences of all batches so far; nan if the server has none."""
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+    except HTTPError:
+        return float("nan")
     value = dict(line.rsplit(" ", 1) for line in lines if line.startswith("nmt_batch_sentences"))
     batches = float(value["nmt_batch_sentences_count"])
     return float(value["nmt_batch_sentences_sum"]) / max(batches, 1)
@@ -201,7 +218,57 @@ def soak(
     )
 
 
-def main(
+def find_listener(port: int) -> psutil.Process:
+    """Return the process that listens on a port of this machine."""
+    found = [one.pid for one in psutil.net_connections("tcp") if one.laddr[1:] == (port,)]
+    return psutil.Process(next(pid for pid in found if pid))
+
+
+class Measured(NamedTuple):
+    """A server under so many clients."""
+
+    load: Load
+    processor: float
+    """Seconds."""
+    batch: float
+    """Mean sentences; nan where the server does not tell."""
+    megabytes: float
+
+    def render(self, seconds: float, engine: Engine) -> list[str]:
+        """Return the figures of a row."""
+        rate, took = len(self.load.seconds) / seconds, 1000 * self.processor / self.load.asked
+        shares = [f"{rate:.0f}", f"{rate / engine.speed:.2f}"]
+        shares += [f"{took:.2f}", f"{engine.processor / took:.2f}"]
+        percentiles = [f"{self.load.find_percentile(percent):.0f}" for percent in (50, 95, 99)]
+        return [*shares, *percentiles, f"{self.batch:.1f}", f"{self.megabytes:.0f}"]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all measurements share."""
+
+    model: Path
+    lines: list[str]
+    seconds: float
+    threads: int
+    anew: ProcessPoolExecutor
+    """Each task in a process of its own."""
+
+    def measure_engine(self) -> Engine:
+        """Let the engine translate without a server."""
+        return self.anew.submit(measure_engine, self.model, self.lines, self.threads).result()
+
+    def measure(self, port: int, process: psutil.Process, clients: int, pair: str) -> Measured:
+        """Let clients ask a server."""
+        before = sum(process.cpu_times()[:2])
+        asking = self.anew.submit(run_clients, port, clients, self.seconds, self.lines, pair)
+        load = asking.result()
+        worked = sum(process.cpu_times()[:2]) - before
+        assert load.seconds, load.failed[:3]
+        return Measured(load, worked, read_batch_size(port), process.memory_info().rss / 1e6)
+
+
+def main(  # noqa: PLR0913 - one argument per option
     model: Annotated[Path, typer.Argument(help="An exported model.")],
     text: Annotated[Path, typer.Argument(help="One sentence a line.")],
     *,
@@ -209,40 +276,35 @@ def main(
     clients: Annotated[list[int], typer.Option()] = [1, 8, 64, 200],  # noqa: B006 - typer copies it
     threads: int = 2,
     lines: int = 1000,
+    peer: Annotated[int | None, typer.Option(help="Port of another server of the API.")] = None,
     soak_seconds: Annotated[float, typer.Option("--soak")] = 0,
 ) -> None:
     """Measure, and print a table."""
     sentences = list(itertools.islice(files.read_lines(text), lines))
     table = Table(title=f"one sentence a request, {threads} threads, {seconds:.0f} s each")
     for column in COLUMNS:
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="left" if column == "server" else "right")
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as anew:
-        before = anew.submit(measure_engine, model, sentences, threads).result()
-        found = {}
+        bench = Bench(model, sentences, seconds, threads, anew)
+        before = bench.measure_engine()
+        found = []
         for number in clients:
             with serving(model, threads) as (port, process, pair):
-                worked = sum(process.cpu_times()[:2])
-                load = anew.submit(run_clients, port, number, seconds, sentences, pair).result()
-                worked = sum(process.cpu_times()[:2]) - worked
-                assert not load.failed, load.failed[:3]
-                size, memory = read_batch_size(port), process.memory_info().rss / 1e6
-            found[number] = load, worked, size, memory
-        after = anew.submit(measure_engine, model, sentences, threads).result()
-        speed = statistics.mean([before.speed, after.speed])
-        needed = statistics.mean([before.processor, after.processor])
-        alone = sorted([*before.alone, *after.alone])
-        for number, (load, worked, size, memory) in found.items():
-            rate = len(load.seconds) / seconds
-            percentiles = [f"{load.find_percentile(percent):.0f}" for percent in (50, 95, 99)]
-            took = 1000 * worked / load.asked
-            shares = f"{rate:.0f}", f"{rate / speed:.2f}", f"{took:.2f}", f"{needed / took:.2f}"
-            table.add_row(str(number), *shares, *percentiles, f"{size:.1f}", f"{memory:.0f}")
-        p50, p95 = (1000 * alone[int(share * len(alone))] for share in (0.5, 0.95))
+                found.append(("nmt", number, bench.measure(port, process, number, pair)))
+            if peer:
+                others = bench.measure(peer, find_listener(peer), number, pair)
+                found.append(("peer", number, others))
+        engine = before.average(bench.measure_engine())
+        for name, number, measured in found:
+            failed = f" ({len(measured.load.failed)} failed)" if measured.load.failed else ""
+            table.add_row(name, f"{number}{failed}", *measured.render(seconds, engine))
+        p50, p95 = (1000 * engine.alone[int(share * len(engine.alone))] for share in (0.5, 0.95))
         print(
-            f"engine alone: {before.speed:.0f} and {after.speed:.0f} sentences/s in batches, "
-            f"{needed:.2f} processor ms each; one by one p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+            f"engine alone: {engine.speed:.0f} sentences/s in batches ({before.speed:.0f} at "
+            f"first), {engine.processor:.2f} processor ms each; one by one p50 {p50:.1f} ms, "
+            f"p95 {p95:.1f} ms"
         )
-        Console().print(table)
+        Console(width=100).print(table)
         if soak_seconds:
             soak(model, sentences, soak_seconds, threads, anew)
 

@@ -2,8 +2,8 @@
 
 A batch takes a portion of each waiting request, one user after the other, so that a short sentence
 never waits for a long text. A batch begins as soon as a worker is free; what comes in meanwhile
-makes up the next. Only where the last batch held several requests does one that is short of its
-size wait for company, for some milliseconds: those users' next requests are on their way.
+makes up the next. Only where others are at work does a batch that is smaller than the last wait for
+company, for some milliseconds: those users' next requests are on their way.
 """
 
 import asyncio
@@ -105,7 +105,9 @@ class Scheduler:
         self._threads: ThreadPoolExecutor
         self._workers: list[asyncio.Task[None]] = []
         self._speed = FIRST_SPEED
-        self._last_tokens, self._last_end, self._last_jobs = 0, 0.0, 0
+        self._since = 0.0  # when the first of those that wait has come
+        self._running = 0
+        self._last_tokens, self._last_jobs = 0, 0
         metrics.watch_queue(lambda: self._tokens, self.count_waiting)
 
     def start(self) -> None:
@@ -149,6 +151,8 @@ class Scheduler:
         self._admit(sum(tokens))
         answer: asyncio.Future[list[list[Translation]]] = asyncio.get_running_loop().create_future()
         job = _Job(user, search, lines, tokens, answer)
+        if not self._waiting:
+            self._since = time.monotonic()
         self._waiting.setdefault(user, deque()).append(job)
         self._tokens += sum(tokens)
         self._arrived.set()
@@ -190,11 +194,12 @@ class Scheduler:
                 await self._translate(batch)
 
     async def _gather(self) -> None:
-        """Wait for company, where there was some the last time and the batch is still smaller."""
-        if self._last_jobs < 2:  # noqa: PLR2004 - a single user
+        """Wait for company, where others are at work and the batch is smaller than the last."""
+        alone = self._last_jobs < 2  # noqa: PLR2004 - as many
+        if alone and not self._running:
             return
         enough = min(self._last_tokens, self._config.batch_tokens)
-        end = self._last_end + self._config.wait_seconds
+        end = self._since + self._config.wait_seconds
         while self._tokens < enough and time.monotonic() < end:  # noqa: ASYNC110 - a count
             await asyncio.sleep(0.001)
 
@@ -245,15 +250,16 @@ class Scheduler:
         lines = [job.lines[index] for job, taken in batch for index in taken]
         tokens = sum(sum(job.tokens[taken.start : taken.stop]) for job, taken in batch)
         began = time.monotonic()
+        self._running += 1
         try:
             found = await self._run(search, lines)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             await self._isolate(batch, error)
             return
         finally:
-            self._last_end = time.monotonic()
+            self._running -= 1
             self._last_tokens, self._last_jobs = tokens, len({job for job, _ in batch})
-        seconds = self._last_end - began
+        seconds = time.monotonic() - began
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
         self._metrics.count_batch(search.model, found, tokens=tokens, seconds=seconds)
         answers = iter(found)

@@ -265,7 +265,6 @@ def prepare(repository, ports):
         "infra/servers/__main__.py",
         "stages/tracking/__main__.py",
         "stages/registry/__main__.py",
-        "nmt_core/cli/serve.py",
     ):
         text = (folder / name).read_text()
         for port, own in ports.items():
