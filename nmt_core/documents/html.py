@@ -139,13 +139,14 @@ class _Scanner(HTMLParser):
 def _scan(text: str) -> Iterator[_Tag]:
     """Yield the pieces of a text, which together are the text."""
     found = _Scanner(text).found
+    yield _Tag(Type.WALL, text[: found[0][0]])  # such as </>, of which the parser says nothing
     ends = [*(start for start, _ in found[1:]), len(text)]
     for (start, tag), end in zip(found, ends, strict=True):
         tag.raw = text[start:end]
         if tag.type is not Type.TEXT:
             yield tag
             continue
-        silent = tag.raw.find("<", 1)  # where something begins of which the parser says nothing
+        silent = tag.raw.find("<", 1)  # where such a thing begins
         if silent > 0:
             yield from _read_text(tag.raw[:silent])
             yield _Tag(Type.WALL, tag.raw[silent:])

@@ -124,6 +124,7 @@ def test_what_is_no_html_has_as_many_tags_as_before(text, answered):
         ("a <b c='d", "A <b c='d"),
         ("<script>a b", "<script>a b"),
         ("a</>b", "A</>B"),
+        ("</>b", "</>B"),
         ("a <3 b", "A &lt;3 B"),
         ("a &am", "A &amp;AM"),
     ],
