@@ -169,7 +169,7 @@ class Server(ABC):
 
     def _last_line(self) -> str:
         assert self._reader is not None
-        self._reader.join(1.0)
+        self._reader.join(10.0)
         return f"its log ends with {self._reader.last!r}, all is in {self.log}"
 
 
