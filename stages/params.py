@@ -13,7 +13,7 @@ from nmt_core.config import Config
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
-from nmt_core.engines.settings import Added
+from nmt_core.engines.settings import Precision
 from nmt_core.errors import ConfigError
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
@@ -217,10 +217,10 @@ class ExportParams(Config):
     golden_sentences: int = Field(20, ge=1, le=10_000)
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
 
-    engines: tuple[Added, ...] = ("ctranslate2_int8",)
-    """Faster programs that the model is written for, too, where they can express it and translate
-    validation text as well: ``ctranslate2_int8``, ``ctranslate2_float32``. Where int8 loses too
-    much, float32 takes its place."""
+    engines: tuple[Precision, ...] = ("int8",)
+    """In which precisions the model is written for a faster program, too: ``int8``, ``float32``. It
+    is CTranslate2 for Transformers, ONNX Runtime for other models. Each must translate validation
+    text as well as PyTorch; where int8 loses too much, float32 takes its place."""
 
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
     """Validation sentences that each of them must translate as well as PyTorch."""

@@ -21,6 +21,8 @@ from rich.table import Table
 TOP = Path(__file__).parents[1]
 LAWS = "tests/laws/test_seq2seq_laws.py"
 ENGINES = "tests/unit/engines"
+QUANTIZED = "tests/unit/engines/test_quantization.py"
+TRACED = "tests/unit/engines/test_onnx.py"
 SEARCH = "tests/laws/test_beam_laws.py tests/laws/test_beam_oracle.py"
 
 
@@ -157,8 +159,8 @@ MUTANTS = [
     Mutant(
         "rows of a state not selected",
         "nmt_core/models/seq2seq.py",
-        "return value.index_select(0, rows)",
-        "return value[: len(rows)]",
+        "lambda tensor: tensor.index_select(0, rows)",
+        "lambda tensor: tensor[: len(rows)]",
         LAWS,
     ),
     Mutant(
@@ -227,8 +229,8 @@ MUTANTS = [
     Mutant(
         "a convolution that sees the next word",
         "nmt_core/models/convs2s.py",
-        "F.pad(x, (0, 0, self.before, 0)) if past is None",
-        "F.pad(x, (0, 0, self.before - 1, 1)) if past is None",
+        "torch.cat([past.to(x.dtype), x], dim=1)",
+        "torch.cat([past.to(x.dtype)[:, 1:], x, x[:, -1:]], dim=1)",
         LAWS,
     ),
     Mutant(
@@ -1514,6 +1516,111 @@ MUTANTS = [
         ENGINES,
     ),
     Mutant(
+        "one scale for all rows of a batch",
+        "nmt_core/engines/quantization.py",
+        "axes=[-1], keepdims=1",
+        "axes=[-1, -2], keepdims=1",
+        QUANTIZED,
+    ),
+    Mutant(
+        "inputs of eight bits where seven fit",
+        "nmt_core/engines/quantization.py",
+        "INPUT_LEVELS = 63",
+        "INPUT_LEVELS = 127",
+        QUANTIZED,
+    ),
+    Mutant(
+        "weights that are kept in float32, too",
+        "nmt_core/engines/quantization.py",
+        "    drop_unused(graph)\n    model",
+        "    model",
+        QUANTIZED,
+    ),
+    Mutant(
+        "a bias that is lost",
+        "nmt_core/engines/quantization.py",
+        "for bias in biases:",
+        "for bias in biases[1:]:",
+        QUANTIZED,
+    ),
+    Mutant(
+        "hypotheses that go on from others",
+        "nmt_core/engines/beam.py",
+        "parents, tokens = chosen.rows.ravel(), chosen.tokens.ravel()",
+        "parents, tokens = np.sort(chosen.rows.ravel()), chosen.tokens.ravel()",
+        TRACED,
+    ),
+    Mutant(
+        "the best that is not waited for",
+        "nmt_core/engines/beam.py",
+        "return best[config.n_best - 1].score >= bound",
+        "return True",
+        TRACED,
+    ),
+    Mutant(
+        "a limit that is one token further",
+        "nmt_core/engines/beam.py",
+        "limits == length)",
+        "limits + 1 == length)",
+        TRACED,
+    ),
+    Mutant(
+        "hypotheses that end and go on",
+        "nmt_core/engines/beam.py",
+        "np.where(ends, np.float32(-np.inf), chosen.log_prob)",
+        "chosen.log_prob",
+        TRACED,
+    ),
+    Mutant(
+        "padding at which the encoder looks",
+        "nmt_core/engines/onnx.py",
+        "dtype=np.int64)\n        for row, source",
+        "dtype=np.int64) * 0 + BOS\n        for row, source",
+        TRACED,
+    ),
+    Mutant(
+        "the memory of sentences that have left",
+        "nmt_core/engines/onnx.py",
+        "self._memory = {name: part[sentences] for name, part in self._memory.items()}",
+        "self._memory = {name: part[: len(sentences)] for name, part in self._memory.items()}",
+        TRACED,
+    ),
+    Mutant(
+        "every token at the first position",
+        "nmt_core/engines/onnx.py",
+        "self._position += 1",
+        "self._position += 0",
+        TRACED,
+    ),
+    Mutant(
+        "unknown words that may be written",
+        "nmt_core/engines/onnx.py",
+        '([UNK] if search.unknown == "forbid" else [])',
+        '([UNK] if search.unknown == "write" else [])',
+        TRACED,
+    ),
+    Mutant(
+        "the end without what was forbidden",
+        "nmt_core/engines/tracing.py",
+        'helper.make_node("Gather", ["all", "EOS"], ["end"], axis=1)',
+        'helper.make_node("Gather", ["allowed", "EOS"], ["end"], axis=0)',
+        TRACED,
+    ),
+    Mutant(
+        "positions that the trace has forgotten",
+        "nmt_core/engines/tracing.py",
+        'state = replace(state, position=cast("Any", position))',
+        "state = replace(state, position=1)",
+        TRACED,
+    ),
+    Mutant(
+        "what was looked at in the first layer alone",
+        "nmt_core/engines/tracing.py",
+        "torch.stack(looks).mean(dim=0)[:, -1]",
+        "looks[0][:, -1]",
+        TRACED,
+    ),
+    Mutant(
         "attention of another layer",
         "nmt_core/engines/conversion.py",
         "alignment_layer=max(0, config.decoder_layers - 2),",
@@ -1551,8 +1658,8 @@ MUTANTS = [
     Mutant(
         "the slower engine first",
         "nmt_core/translation/loading.py",
-        "return there[0] if usable else",
-        "return there[-1] if usable else",
+        "return usable[0] if usable else",
+        "return usable[-1] if usable else",
         "tests/unit/translation/test_engines.py",
     ),
     Mutant(

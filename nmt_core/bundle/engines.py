@@ -6,16 +6,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
-from nmt_core.engines.ctranslate2 import CTranslate2Engine, load_ctranslate2
-from nmt_core.engines.settings import Added
+from nmt_core.engines.engine import Engine
+from nmt_core.engines.settings import Added, Precision, Program, name_engine
+from nmt_core.engines.tracing import explain_untraceable, write_onnx
 from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
 from nmt_core.statistics.parity import Parity, explain_failure, measure_parity
+from nmt_core.translation.loading import load_engine
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
 
-EXACT: Added = "ctranslate2_float32"
-"""What takes the place of an engine in int8 that loses too much."""
+EXACT: Precision = "float32"
+"""What takes the place of a precision that loses too much."""
 
 
 class AddedEngine(NamedTuple):
@@ -24,7 +26,7 @@ class AddedEngine(NamedTuple):
     name: Added
     folder: Path
     """The model as it reads it."""
-    engine: CTranslate2Engine
+    engine: Engine
     parity: Parity
     """How its translations compare with PyTorch's."""
 
@@ -39,7 +41,7 @@ class Prepared(NamedTuple):
 
 
 def prepare_engines(
-    names: Sequence[Added],
+    precisions: Sequence[Precision],
     *,
     translator: Translator,
     model_config: Seq2SeqConfig,
@@ -48,12 +50,12 @@ def prepare_engines(
     language: str,
     threads: int,
 ) -> Prepared:
-    """Write a model for faster engines, and let each prove that it translates as PyTorch does.
+    """Write a model for a faster program, and let that prove that it translates as PyTorch does.
 
     Where int8 loses too much, float32 is tried in its place.
 
     Args:
-        names: which engines.
+        precisions: of the engines to write.
         translator: searches by PyTorch.
         model_config: settings that the model was built from.
         folder: where to write.
@@ -62,24 +64,46 @@ def prepare_engines(
         threads: of the processor.
     """
     prepared = Prepared([], {})
-    inexpressible = explain_inexpressible(model_config)
-    waiting = list(names)
+    program, refusal = choose_program(model_config)
+    waiting = list(precisions)
     while waiting:
-        name = waiting.pop(0)
-        if inexpressible:
-            prepared.told[name] = _leave_out(name, f"CTranslate2 cannot express {inexpressible}")
+        precision = waiting.pop(0)
+        name = name_engine(program, precision)
+        if refusal:
+            prepared.told[name] = _leave_out(name, refusal)
             continue
-        assert isinstance(model_config, TransformerConfig)
-        engine = _write(name, translator, model_config, folder / name, threads)
+        _write(name, precision, translator, model_config, folder / name)
+        engine = load_engine(
+            folder / name,
+            name,
+            (translator.source.vocabulary, translator.target.vocabulary),
+            device="cpu",
+            threads=threads,
+        )
         parity = measure_parity(translator, engine, *text, language=language)
         prepared.told[name] = parity.model_dump(mode="json")
-        if failure := explain_failure(name, parity):
+        if failure := explain_failure(precision, parity):
             prepared.told[name] |= _leave_out(name, failure)
-            if name == "ctranslate2_int8" and EXACT not in names:
+            if EXACT not in precisions:
                 waiting.append(EXACT)
+                precisions = [*precisions, EXACT]
         else:
             prepared.engines.append(AddedEngine(name, folder / name, engine, parity))
     return prepared
+
+
+def choose_program(config: Seq2SeqConfig) -> tuple[Program, str | None]:
+    """Return the fastest program for a model; and if none can express it, why."""
+    inexpressible = explain_inexpressible(config)
+    if inexpressible is None:
+        return "ctranslate2", None
+    untraceable = explain_untraceable(config)
+    if untraceable is None:
+        return "onnx", None
+    return (
+        "ctranslate2",
+        f"CTranslate2 cannot express {inexpressible}, nor can our graphs {untraceable}",
+    )
 
 
 def _leave_out(name: Added, reason: str) -> dict[str, str]:
@@ -88,17 +112,25 @@ def _leave_out(name: Added, reason: str) -> dict[str, str]:
 
 
 def _write(
-    name: Added, translator: Translator, config: TransformerConfig, folder: Path, threads: int
-) -> CTranslate2Engine:
-    vocabularies = translator.source.vocabulary, translator.target.vocabulary
-    state: Mapping[str, Any] = translator.full.model.state_dict()
+    name: Added,
+    precision: Precision,
+    translator: Translator,
+    config: Seq2SeqConfig,
+    folder: Path,
+) -> None:
+    model = translator.full.model
+    positions = max(translator.config.max_source_tokens + 1, translator.config.beam.max_length)
+    if name.startswith("onnx"):
+        write_onnx(folder, precision, model=model, positions=positions)
+        return
+    assert isinstance(config, TransformerConfig)
+    state: Mapping[str, Any] = model.state_dict()
     write_ctranslate2(
         folder,
-        name,
+        precision,
         config=config,
         # copies, for the specification quantises in place
         weights={key: weight.float().cpu().numpy().copy() for key, weight in state.items()},
-        vocabularies=vocabularies,
-        positions=max(translator.config.max_source_tokens + 1, translator.config.beam.max_length),
+        vocabularies=(translator.source.vocabulary, translator.target.vocabulary),
+        positions=positions,
     )
-    return load_ctranslate2(folder, *vocabularies, name=name, device="cpu", threads=threads)

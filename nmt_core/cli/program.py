@@ -27,7 +27,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="auto takes the fastest that the model holds: ctranslate2 or torch.",
+        help="auto takes the fastest that the model holds: ctranslate2, onnx or torch.",
     ),
 ]
 Threads = Annotated[

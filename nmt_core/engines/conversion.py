@@ -12,7 +12,7 @@ from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 
-from nmt_core.engines.settings import Added
+from nmt_core.engines.settings import Precision
 from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
@@ -146,7 +146,7 @@ def compute_sinusoids(positions: int, width: int) -> NDArray[np.float32]:
 
 def write_ctranslate2(
     folder: Path,
-    engine: Added,
+    precision: Precision,
     *,
     config: TransformerConfig,
     weights: Weights,
@@ -157,7 +157,7 @@ def write_ctranslate2(
 
     Args:
         folder: where to; it is made.
-        engine: how the weights are stored.
+        precision: how the weights are stored.
         config: the shape of the model, of which :func:`explain_inexpressible` has nothing to say.
         weights: of the model, float32.
         vocabularies: of the source and the target.
@@ -175,6 +175,6 @@ def write_ctranslate2(
     spec.config.eos_token = SPECIALS[EOS]
     spec.config.unk_token = SPECIALS[UNK]
     spec.validate()
-    spec.optimize(quantization="int8" if engine == "ctranslate2_int8" else None)
+    spec.optimize(quantization="int8" if precision == "int8" else None)
     folder.mkdir(parents=True)
     spec.save(str(folder))

@@ -8,7 +8,7 @@ without projections.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -189,7 +189,7 @@ class Attended(NamedTuple):
 def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
     """Return one weighted sum of values per query; hypotheses of a sentence share its memory."""
     rows, length, width = queries.shape
-    query = queries.reshape(len(memory.keys), -1, width)
+    query = queries.reshape(memory.keys.size(0), -1, width)
     weights = masked_softmax(query @ memory.keys.transpose(1, 2), memory.blocked)
     found = weights @ memory.values
     return Attended(found.view(rows, length, width), weights.view(rows, length, -1))
@@ -246,7 +246,8 @@ class DecoderLayer(nn.Module):
         self.convolution = GatedConvolution(config)
         self.attention = PublishedAttention(config) if published else ArticleAttention()
         self.sum = ScaledSum() if published else NormalizedSum(config)
-        self.before = config.kernel - 1
+        self.past = config.kernel - 1, config.hidden_width or config.width
+        """Of what the convolution still sees: inputs, features."""
 
     def forward(
         self,
@@ -254,12 +255,12 @@ class DecoderLayer(nn.Module):
         words: Tensor,
         padding: Tensor,
         memory: ConvS2SMemory,
-        past: Tensor | None,
+        past: Tensor,
     ) -> tuple[Attended, Tensor]:
         """Read (R, T, hidden) after ``past``; return the same shape, and the past with it."""
-        seen = F.pad(x, (0, 0, self.before, 0)) if past is None else torch.cat([past, x], dim=1)
+        seen = torch.cat([past.to(x.dtype), x], dim=1)
         y, weights = self.attention(self.convolution(seen), words, memory)
-        present = seen[:, seen.size(1) - self.before :]
+        present = seen[:, seen.size(1) - self.past[0] :]
         return Attended(self.sum(x, y, padding), weights), present
 
 
@@ -324,7 +325,10 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
 
     @override
     def start(self, memory: ConvS2SMemory, beam_size: int = 1) -> ConvS2SState:
-        return ConvS2SState((), position=0)
+        rows = memory.keys.size(0) * beam_size
+        return ConvS2SState(
+            tuple(memory.keys.new_zeros(rows, *layer.past) for layer in self._decoder()), position=0
+        )
 
     @override
     def decode(
@@ -356,13 +360,15 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         padding = tokens == PAD
         words = self._drop(self.target_embedding(tokens, state.position))
         x = self.decoder_input(words)
-        past = state.layers or (None,) * len(self.decoder)
         present, weights = [], []
-        for layer, layer_past in zip(self.decoder, past, strict=True):
-            (x, looked), seen = layer(x, words, padding, memory, layer_past)
+        for layer, past in zip(self.decoder, state.layers, strict=True):
+            (x, looked), seen = layer(x, words, padding, memory, past)
             present.append(seen)
             weights.append(looked)
         return x, tuple(present), weights
+
+    def _decoder(self) -> list[DecoderLayer]:
+        return cast("list[DecoderLayer]", list(self.decoder))
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, variational=self.variational)

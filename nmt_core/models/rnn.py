@@ -134,7 +134,7 @@ class Attention(nn.Module):
         keys, values = cast("tuple[Tensor, Tensor]", (memory.keys, memory.values))
         rows, positions, _ = queries.shape
         # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
-        query = self.query(queries).reshape(len(keys), -1, keys.size(2))
+        query = self.query(queries).reshape(keys.size(0), -1, keys.size(2))
         weights = masked_softmax(self._scores(query, keys), memory.blocked)
         return (weights @ values).view(rows, positions, -1), weights.view(rows, positions, -1)
 

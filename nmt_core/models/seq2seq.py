@@ -12,7 +12,7 @@ Padding masks are boolean and True where a position is padding.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -32,8 +32,17 @@ class Rows:
 
     def select(self: "RowsT", rows: Int[Tensor, " N"]) -> "RowsT":
         """Return the given rows; they may repeat, move or be left out."""
+        return self.map(lambda tensor: tensor.index_select(0, rows))
+
+    def map(self: "RowsT", change: Callable[[Tensor], Tensor]) -> "RowsT":
+        """Return the same with every tensor changed, in the order of :meth:`tensors`."""
         assert is_dataclass(self)
-        return replace(self, **{f.name: _select(getattr(self, f.name), rows) for f in fields(self)})
+        return replace(self, **{f.name: _map(getattr(self, f.name), change) for f in fields(self)})
+
+    def tensors(self) -> Iterator[Tensor]:
+        """Yield every tensor."""
+        assert is_dataclass(self)
+        return _tensors(getattr(self, field.name) for field in fields(self))
 
 
 RowsT = TypeVar("RowsT", bound=Rows)
@@ -59,8 +68,7 @@ class State(Rows):
 
 def count_rows(rows: Rows) -> int:
     """Return how many rows there are; every tensor has them on axis 0."""
-    assert is_dataclass(rows)
-    return next(_tensors([getattr(rows, field.name) for field in fields(rows)])).size(0)
+    return next(rows.tensors()).size(0)
 
 
 def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
@@ -71,11 +79,11 @@ def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
             yield from _tensors(value)
 
 
-def _select(value: Any, rows: Tensor) -> Any:
+def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Tensor):
-        return value.index_select(0, rows)
+        return change(value)
     if isinstance(value, tuple):
-        return tuple(_select(item, rows) for item in value)
+        return tuple(_map(item, change) for item in value)
     return value
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from nmt_core.config import Config
 from nmt_core.engines.engine import Engine
-from nmt_core.engines.settings import Added
+from nmt_core.engines.settings import Precision
 from nmt_core.evaluation.metrics.bleu import Bleu
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.statistics.resampling import run_paired_test
@@ -91,9 +91,9 @@ def measure_parity(
     )
 
 
-def explain_failure(engine: Added, parity: Parity) -> str | None:
+def explain_failure(precision: Precision, parity: Parity) -> str | None:
     """Return why an engine is not good enough, in a few words; None if it is."""
-    if engine == "ctranslate2_float32" and parity.equal_greedy < LEAST_EQUAL:
+    if precision == "float32" and parity.equal_greedy < LEAST_EQUAL:
         return (
             f"it translates {parity.equal_greedy:.1%} of {parity.sentences} sentences greedily as "
             f"PyTorch does, not {LEAST_EQUAL:.1%}"

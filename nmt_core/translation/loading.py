@@ -6,12 +6,12 @@ This file imports no torch; PyTorch's engine is loaded when something needs it.
 import os
 from functools import cache, partial
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from nmt_core import config, files
 from nmt_core.engines.engine import Engine, FullEngine
-from nmt_core.engines.settings import ENGINES, FOLDER, PREFERRED
+from nmt_core.engines.settings import ENGINES, FOLDER, PACKAGES, PREFERRED, find_program
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.settings import Languages
 from nmt_core.seal import explain_unreadable, read_manifest, verify_bundle
@@ -41,20 +41,17 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         )
     )
     chosen = choose_engine(engine, list_engines(folder), device)
-    searching: Engine
-    if chosen == "torch":
-        searching = load_full()
-    else:
-        from nmt_core.engines.ctranslate2 import load_ctranslate2  # noqa: PLC0415 - may be missing
-
-        searching = load_ctranslate2(
+    searching = (
+        load_full()
+        if chosen == "torch"
+        else load_engine(
             folder / FOLDER / chosen,
-            source.vocabulary,
-            target.vocabulary,
-            name=chosen,
+            chosen,
+            (source.vocabulary, target.vocabulary),
             device="cpu" if device == "auto" else device,
             threads=threads or count_cores(),
         )
+    )
     return {
         "engine": searching,
         "source": source,
@@ -65,10 +62,41 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     }
 
 
+def load_engine(
+    folder: Path,
+    name: str,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    *,
+    device: str,
+    threads: int,
+) -> Engine:
+    """Load one of the engines that export adds.
+
+    Args:
+        folder: what was written for it.
+        name: what it is called.
+        vocabularies: of the source and the target.
+        device: where to compute.
+        threads: of the processor.
+
+    Raises:
+        BundleError: if the folder holds what its program cannot read.
+        ConfigError: if the device is not there.
+    """
+    if find_program(name) == "onnx":
+        from nmt_core.engines.onnx import load_onnx  # noqa: PLC0415 - may be missing
+
+        return load_onnx(folder, len(vocabularies[1]), name=name, device=device, threads=threads)
+    from nmt_core.engines.ctranslate2 import load_ctranslate2  # noqa: PLC0415 - may be missing
+
+    return load_ctranslate2(folder, *vocabularies, name=name, device=device, threads=threads)
+
+
 def list_engines(folder: Path) -> list[str]:
     """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
     sealed = read_manifest(folder)
-    return [name for name in PREFERRED if f"{FOLDER}/{name}/model.bin" in sealed]
+    there = {PurePosixPath(file).parent.as_posix() for file in sealed}
+    return [name for name in PREFERRED if f"{FOLDER}/{name}" in there]
 
 
 def list_usable_engines(folder: Path) -> list[str]:
@@ -77,12 +105,12 @@ def list_usable_engines(folder: Path) -> list[str]:
     Raises:
         ConfigError: if none is.
     """
-    added = list_engines(folder) if is_installed("ctranslate2") else []
+    added = [name for name in list_engines(folder) if is_usable(name)]
     usable = [*(["torch"] if is_installed("torch") else []), *added]
     if not usable:
         raise ConfigError(
             f"no engine of {folder} is installed; run: pip install 'nmt[translate]' for an export "
-            f"with ctranslate2, or 'nmt[train]'"
+            f"with a fast engine, or 'nmt[train]'"
         )
     return usable
 
@@ -103,17 +131,23 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
     if asked == "torch":
         return asked
     if asked == "auto":
-        usable = there and is_installed("ctranslate2") and is_processor(device)
-        return there[0] if usable else "torch"
+        usable = [name for name in there if is_usable(name)] if is_processor(device) else []
+        return usable[0] if usable else "torch"
     fitting = [name for name in there if name.startswith(asked)]
     if not fitting:
         raise ConfigError(
             f"the exported model holds no engine {asked!r}, only {', '.join([*there, 'torch'])}; "
             f"choose one of these, or export it again with export.engines in params.yaml"
         )
-    if not is_installed("ctranslate2"):
-        raise ConfigError("ctranslate2 is not installed; run: pip install 'nmt[translate]'")
+    if not is_usable(fitting[0]):
+        package = PACKAGES[find_program(fitting[0])]
+        raise ConfigError(f"{package} is not installed; run: pip install 'nmt[translate]'")
     return fitting[0]
+
+
+def is_usable(engine: str) -> bool:
+    """Tell whether the program of an engine that export adds is installed."""
+    return is_installed(PACKAGES[find_program(engine)])
 
 
 def is_installed(package: str) -> bool:
@@ -125,9 +159,11 @@ def is_processor(device: str) -> bool:
     """Tell whether to compute on the processor; ``auto`` takes a GPU that PyTorch can use."""
     if device != "auto":
         return device == "cpu"
+    if not (is_installed("torch") and is_installed("ctranslate2")):
+        return True
     import ctranslate2  # noqa: PLC0415 - may be missing
 
-    return not (ctranslate2.get_cuda_device_count() and is_installed("torch"))
+    return ctranslate2.get_cuda_device_count() == 0
 
 
 def count_cores() -> int:

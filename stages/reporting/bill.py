@@ -20,6 +20,8 @@ LIBRARIES = (
     "jaxtyping",
     "matplotlib",
     "numpy",
+    "onnx",
+    "onnxruntime",
     "pydantic",
     "rich",
     "sacrebleu",

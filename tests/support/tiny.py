@@ -33,14 +33,14 @@ def subwords():
     return Subwords.train(text, SubwordConfig(vocab_size=320))
 
 
-def tiny_translator(seed=0, **settings):
+def tiny_translator(seed=0, *, model=MODEL, **settings):
     torch.manual_seed(derive_seed(seed))
     tokenizer = subwords()
     vocabulary = tokenizer.vocabulary
-    model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))
+    built = build_model(model, source_size=len(vocabulary), target_size=len(vocabulary))
     search = BeamConfig(beam_size=3, max_length_factor=0, max_length_offset=12)
     return Translator(
-        engine=PyTorchEngine(model, len(vocabulary)),
+        engine=PyTorchEngine(built, len(vocabulary)),
         source=Side(tokenizer, vocabulary),
         target=Side(tokenizer, vocabulary),
         config=TranslatorConfig(**{"beam": search, **settings}),

@@ -69,7 +69,7 @@ def make_certain(model, config, likely):
     )
 
 
-def pair(folder, shape, *, seed=0, kind="ctranslate2_float32", likely=EOS):
+def pair(folder, shape, *, seed=0, precision="float32", likely=EOS):
     """Return PyTorch's engine and CTranslate2's over the same weights."""
     config = TransformerConfig(**SMALL | shape)
     source, target = (WORDS, WORDS) if config.tie == "all" else (WORDS, MORE)
@@ -78,14 +78,16 @@ def pair(folder, shape, *, seed=0, kind="ctranslate2_float32", likely=EOS):
     make_certain(model, config, likely)
     weights = {name: weight.numpy().copy() for name, weight in model.state_dict().items()}
     write_ctranslate2(
-        folder / kind,
-        kind,
+        folder / precision,
+        precision,
         config=config,
         weights=weights,
         vocabularies=(source, target),
         positions=80,
     )
-    other = load_ctranslate2(folder / kind, source, target, name=kind, device="cpu", threads=1)
+    other = load_ctranslate2(
+        folder / precision, source, target, name=precision, device="cpu", threads=1
+    )
     return PyTorchEngine(model, len(target)), other
 
 
@@ -226,13 +228,13 @@ def test_the_unknown_token_is_written_only_where_it_may_be(tmp_path):
 
 def test_int8_is_near(tmp_path):
     """A few of the translations of a model without certainty differ, and no score by much."""
-    one, other = pair(tmp_path, {}, kind="ctranslate2_int8")
+    one, other = pair(tmp_path, {}, precision="int8")
     search = GREEDY
     found = [engine.search(requests(60), search, **QUIET) for engine in (one, other)]
     apart = [abs(mine.score - its.score) for [mine], [its] in zip(*found, strict=True)]
 
     assert 0 < np.mean(apart) < 0.5
-    assert (tmp_path / "ctranslate2_int8/model.bin").stat().st_size < 40_000
+    assert (tmp_path / "int8/model.bin").stat().st_size < 40_000
 
 
 def test_many_sentences_come_back_in_order(default):

@@ -101,14 +101,14 @@ def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
     memory = ConvS2SMemory(silent, silent, torch.zeros(2, 1, 4).bool())
     x = torch.randn(2, sum(cuts), 3).double()
     padding = torch.zeros(2, sum(cuts)).bool()
-    (whole, _), _ = layer(x, x, padding, memory, None)
+    (whole, _), _ = layer(x, x, padding, memory, torch.zeros(2, *layer.past))
     y = gated_by_hand(
         x.numpy(),
         filters(layer.convolution).detach().numpy(),
         layer.convolution.taps.bias.detach().numpy(),
         before=kernel - 1,
     )
-    past, pieces = None, []
+    past, pieces = torch.zeros(2, *layer.past), []
     for piece, blank in zip(x.split(cuts, 1), padding.split(cuts, 1), strict=True):
         (out, _), past = layer(piece, piece, blank, memory, past)
         pieces.append(out)

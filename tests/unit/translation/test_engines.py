@@ -12,14 +12,16 @@ from nmt_core.bundle.engines import prepare_engines
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.fetch.settings import Languages
-from nmt_core.models.settings import TransformerConfig
+from nmt_core.models.settings import RnnConfig, TransformerConfig
 from nmt_core.statistics import parity
 from nmt_core.translation import loading
 from nmt_core.translation.golden import check_golden
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
-BOTH = ("ctranslate2_int8", "ctranslate2_float32")
+BOTH = ("int8", "float32")
+NAMES = ("ctranslate2_int8", "ctranslate2_float32")
+RNN = RnnConfig(width=16, hidden_width=16)
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +34,9 @@ def bundle(tmp_path_factory):
     )
 
 
-def prepare(folder, names=BOTH, *, model=MODEL, translator=None):
+def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None):
     return prepare_engines(
-        names,
+        precisions,
         translator=translator or tiny_translator(),
         model_config=model,
         folder=folder,
@@ -72,8 +74,8 @@ def test_a_bundle_without_engines_is_searched_by_pytorch(tmp_path):
 
 
 def test_an_engine_that_nobody_knows_is_refused(bundle):
-    with pytest.raises(ConfigError, match="no engine 'onnx'; choose one of auto, ctranslate2"):
-        Translator.load(bundle, engine="onnx")
+    with pytest.raises(ConfigError, match="no engine 'marian'; choose one of auto, ctranslate2"):
+        Translator.load(bundle, engine="marian")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_details_are_told_as_asked_for(bundle):
     assert plain.token_probabilities == ()
 
 
-@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_altered_engine_is_refused_by_name(bundle, tmp_path, name):
     copy = shutil.copytree(bundle, tmp_path / "copy")
     file = copy / f"engines/{name}/model.bin"
@@ -140,7 +142,7 @@ def test_an_altered_engine_is_refused_by_name(bundle, tmp_path, name):
         Translator.load(copy, engine="torch")
 
 
-@pytest.mark.parametrize("name", [*BOTH, "torch"])
+@pytest.mark.parametrize("name", [*NAMES, "torch"])
 def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
     """Each is asked for what it made of them itself."""
     copy = shutil.copytree(bundle, tmp_path / "copy")
@@ -151,7 +153,7 @@ def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
             mismatch.source
             for mismatch in check_golden(Translator.load(bundle, engine=engine), copy)
         ]
-        for engine in (*BOTH, "torch")
+        for engine in (*NAMES, "torch")
     }
 
     assert changed == {engine: [""] * (engine == name) for engine in changed}
@@ -169,7 +171,7 @@ def test_converting_changes_no_weight(tmp_path):
 
 def test_an_engine_that_translates_otherwise_is_left_out(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(parity, "LEAST_EQUAL", 1.1)
-    found = prepare(tmp_path, ("ctranslate2_float32",))
+    found = prepare(tmp_path, ("float32",))
 
     assert found.engines == []
     assert "100.0% of 12 sentences greedily as PyTorch does, not 110.0%" in caplog.text
@@ -191,15 +193,15 @@ def test_an_engine_that_loses_too_much_is_left_out(difference, kept):
         high=difference + 1,
     )
 
-    assert (parity.explain_failure("ctranslate2_int8", measured) is None) == kept
+    assert (parity.explain_failure("int8", measured) is None) == kept
 
 
 def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "nmt_core.bundle.engines.explain_failure",
-        lambda name, _: "it is bad" if name == "ctranslate2_int8" else None,
+        lambda precision, _: "it is bad" if precision == "int8" else None,
     )
-    found = prepare(tmp_path, ("ctranslate2_int8",))
+    found = prepare(tmp_path, ("int8",))
 
     assert [engine.name for engine in found.engines] == ["ctranslate2_float32"]
     assert found.told["ctranslate2_int8"]["left_out"] == "it is bad"
@@ -210,14 +212,14 @@ def test_what_cannot_be_expressed_is_left_out_and_told(tmp_path, caplog):
     found = prepare(tmp_path, model=model)
 
     assert found.engines == []
-    assert set(found.told) == set(BOTH)
+    assert set(found.told) == set(NAMES)
     assert "ctranslate2_int8 is left out: CTranslate2 cannot express norm 'article'" in caplog.text
 
 
 def test_parity_tells_good_engines_from_bad(tmp_path):
     """Another model's engine is found out."""
     mine = tiny_translator()
-    other = prepare(tmp_path, ("ctranslate2_float32",), translator=tiny_translator(seed=3))
+    other = prepare(tmp_path, ("float32",), translator=tiny_translator(seed=3))
     [engine] = other.engines
     measured = parity.measure_parity(mine, engine.engine, LINES * 3, LINES * 3, language="en")
 
@@ -232,7 +234,7 @@ def test_parity_asks_for_the_greedy_search_and_the_configured_one(tmp_path):
             update={"beam": BeamConfig(beam_size=4, n_best=3, max_length=12)}
         ),
     )
-    [engine] = prepare(tmp_path, ("ctranslate2_float32",), translator=configured).engines
+    [engine] = prepare(tmp_path, ("float32",), translator=configured).engines
 
     assert engine.parity.equal_greedy == 1.0
 
@@ -249,7 +251,7 @@ def test_a_bundle_whose_engine_does_not_do_as_it_did_is_not_written(tmp_path):
 
 WITHOUT_TORCH = """
 import sys
-for name in ("torch", "safetensors", "pandas", "jaxtyping", "spacy", "mlflow"):
+for name in ("torch", "safetensors", "pandas", "jaxtyping", "spacy", "mlflow", "onnx"):
     sys.modules[name] = None
 from nmt_core.cli import app
 app(["translate", "--model", sys.argv[1], "Der Hund."], standalone_mode=False)
@@ -272,3 +274,58 @@ def test_a_translator_is_at_hand():
     assert nmt_core.Translator is Translator
     with pytest.raises(AttributeError, match="has no attribute 'Translatr'"):
         nmt_core.Translatr  # noqa: B018 - the attribute is asked for
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory):
+    """A bundle of a model that CTranslate2 cannot express."""
+    folder = tmp_path_factory.mktemp("recurrent")
+    translator = tiny_translator(model=RNN)
+    engines = prepare(folder / "scratch", model=RNN, translator=translator).engines
+    return export(folder / "export", translator=translator, model=RNN, engines=engines)
+
+
+def test_other_models_are_written_for_onnx_runtime(recurrent):
+    loaded = {
+        asked: Translator.load(recurrent, engine=asked, threads=1)
+        for asked in ("auto", "onnx", "onnx_float32", "torch")
+    }
+
+    assert [translator.engine.name for translator in loaded.values()] == [
+        "onnx_int8",
+        "onnx_int8",
+        "onnx_float32",
+        "torch",
+    ]
+    assert all(check_golden(translator, recurrent) == [] for translator in loaded.values())
+    assert loaded["onnx_float32"].translate(LINES) == loaded["torch"].translate(LINES)
+    with pytest.raises(ConfigError, match="no engine 'ctranslate2', only onnx_int8, onnx_float32"):
+        Translator.load(recurrent, engine="ctranslate2")
+
+
+def test_onnx_runtime_may_be_missing_alone(recurrent, bundle, monkeypatch):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != "onnxruntime")
+
+    assert Translator.load(recurrent).engine.name == "torch"
+    assert Translator.load(bundle).engine.name == "ctranslate2_int8"
+    with pytest.raises(ConfigError, match=r"onnxruntime is not installed; run: pip install 'nmt\["):
+        Translator.load(recurrent, engine="onnx")
+
+
+def test_ctranslate2_may_be_missing_alone(recurrent, monkeypatch):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != "ctranslate2")
+
+    assert Translator.load(recurrent).engine.name == "onnx_int8"
+
+
+@pytest.mark.slow
+def test_no_torch_is_needed_by_other_models(recurrent):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH, recurrent],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "onnx_int8: every golden sentence is translated" in done.stdout

@@ -1,0 +1,186 @@
+"""ONNX Runtime (onnxruntime.ai): the models that CTranslate2 cannot express, in int8 or float32.
+
+The bundle holds two graphs: one reads sources, the other one more token of every hypothesis. The
+search around them is ours. This file imports no torch.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from onnxruntime.capi import onnxruntime_pybind11_state as state
+from typing_extensions import override
+
+from nmt_core.data.by_length import batches_by_length
+from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines.beam import Ints, Next, search_beams
+from nmt_core.engines.engine import Engine, Request
+from nmt_core.engines.settings import AFTER, DECODER, ENCODER
+from nmt_core.errors import ConfigError
+from nmt_core.seal import explain_unreadable
+from nmt_core.text.vocabulary import BOS, PAD, UNK
+
+FAILURES = (
+    state.Fail,
+    state.InvalidArgument,
+    state.InvalidProtobuf,
+    state.InvalidGraph,
+    state.NoSuchFile,
+)
+"""What ONNX Runtime raises on files that it cannot read."""
+
+MOST_ROWS = 64
+"""Sentences that are looked at together; more are not faster."""
+
+Graph: TypeAlias = onnxruntime.InferenceSession
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class OnnxEngine(Engine):
+    """Searches a model that was written for ONNX Runtime."""
+
+    encoder: Graph
+    decoder: Graph
+    vocabulary_size: int
+    """Of the target language, in tokens, V."""
+    name: str
+    threads: int
+    """Batches that are searched at once."""
+
+    @override
+    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
+        refusals = {
+            "a prefix": prefixes,
+            "diversity": search.diversity > 0,
+            "no-repeat n-grams": search.no_repeat_ngram_size > 0,
+            "copying unknown words": search.unknown == "copy",
+        }
+        return next((what for what, asked in refusals.items() if asked), None)
+
+    @override
+    def search(
+        self,
+        requests: Sequence[Request],
+        search: BeamConfig,
+        *,
+        batch_tokens: int,
+        probabilities: bool,
+        attention: bool,
+    ) -> list[list[Hypothesis]]:
+        attention = attention and any(one.name == "looks" for one in self.decoder.get_outputs())
+        lengths = {row: len(request.source) for row, request in enumerate(requests)}
+        batches = list(batches_by_length(lengths, max_tokens=batch_tokens, max_rows=MOST_ROWS))
+
+        def search_batch(rows: Sequence[int]) -> list[list[Hypothesis]]:
+            sources = [requests[row].source for row in rows]
+            batch = Batch(self, sources, search, attention=attention)
+            width = batch.sources.shape[1] if attention else 0
+            return search_beams(batch, list(map(len, sources)), search, width=width)
+
+        found: dict[int, list[Hypothesis]] = {}
+        with ThreadPoolExecutor(self.threads) as pool:
+            each = pool.map if len(batches) > 1 else map
+            for rows, best in zip(batches, each(search_batch, batches), strict=True):
+                found |= zip(rows, best, strict=True)
+        return [found[row] for row in range(len(requests))]
+
+
+class Batch:
+    """Sentences that are translated together, of which the sources have been read.
+
+    Args:
+        engine: what reads.
+        sources: numbers of tokens, EOS last.
+        search: says which tokens may not be written.
+        attention: whether to tell at what the tokens look.
+    """
+
+    def __init__(
+        self,
+        engine: OnnxEngine,
+        sources: Sequence[Sequence[int]],
+        search: BeamConfig,
+        *,
+        attention: bool,
+    ) -> None:
+        self.sources = np.full((len(sources), max(map(len, sources))), PAD, dtype=np.int64)
+        for row, source in zip(self.sources, sources, strict=True):
+            row[: len(source)] = source
+        self._decoder = engine.decoder
+        self._wanted = {one.name for one in engine.decoder.get_inputs()}
+        self._outputs = [
+            one.name for one in engine.decoder.get_outputs() if attention or one.name != "looks"
+        ]
+        self._forbidden = np.zeros(engine.vocabulary_size, dtype=np.float32)
+        self._forbidden[[PAD, BOS, *([UNK] if search.unknown == "forbid" else [])]] = -np.inf
+        names = [one.name for one in engine.encoder.get_outputs()]
+        parts = dict(zip(names, engine.encoder.run(names, {"source": self.sources}), strict=True))
+        self._memory = self._take("memory", parts)
+        self._state = self._take("state", parts)
+        self._position = 0
+
+    def _take(self, kind: str, parts: Mapping[str, NDArray[Any]]) -> Arrays:
+        """Return those that the decoder needs to go on, by the names of its inputs."""
+        return {
+            name.removesuffix(AFTER): part
+            for name, part in parts.items()
+            if name.startswith(f"{kind}.") and name.removesuffix(AFTER) in self._wanted
+        }
+
+    def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
+        """Read one more token of every hypothesis."""
+        inputs = {
+            "tokens": tokens[:, None],
+            "parents": parents,
+            "position": np.array(self._position),
+            "forbidden": self._forbidden,
+            "count": np.array([min(count, len(self._forbidden))]),
+        }
+        given = {name: value for name, value in inputs.items() if name in self._wanted}
+        answer = self._decoder.run(self._outputs, given | self._memory | self._state)
+        parts = dict(zip(self._outputs, answer, strict=True))
+        self._state = self._take("state", parts)
+        self._position += 1
+        return Next(parts["log_probs"], parts["next"], parts["end"], parts.get("looks"))
+
+    def keep(self, sentences: Ints) -> None:
+        """Go on with these sentences alone."""
+        self._memory = {name: part[sentences] for name, part in self._memory.items()}
+
+
+def load_onnx(
+    folder: Path, vocabulary_size: int, *, name: str, device: str, threads: int
+) -> OnnxEngine:
+    """Load a model that export wrote.
+
+    Args:
+        folder: of a verified bundle.
+        vocabulary_size: of the target language, in tokens.
+        name: what to call the engine.
+        device: ``cpu``.
+        threads: of the processor; each looks at a batch of its own.
+
+    Raises:
+        BundleError: if there is no such model in the folder.
+        ConfigError: if the device is another.
+    """
+    if device != "cpu":
+        raise ConfigError(
+            f"{name} computes on the processor, not on {device!r}; use --engine torch"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    encoder, decoder = (_load_graph(folder / file, options) for file in (ENCODER, DECODER))
+    return OnnxEngine(encoder, decoder, vocabulary_size, name, threads)
+
+
+def _load_graph(path: Path, options: onnxruntime.SessionOptions) -> Graph:
+    with explain_unreadable(path, *FAILURES):
+        return Graph(path, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,261 @@
+"""ONNX Runtime against our own search over the same weights, for every shape it can express."""
+
+import functools
+from itertools import chain
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines.engine import Request
+from nmt_core.engines.onnx import load_onnx
+from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.engines.tracing import explain_untraceable, write_onnx
+from nmt_core.errors import BundleError, ConfigError
+from nmt_core.models.architectures import build_model
+from nmt_core.models.settings import TransformerConfig, read_model_config
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+from tests.support.presets import PRESETS, SHRUNK, VARIANTS, tiny_config
+
+SIZE = 30
+MODELS = [
+    name for name in [*PRESETS, *VARIANTS] if not isinstance(tiny_config(name), TransformerConfig)
+]
+OTHERS = {
+    "one layer": {"architecture": "rnn", "encoder_layers": 1, "decoder_layers": 1},
+    "more to write than to read": {"architecture": "rnn", "cell": "gru", "decoder_layers": 3},
+    "convs2s with sinusoids": {"architecture": "convs2s", "positions": "sinusoidal"},
+    "convs2s of equal widths": {"architecture": "convs2s", "hidden_width": None, "kernel": 5},
+}
+QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
+
+
+def read_shape(name):
+    """Return the settings of a small model."""
+    if name in MODELS:
+        return tiny_config(name)
+    shape = OTHERS[name]
+    known = read_model_config(shape).model_dump()
+    small = {key: value for key, value in SHRUNK.items() if known.get(key) is not None}
+    return read_model_config(small | shape)
+
+
+@functools.cache
+def build(name, seed=0):
+    """Return a model that writes with certainty, and ends now and then."""
+    torch.manual_seed(seed)
+    model = build_model(read_shape(name), source_size=SIZE, target_size=SIZE).eval()
+    with torch.no_grad():
+        for key, weight in model.named_parameters():
+            if weight.dim() == 2:
+                weight.mul_(2.5 if key.startswith(("output", "target")) else 1.5)
+    return model
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """Return PyTorch's engine and ONNX Runtime's over the same weights."""
+
+    @functools.cache
+    def make(name, precision="float32"):
+        folder = tmp_path_factory.mktemp("onnx") / "model"
+        write_onnx(folder, precision, model=build(name), positions=600)
+        other = load_onnx(folder, SIZE, name=f"onnx_{precision}", device="cpu", threads=2)
+        return PyTorchEngine(build(name), SIZE), other
+
+    return make
+
+
+def requests(count, *, seed=1, longest=14):
+    draw = np.random.default_rng(seed)
+    return [
+        Request([*draw.integers(UNK + 1, SIZE, size=draw.integers(1, longest)).tolist(), EOS])
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        BeamConfig(beam_size=1, stopping="fast"),
+        BeamConfig(beam_size=4, n_best=3),
+    ],
+    ids=["greedy", "beam"],
+)
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+def test_it_finds_what_pytorch_finds(pair, name, search):
+    asked = requests(20)
+    wanted = QUIET | {"probabilities": True, "attention": True}
+    mine, its = (engine.search(asked, search, **wanted) for engine in pair(name))
+
+    assert [[one.tokens for one in best] for best in mine] == [
+        [one.tokens for one in best] for best in its
+    ]
+    assert len({best[0].tokens for best in mine}) > 5
+    for one, other in zip(chain(*mine), chain(*its), strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-4)
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-3)
+        assert one.token_log_probs == pytest.approx(other.token_log_probs, abs=1e-3)
+        assert (one.attention is None) == (other.attention is None) == (name == "rnn_plain")
+        if one.attention is not None:
+            assert np.allclose(one.attention, other.attention, atol=1e-3)
+
+
+@st.composite
+def searches(draw):
+    beam_size = draw(st.integers(1, 7))
+    factor, offset, most = draw(
+        st.sampled_from([(1.5, 10, 256), (0.5, 1, 256), (0.0, 1, 9), (1.5, 10, 4)])
+    )
+    return BeamConfig(
+        beam_size=beam_size,
+        n_best=draw(st.integers(1, beam_size)),
+        length_penalty=draw(st.sampled_from([0.0, 0.6, 1.0, 2.0])),
+        stopping=draw(st.sampled_from(["exact", "fast"])),
+        unknown=draw(st.sampled_from(["forbid", "write"])),
+        max_length_factor=factor,
+        max_length_offset=offset,
+        max_length=most,
+    )
+
+
+@pytest.mark.parametrize("name", ["rnn_attention", "convs2s"])
+@settings(max_examples=25)
+@given(search=searches(), seed=st.integers(0, 9))
+def test_every_search_is_ours(pair, name, search, seed):
+    mine, its = (engine.search(requests(6, seed=seed), search, **QUIET) for engine in pair(name))
+
+    assert [[one.tokens for one in best] for best in mine] == [
+        [one.tokens for one in best] for best in its
+    ]
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("name", ["rnn_attention", "rnn_bahdanau", "convs2s", "convs2s_article"])
+def test_a_sentence_is_translated_alike_in_any_company(pair, name, precision):
+    _, engine = pair(name, precision)
+    search = BeamConfig(beam_size=3, n_best=2)
+    asked = requests(40)
+    alone = [engine.search([request], search, **QUIET)[0] for request in asked]
+    together = engine.search(asked, search, **QUIET | {"batch_tokens": 10_000})
+
+    assert [[one.tokens for one in best] for best in alone] == [
+        [one.tokens for one in best] for best in together
+    ]
+
+
+@pytest.mark.parametrize("name", ["rnn_attention", "rnn_bahdanau", "convs2s", "convs2s_article"])
+def test_int8_is_near(pair, name):
+    one, other = pair(name)[0], pair(name, "int8")[1]
+    search = BeamConfig(beam_size=1, stopping="fast")
+    found = [engine.search(requests(60), search, **QUIET) for engine in (one, other)]
+    apart = [abs(mine.score - its.score) for [mine], [its] in zip(*found, strict=True)]
+
+    assert 0 < np.mean(apart) < 0.5
+
+
+@pytest.mark.parametrize("name", ["convs2s", "convs2s with sinusoids"])
+def test_positions_count_on_for_long_sentences(pair, name):
+    """Longer ones than any table had room for when the model was traced."""
+    search = BeamConfig(beam_size=1, stopping="fast", max_length_factor=2.0)
+    asked = [Request([*range(UNK + 1, SIZE)] * 11 + [EOS])]
+    mine, its = (engine.search(asked, search, **QUIET) for engine in pair(name))
+
+    assert mine[0][0].tokens == its[0][0].tokens
+
+
+def test_many_sentences_come_back_in_order(pair):
+    _, engine = pair("rnn_attention")
+    search = BeamConfig(beam_size=2)
+    asked = requests(200)
+    found = engine.search(asked, search, **QUIET)
+    again = engine.search(asked[::-1], search, **QUIET)
+
+    assert [best.tokens for [best] in found] == [best.tokens for [best] in again[::-1]]
+    assert engine.search([], search, **QUIET) == []
+
+
+def test_reserved_tokens_are_never_written(pair):
+    _, engine = pair("rnn_attention")
+    found = engine.search(requests(40), BeamConfig(beam_size=7, n_best=7), **QUIET)
+
+    assert not {PAD, BOS, UNK} & {token for best in found for one in best for token in one.tokens}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"diversity": 1.0}, "diversity"),
+        ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
+        ({"unknown": "copy"}, "copying unknown words"),
+        ({}, None),
+        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
+    ],
+)
+def test_what_it_cannot_do_is_said(pair, changes, said):
+    _, engine = pair("rnn_attention")
+    search = BeamConfig(**changes)
+
+    assert engine.explain_refusal(search, prefixes=False) == said
+    assert engine.explain_refusal(search, prefixes=True) == "a prefix"
+
+
+@pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+def test_all_but_transformers_can_be_written(name):
+    config = tiny_config(name)
+
+    assert (explain_untraceable(config) is None) == (name in MODELS)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("name", ["rnn_attention", "convs2s"])
+def test_the_same_model_is_the_same_bytes(tmp_path, name, precision):
+    for folder in ("one", "other"):
+        write_onnx(tmp_path / folder, precision, model=build(name), positions=600)
+    one, other = (
+        {path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()}
+        for folder in ("one", "other")
+    )
+
+    assert set(one) == {"encoder.onnx", "decoder.onnx"}
+    assert one == other
+    assert not any(b"/nmt_core/" in content or b".py" in content for content in one.values())
+
+
+def test_writing_changes_no_model(tmp_path):
+    model = build("convs2s")
+    before = {key: weight.clone() for key, weight in model.state_dict().items()}
+    write_onnx(tmp_path / "model", "int8", model=model, positions=9999)
+
+    assert all(weight.equal(before[key]) for key, weight in model.state_dict().items())
+    assert all(weight.requires_grad for weight in model.parameters())
+
+
+def test_eight_bits_take_less_room(tmp_path):
+    sizes = {}
+    for precision in ("float32", "int8"):
+        folder = tmp_path / precision
+        write_onnx(folder, precision, model=build("convs2s"), positions=80)
+        sizes[precision] = sum(path.stat().st_size for path in folder.iterdir())
+
+    assert sizes["int8"] < sizes["float32"]
+
+
+def test_other_devices_are_refused(tmp_path):
+    with pytest.raises(ConfigError, match="onnx_int8 computes on the processor, not on 'cuda'"):
+        load_onnx(tmp_path, SIZE, name="onnx_int8", device="cuda", threads=1)
+
+
+@pytest.mark.parametrize("content", [b"", b"no graph", None])
+def test_what_is_no_graph_is_told_in_a_sentence(tmp_path, content):
+    write_onnx(tmp_path / "model", "float32", model=build("rnn_attention"), positions=80)
+    file = tmp_path / "model/decoder.onnx"
+    if content is None:
+        file.unlink()
+    else:
+        file.write_bytes(content)
+    with pytest.raises(BundleError, match=r"decoder\.onnx"):
+        load_onnx(tmp_path / "model", SIZE, name="onnx_int8", device="cpu", threads=1)
