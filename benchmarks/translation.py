@@ -1,26 +1,32 @@
-"""Speed of translating on one core, beside another checkout in turns: both meet the same noise.
+"""Speed of translating on one core, by every engine, beside another checkout in turns.
 
 Usage: python -m benchmarks.translation [PRESETS...] [--peer CHECKOUT] [--rounds N]
        python -m benchmarks.translation --bundle FOLDER --text FILE [--peer CHECKOUT] [--rounds N]
 
 Presets are those of conf/model, by default one of every family, with random weights and a
 vocabulary of 8,000 tokens. Their sentences are as long as image captions in subwords and their
-translations end at a length limit, for random weights end none. With ``--bundle``, an exported
-model translates ``--text`` instead, a file of one sentence a line.
+translations end at a length limit, for random weights end none. PyTorch searches them, and ONNX
+Runtime what it can express, in float32 and int8.
 
-What is counted is sentences per second of processor time. Every round starts a process anew for
-each checkout and measures all cases in it once; the table shows medians and maxima over rounds.
+With ``--bundle``, every engine of an exported model translates ``--text``, a file of one sentence
+a line; if CTranslate2 is among them, so does CTranslate2 used by hand, as its documentation shows:
+its defaults, subwords cut and joined by sentencepiece, sentences sorted by length.
+
+A peer translates by PyTorch alone; it may be too old to know engines. What is counted is sentences
+per second of processor time. Every round starts a process anew for each checkout and measures all
+cases in it once; the table shows medians over rounds.
 """
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
@@ -36,16 +42,25 @@ from nmt_core.decoding.greedy import greedy_search
 from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model
+from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
 from nmt_core.text.vocabulary import EOS, PAD
+
+if TYPE_CHECKING:
+    from nmt_core.engines.onnx import OnnxEngine
 
 PRESETS = ["transformer", "rnn_attention", "rnn_bahdanau", "convs2s"]
 VOCABULARY = 8000
 BEAM = BeamConfig(beam_size=5, max_length_factor=1.0, max_length_offset=2)
 CONF = Path(__file__).parents[1] / "conf/model"
 
+CASES = ("beam 5, batches", "beam 5, line by line", "greedy, batches", "greedy, line by line")
+
 Translate = Callable[[Sequence[Any], int], object]
 """Takes sentences and a beam size."""
+
+Measured = dict[str, dict[str, dict[str, float]]]
+"""Sentences per second of a case, by an engine, of a model."""
 
 
 def read_preset(name: str) -> dict[str, Any]:
@@ -64,12 +79,16 @@ def draw_sentences(count: int) -> list[list[int]]:
     return [[*draw.integers(4, VOCABULARY, length).tolist(), EOS] for length in lengths]
 
 
-def search_preset(name: str) -> Translate:
-    """Return the searches over a preset of random weights."""
+def build_preset(name: str) -> Seq2Seq[Any, Any]:
+    """Return a preset with random weights."""
     torch.manual_seed(1)
-    model = build_model(
-        read_model_config(read_preset(name)), source_size=VOCABULARY, target_size=VOCABULARY
-    ).eval()
+    config = read_model_config(read_preset(name))
+    return build_model(config, source_size=VOCABULARY, target_size=VOCABULARY).eval()
+
+
+def search_preset(name: str) -> Translate:
+    """Return PyTorch's searches over a preset."""
+    model = build_preset(name)
 
     def search(sentences: Sequence[list[int]], beam_size: int) -> None:
         source: Tensor = pad(sentences)
@@ -83,12 +102,81 @@ def search_preset(name: str) -> Translate:
     return search
 
 
-def search_bundle(folder: Path) -> Translate:
-    """Return what translates lines by an exported model."""
+def write_engines(name: str, folder: Path) -> dict[str, Translate]:
+    """Return the searches of ONNX Runtime over the same weights; none if it cannot express them."""
+    from nmt_core.engines.engine import Request  # noqa: PLC0415 - older peers lack it
+    from nmt_core.engines.onnx import load_onnx  # noqa: PLC0415
+    from nmt_core.engines.tracing import explain_untraceable, write_onnx  # noqa: PLC0415
+
+    config = read_model_config(read_preset(name))
+    if explain_untraceable(config):
+        return {}
+    model = build_preset(name)
+    found = {}
+    for precision in ("float32", "int8"):
+        place = folder / f"{name}-{precision}"
+        write_onnx(place, precision, model=model, positions=80)
+        engine = load_onnx(place, VOCABULARY, name=f"onnx_{precision}", device="cpu", threads=1)
+
+        def search(
+            sentences: Sequence[list[int]], beam_size: int, engine: "OnnxEngine" = engine
+        ) -> None:
+            engine.search(
+                [Request(sentence) for sentence in sentences],
+                BEAM.model_copy(update={"beam_size": beam_size}),
+                batch_tokens=10_000,
+                probabilities=False,
+                attention=False,
+            )
+
+        found[engine.name] = search
+    return found
+
+
+def search_bundle(folder: Path, *, alone: bool) -> dict[str, Translate]:
+    """Return what translates lines by an exported model: its engines, or PyTorch alone."""
     from nmt_core.translation.translator import Translator  # noqa: PLC0415 - older peers lack it
 
-    translator = Translator.load(folder, engine="torch", device="cpu")
-    return lambda lines, beam_size: translator.translate(lines, beam_size=beam_size)
+    def load(engine: str) -> Translate:
+        translator = Translator.load(folder, engine=engine, device="cpu", threads=1)
+        return lambda lines, beam_size: translator.translate(lines, beam_size=beam_size)
+
+    if alone:
+        return {"torch": load("torch")}
+    from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415
+
+    names = list_usable_engines(folder)
+    by_hand = {
+        f"{name} by hand": translate_by_hand(folder, name)
+        for name in names
+        if name.startswith("ctranslate2")
+    }
+    return {name: load(name) for name in names} | by_hand
+
+
+def translate_by_hand(folder: Path, name: str) -> Translate:
+    """Return what translates lines by CTranslate2 as its documentation shows."""
+    import ctranslate2  # noqa: PLC0415 - older peers lack it
+    import sentencepiece  # noqa: PLC0415
+
+    source, target = (
+        sentencepiece.SentencePieceProcessor(
+            model_file=str(folder / f"tokenizer/{side}/sentencepiece.model")
+        )
+        for side in ("source", "target")
+    )
+    program = ctranslate2.Translator(
+        str(folder / "engines" / name), inter_threads=1, intra_threads=1
+    )
+
+    def translate(lines: Sequence[str], beam_size: int) -> list[str]:
+        tokens = [[*pieces, "</s>"] for pieces in source.encode(list(lines), out_type=str)]
+        results = program.translate_batch(
+            tokens, beam_size=beam_size, max_batch_size=2048, batch_type="tokens"
+        )
+        return [target.decode(result.hypotheses[0]) for result in results]
+
+    return translate
 
 
 def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[str, float]:
@@ -98,54 +186,71 @@ def measure(translate: Translate, sentences: Sequence[Any], batch: int) -> dict[
     few = sentences[: max(1, len(sentences) // 8)]
     lines = [few[place : place + 1] for place in range(len(few))]
     found = {}
-    for name, beam_size in (("beam 5", BEAM.beam_size), ("greedy", 1)):
-        for way, groups in (("batches", batches), ("line by line", lines)):
-            translate(groups[0], beam_size)
-            start = time.process_time()
-            for group in groups:
-                translate(group, beam_size)
-            spent = time.process_time() - start
-            found[f"{name}, {way}"] = sum(map(len, groups)) / spent
+    for case, (beam_size, groups) in zip(
+        CASES,
+        ((BEAM.beam_size, batches), (BEAM.beam_size, lines), (1, batches), (1, lines)),
+        strict=True,
+    ):
+        translate(groups[0], beam_size)
+        start = time.process_time()
+        for group in groups:
+            translate(group, beam_size)
+        found[case] = sum(map(len, groups)) / (time.process_time() - start)
     return found
 
 
 def measure_all(
-    presets: Sequence[str], bundle: Path | None, text: Path | None, sentences: int
-) -> dict[str, dict[str, float]]:
-    """Measure every subject in this process, by one thread."""
+    presets: Sequence[str],
+    bundle: Path | None,
+    text: Path | None,
+    sentences: int,
+    *,
+    alone: bool,
+) -> Measured:
+    """Measure every engine of every subject in this process, by one thread; or PyTorch alone."""
     torch.set_num_threads(1)
     if bundle is None:
         drawn = draw_sentences(sentences)
-        return {name: measure(search_preset(name), drawn, batch=64) for name in presets}
+        found: Measured = {}
+        for name in presets:
+            with tempfile.TemporaryDirectory() as scratch:
+                others = {} if alone else write_engines(name, Path(scratch))
+                ways = {"torch": search_preset(name)} | others
+                found[name] = {way: measure(search, drawn, 64) for way, search in ways.items()}
+        return found
     if text is None:
         raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
     lines = text.read_text(encoding="utf-8").splitlines()[:sentences]
-    return {bundle.name: measure(search_bundle(bundle), lines, batch=len(lines))}
+    ways = search_bundle(bundle, alone=alone)
+    return {bundle.name: {way: measure(search, lines, len(lines)) for way, search in ways.items()}}
 
 
-def measure_apart(checkout: Path, arguments: Sequence[str]) -> dict[str, dict[str, float]]:
+def measure_apart(checkout: Path, arguments: Sequence[str]) -> Measured:
     """Measure the code of a checkout in a process of its own."""
     command = [sys.executable, str(Path(__file__).resolve()), *arguments, "--rounds", "0"]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, check=True)
-    measured: dict[str, dict[str, float]] = json.loads(done.stdout)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
+    measured: Measured = json.loads(done.stdout)
     return measured
 
 
-def show(rounds: dict[str, list[dict[str, dict[str, float]]]]) -> None:
+def show(ours: Sequence[Measured], peers: Sequence[Measured]) -> None:
     """Print a row for every case, and how many times the peer's median this checkout's is."""
-    ours, *peer = rounds.values()
-    table = Table(title=f"sentences per processor second, one thread, {len(ours)} rounds")
-    names = [f"{name}: {what}" for name in rounds for what in ("median", "max")]
-    for column in ("model", "case", *names, *(["ratio"] if peer else [])):
-        table.add_column(column, justify="left" if column in ("model", "case") else "right")
-    for subject, cases in ours[0].items():
-        for case in cases:
-            speeds = [[one[subject][case] for one in found] for found in rounds.values()]
-            cells = [f"{value:.1f}" for some in speeds for value in (median(some), max(some))]
-            ratio = [f"{median(speeds[0]) / median(speeds[1]):.2f}"] if peer else []
-            table.add_row(subject, case, *cells, *ratio)
-    Console(width=120).print(table)
+    table = Table(title=f"sentences per processor second, one thread, median of {len(ours)} rounds")
+    for column in ("model", "engine", *CASES):
+        table.add_column(column, justify="left" if column in ("model", "engine") else "right")
+    for subject, ways in ours[0].items():
+        before = {
+            case: median(one[subject]["torch"][case] for one in peers) for case in CASES if peers
+        }
+        if peers:
+            table.add_row(subject, "torch, of the peer", *(f"{before[case]:.1f}" for case in CASES))
+        for way in ways:
+            speeds = {case: median(one[subject][way][case] for one in ours) for case in CASES}
+            times = {case: f" ({speeds[case] / before[case]:.2f})" for case in before}
+            cells = [f"{speeds[case]:.1f}{times.get(case, '')}" for case in CASES]
+            table.add_row(subject, way, *cells)
+    Console(width=140).print(table)
 
 
 def main(
@@ -156,21 +261,23 @@ def main(
     peer: Path | None = None,
     rounds: int = 5,
     sentences: int = 256,
+    torch_alone: bool = False,
 ) -> None:
     """Measure in turns and print a table; with no rounds, measure once and print JSON."""
     chosen = presets or PRESETS
     if not rounds:
-        sys.stdout.write(json.dumps(measure_all(chosen, bundle, text, sentences)))
+        measured = measure_all(chosen, bundle, text, sentences, alone=torch_alone)
+        sys.stdout.write(json.dumps(measured))
         return
     arguments = [*chosen, "--sentences", str(sentences)]
     for option, path in (("--bundle", bundle), ("--text", text)):
         arguments += [option, str(path.resolve())] if path else []
-    checkouts = {"this checkout": Path(__file__).parents[1]} | ({"peer": peer} if peer else {})
-    found: dict[str, list[dict[str, dict[str, float]]]] = {name: [] for name in checkouts}
+    ours, peers = [], []
     for _ in range(rounds):
-        for name, checkout in checkouts.items():
-            found[name].append(measure_apart(checkout.resolve(), arguments))
-    show(found)
+        ours.append(measure_apart(Path(__file__).parents[1], arguments))
+        if peer:
+            peers.append(measure_apart(peer.resolve(), [*arguments, "--torch-alone"]))
+    show(ours, peers)
 
 
 if __name__ == "__main__":

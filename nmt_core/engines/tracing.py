@@ -3,6 +3,7 @@
 Only export imports this file.
 """
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,9 @@ OPERATORS = 17
 LOOKING = (rnn.Attention, convs2s.PublishedAttention, convs2s.ArticleAttention)
 """What returns, second, at what each position looks."""
 
+
+STDERR = 2
+"""Its number."""
 
 EXAMPLE = ((EOS, EOS, EOS), (EOS, EOS))
 LONGER_EXAMPLE = ((EOS,) * 5,) * 3
@@ -192,6 +196,20 @@ def name_axes(part: Tensor, other: Tensor) -> dict[int, str]:
     return {axis: "S" if axis else "B" for axis, (one, two) in enumerate(sizes) if one != two}
 
 
+@contextmanager
+def silence() -> Iterator[None]:
+    """Keep from people what torch says of how it traces, some of it from below Python."""
+    kept = os.dup(STDERR)
+    try:
+        with Path(os.devnull).open("wb") as nowhere, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            os.dup2(nowhere.fileno(), STDERR)
+            yield
+    finally:
+        os.dup2(kept, STDERR)
+        os.close(kept)
+
+
 def trace(
     module: nn.Module,
     inputs: Mapping[str, Tensor],
@@ -207,8 +225,7 @@ def trace(
         sizes: what varies: of inputs, names of axes.
     """
     file = BytesIO()
-    with warnings.catch_warnings(), torch.enable_grad():  # else layers lay out weights for a search
-        warnings.simplefilter("ignore")
+    with silence(), torch.enable_grad():  # else layers lay out weights for a search
         torch.onnx.export(
             module.eval(),
             tuple(inputs.values()),
