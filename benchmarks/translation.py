@@ -1,7 +1,7 @@
 """Speed of translating on one core, by every engine, beside another checkout in turns.
 
 Usage: python -m benchmarks.translation [PRESETS...] [--peer CHECKOUT] [--rounds N]
-       python -m benchmarks.translation --bundle FOLDER --text FILE [--peer CHECKOUT] [--rounds N]
+       python -m benchmarks.translation --bundle FOLDER --text FILE [--rounds N]
 
 Presets are those of conf/model, by default one of every family, with random weights and a
 vocabulary of 8,000 tokens. Their sentences are as long as image captions in subwords and their
@@ -12,9 +12,9 @@ With ``--bundle``, every engine of an exported model translates ``--text``, a fi
 a line; if CTranslate2 is among them, so does CTranslate2 used by hand, as its documentation shows:
 its defaults, subwords cut and joined by sentencepiece, sentences sorted by length.
 
-A peer translates by PyTorch alone; it may be too old to know engines. What is counted is sentences
-per second of processor time. Every round starts a process anew for each checkout and measures all
-cases in it once; the table shows medians over rounds.
+A peer searches presets by PyTorch alone; it may be too old to know engines. What is counted is
+sentences per second of processor time. Every round starts a process anew for each checkout and
+measures all cases in it once; the table shows medians over rounds.
 """
 
 import json
@@ -133,17 +133,14 @@ def write_engines(name: str, folder: Path) -> dict[str, Translate]:
     return found
 
 
-def search_bundle(folder: Path, *, alone: bool) -> dict[str, Translate]:
-    """Return what translates lines by an exported model: its engines, or PyTorch alone."""
-    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - older peers lack it
+def search_bundle(folder: Path) -> dict[str, Translate]:
+    """Return what translates lines by each engine of an exported model, and by hand."""
+    from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415 - older peers
+    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - lack both
 
     def load(engine: str) -> Translate:
         translator = Translator.load(folder, engine=engine, device="cpu", threads=1)
         return lambda lines, beam_size: translator.translate(lines, beam_size=beam_size)
-
-    if alone:
-        return {"torch": load("torch")}
-    from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415
 
     names = list_usable_engines(folder)
     by_hand = {
@@ -221,7 +218,7 @@ def measure_all(
     if text is None:
         raise typer.BadParameter("--bundle needs --text, a file of one sentence a line")
     lines = text.read_text(encoding="utf-8").splitlines()[:sentences]
-    ways = search_bundle(bundle, alone=alone)
+    ways = search_bundle(bundle)
     return {bundle.name: {way: measure(search, lines, len(lines)) for way, search in ways.items()}}
 
 
@@ -264,6 +261,8 @@ def main(
     torch_alone: bool = False,
 ) -> None:
     """Measure in turns and print a table; with no rounds, measure once and print JSON."""
+    if bundle and peer:
+        raise typer.BadParameter("a peer may read no bundle of ours; compare presets with it")
     chosen = presets or PRESETS
     if not rounds:
         measured = measure_all(chosen, bundle, text, sentences, alone=torch_alone)

@@ -18,9 +18,7 @@ from nmt_core.errors import ConfigError
 class Config(BaseModel):
     """Base of all settings: frozen, strict, and closed to keys it does not know."""
 
-    model_config = ConfigDict(
-        frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
     renamed: ClassVar[Mapping[str, str]] = {}
     """New names of keys and tags by their old ones, to answer whoever still uses those."""

@@ -1,10 +1,13 @@
 """Compose params.yaml from the groups in conf/, check it, and write it with its comments."""
 
+import ast
 import copy
+import inspect
 import io
 import textwrap
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -169,13 +172,34 @@ def _scalar(tag: str) -> Callable[[Any, Any], Any]:
 
 def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
     """Put each setting's documentation on the lines above it."""
-    for name, field in type(settings).model_fields.items():
-        words = " ".join((field.description or "").split())
+    docstrings = read_docstrings(type(settings))
+    for name in type(settings).model_fields:
+        words = " ".join(docstrings.get(name, "").split())
         lines = textwrap.wrap(words, WIDTH - indent - 2)
         mapping.yaml_set_comment_before_after_key(name, before="\n".join(lines), indent=indent)
         value = getattr(settings, name)
         if isinstance(value, Config):
             annotate(mapping[name], value, indent=indent + 2)
+
+
+def read_docstrings(kind: type[Config]) -> dict[str, str]:
+    """Return what stands below each setting in the source, of all its bases too.
+
+    Pydantic could, but would read the source of every class that any program imports.
+    """
+    found = {}
+    for one in reversed(kind.__mro__):
+        if not issubclass(one, Config):
+            continue
+        [described] = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+        assert isinstance(described, ast.ClassDef)
+        for setting, text in pairwise(described.body):
+            match setting, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant(value=words)
+                ):
+                    found[name] = str(words)
+    return found
 
 
 def first_line(settings: Config) -> str:
