@@ -164,8 +164,8 @@ def check_up_to_date() -> None:
         raise NmtError(f"what was pulled is not what this clone would make: {', '.join(behind)}")
 
 
-def is_done(stages: Sequence[str]) -> bool:
-    """Tell whether DVC would run none of the stages; not where it cannot tell.
+def count_done(stages: Sequence[str]) -> int:
+    """Return how many stages stand before the first that DVC would run; 0 where it cannot tell.
 
     Another dvc may be at work, which :func:`reproduce` waits for.
     """
@@ -175,7 +175,10 @@ def is_done(stages: Sequence[str]) -> bool:
         text=True,
         check=False,
     )
-    return answer.returncode == 0 and not json.loads(answer.stdout)
+    if answer.returncode:
+        return 0
+    behind = json.loads(answer.stdout)
+    return next((done for done, stage in enumerate(stages) if stage in behind), len(stages))
 
 
 def _remote(arguments: list[str], log: Callable[[str], None]) -> None:

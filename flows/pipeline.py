@@ -145,11 +145,11 @@ def introduce() -> None:
 def run_stages(stages: Sequence[str], *, shared: bool) -> None:
     """Bring stages up to date, one after another, a task each.
 
-    DVC is asked of all at once first: where it has nothing to do, eight questions take seconds.
+    DVC is asked of all at once first: where it has nothing to do, every question takes a second.
     """
-    done = not shared and dvc.is_done(stages)
-    for stage in stages:
-        reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=done)
+    done = 0 if shared else dvc.count_done(stages)
+    for number, stage in enumerate(stages):
+        reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=number < done)
 
 
 def plan_stages(until: str) -> list[str]:

@@ -48,7 +48,7 @@ def main(
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
     with report_errors():
         stages = plan_stages(until)  # before a server is started
-        if check_server() is None and dvc.is_done(stages):
+        if check_server() is None and dvc.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
         leave_nothing_behind()

@@ -77,32 +77,37 @@ def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
 @pytest.mark.parametrize(
     ("program", "done"),
     [
-        ("print('{}')", True),
-        ("""print('{"train": ["changed checksum"]}')""", False),
-        ("import sys; sys.exit('ERROR: Unable to acquire lock.')", False),
+        ("print('{}')", 3),
+        ("""print('{"export": ["changed checksum"], "evaluate": ["changed checksum"]}')""", 1),
+        ("""print('{"train": ["changed checksum"]}')""", 0),
+        ("import sys; sys.exit('ERROR: Unable to acquire lock.')", 0),
     ],
-    ids=["all is there", "one is behind", "another dvc is at work"],
+    ids=["all is there", "the last are behind", "the first is behind", "another dvc is at work"],
 )
 def test_all_stages_are_asked_for_at_once(fake_dvc, program, done):
     fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
 
-    assert done == dvc.is_done(["train", "export"])
-    assert program.startswith("import") or Path("asked").read_text() == "status --json train export"
+    stages = ["train", "evaluate", "export"]
+    assert done == dvc.count_done(stages)
+    asked = f"status --json {' '.join(stages)}"
+    assert program.startswith("import") or Path("asked").read_text() == asked
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_a_task_per_stage_asks_dvc_unless_all_is_done(monkeypatch, shared):
+def test_a_task_per_stage_asks_dvc_from_the_first_that_is_not_done(monkeypatch, shared):
     """What other clones made is only known to be there when DVC has looked at its remote."""
     told = []
 
     def task(**settings):
         return lambda stage, **how: told.append((settings["task_run_name"], stage, how["done"]))
 
-    monkeypatch.setattr(dvc, "is_done", lambda stages: stages == ["train", "export"])
+    monkeypatch.setattr(dvc, "count_done", lambda stages: stages.index("evaluate"))
     monkeypatch.setattr(pipeline.reproduce, "with_options", task)
-    pipeline.run_stages(["train", "export"], shared=shared)
+    pipeline.run_stages(["train", "evaluate", "export"], shared=shared)
 
-    assert [(stage, stage, not shared) for stage in ("train", "export")] == told
+    done = [not shared, False, False]
+    stages = ["train", "evaluate", "export"]
+    assert [*zip(stages, stages, done, strict=True)] == told
 
 
 def test_a_table_is_one_entry_and_advice_to_nobody_is_none(fake_dvc):
