@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from infra.servers.secrets import Secrets
-from infra.servers.server import ANSWER_SECONDS, LOOPBACK, Server, ServerFailed, answers_http
+from infra.servers.server import LOOPBACK, Server, ServerFailed, answers_http, make_client
 
 BUCKET = "nmt"
 USER = "admin"
@@ -69,7 +69,7 @@ class Store(Server):
     def answers(self) -> bool:
         """Tell whether it says anything; without a key that is a refusal."""
         try:
-            httpx.get(self.address, timeout=ANSWER_SECONDS, trust_env=False)
+            make_client().get(self.address)
         except httpx.HTTPError:
             return False
         return True

@@ -1,6 +1,7 @@
 """A program that answers at an address until it is stopped, and what all such programs share."""
 
 import errno
+import functools
 import logging
 import os
 import signal
@@ -199,8 +200,15 @@ class _Reader(threading.Thread):
 def answers_http(url: str) -> bool:
     """Tell whether a GET succeeds, through no proxy."""
     with suppress(httpx.HTTPError):
-        return httpx.get(url, timeout=ANSWER_SECONDS, trust_env=False).is_success
+        return make_client().get(url).is_success
     return False
+
+
+@functools.cache
+def make_client() -> httpx.Client:
+    """Return what asks servers; to make one reads all certificates, longer than an answer takes."""
+    alone = httpx.Limits(max_keepalive_connections=0)
+    return httpx.Client(timeout=ANSWER_SECONDS, trust_env=False, limits=alone)
 
 
 def find_free_port(host: str) -> int:
