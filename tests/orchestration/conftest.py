@@ -63,4 +63,6 @@ def topology(postgresql, folder):
 @pytest.fixture(scope="session")
 def fleet(topology, tmp_path_factory):
     """Clones, workers and runs on the servers."""
-    return Fleet(topology, tmp_path_factory.mktemp("fleet"))
+    fleet = Fleet(topology, tmp_path_factory.mktemp("fleet"))
+    with fleet.client:
+        yield fleet

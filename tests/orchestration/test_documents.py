@@ -29,6 +29,7 @@ from infra.servers.server import find_free_port
 from tests.support.presets import shrunk
 from tests.support.processes import marked, wait_for
 from tests.support.projects import PROJECT, SMALL, a_users_environment, begin, overrides
+from tests.support.served import lasting_client
 
 FENCE = re.compile(r"^```(\w*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
@@ -197,9 +198,10 @@ class Reader:
             said = log.read_text(errors="replace")
             found = [re.search(words, said) for words in wanted]
             told = [address for one in found if one for address in one.groups()]
-            return all(found) and all(map(answers, [*addresses, *told]))
+            return all(found) and all(answers(client, one) for one in [*addresses, *told])
 
-        assert wait_for(ready, seconds=240), f"{command}\n{log.read_text()}"
+        with lasting_client() as client:
+            assert wait_for(ready, seconds=240), f"{command}\n{log.read_text()}"
         return log.read_text()
 
     def leaves(self):
@@ -212,10 +214,10 @@ class Reader:
         assert wait_for(lambda: not marked("READER", self.mark), seconds=20)
 
 
-def answers(address):
+def answers(client, address):
     """Whether a page is there; one that asks for a password first is."""
     try:
-        found = httpx.get(address, follow_redirects=True, timeout=5, trust_env=False)
+        found = client.get(address, follow_redirects=True, timeout=5)
     except httpx.HTTPError:
         return False
     return found.status_code in (200, 401, 405)
@@ -311,15 +313,11 @@ def is_completed(reader, said):
     """Make sure that a run which was asked for comes to its end, and shows what it made."""
     [run] = re.findall(r"/runs/flow-run/([0-9a-f-]+)", said)
     told = dotenv_values(reader.folder / ".env")
+    login = tuple(told["PREFECT_API_AUTH_STRING"].split(":"))
 
     def asked(route, **body):
-        answer = httpx.post(
-            told["PREFECT_API_URL"] + route,
-            json=body,
-            auth=tuple(told["PREFECT_API_AUTH_STRING"].split(":")),
-            timeout=30,
-            trust_env=False,
-        )
+        address = told["PREFECT_API_URL"] + route
+        answer = client.post(address, json=body, auth=login)
         return answer.raise_for_status().json()
 
     def ended():
@@ -327,8 +325,9 @@ def is_completed(reader, said):
         assert found["state_type"] not in ("FAILED", "CRASHED", "CANCELLED"), found["state"]
         return found["state_type"] == "COMPLETED"
 
-    assert wait_for(ended, seconds=300)
-    artifacts = asked("/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
+    with lasting_client() as client:
+        assert wait_for(ended, seconds=300)
+        artifacts = asked("/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
     assert {"scores", "learning-curve", "translations"} <= {one["key"] for one in artifacts}
 
 

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.support.projects import Copy, begin
+from tests.support.served import lasting_client
 
 WORKER_SECONDS = 60
 
@@ -61,6 +62,8 @@ class Fleet:
 
     def __init__(self, topology, folder):
         self.topology = topology
+        address = topology.environment["PREFECT_API_URL"]
+        self.client = lasting_client(base_url=address, auth=login(topology))
         self.folder = folder
         self.shared = folder / "shared"
         self.shared.mkdir()
@@ -184,14 +187,7 @@ class Fleet:
         end = time.monotonic() + 60
         while True:
             try:
-                answer = httpx.request(
-                    method,
-                    self.topology.environment["PREFECT_API_URL"] + route,
-                    auth=login(self.topology),
-                    json=body or None,
-                    timeout=30,
-                    trust_env=False,
-                )
+                answer = self.client.request(method, route, json=body or None)
                 if answer.status_code < 500:
                     break
             except httpx.HTTPError:

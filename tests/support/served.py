@@ -10,25 +10,35 @@ from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 
 
+def lasting_client(**settings):
+    """Return what asks as often as one likes, each time over a connection of its own.
+
+    To make one reads all certificates, which takes longer than an answer.
+    """
+    alone = httpx.Limits(max_keepalive_connections=0, max_connections=None)
+    return httpx.Client(timeout=60, trust_env=False, limits=alone, **settings)
+
+
 class Served:
     """A server that was started."""
 
-    def __init__(self, process, port):
+    def __init__(self, process, port, client):
         self.process = process
+        self.client = client
         self.address = f"http://127.0.0.1:{port}"
         self.port = port
 
     def is_up(self):
         assert self.process.poll() is None
         with suppress(httpx.TransportError):
-            return httpx.get(f"{self.address}/health", trust_env=False).is_success
+            return self.client.get(f"{self.address}/health").is_success
 
     def health(self):
-        return httpx.get(f"{self.address}/health", trust_env=False).json()
+        return self.client.get(f"{self.address}/health").json()
 
     def ask(self, q, **fields):
         body = {"q": q, "source": "de", "target": "en", **fields}
-        return httpx.post(f"{self.address}/translate", json=body, timeout=60, trust_env=False)
+        return self.client.post(f"{self.address}/translate", json=body)
 
 
 @contextmanager
@@ -38,10 +48,11 @@ def served(*command, port, log):
         process = subprocess.Popen(
             [sys.executable, "-m", *command], cwd=PROJECT, stdout=file, stderr=file
         )
-    server = Served(process, port)
     try:
-        assert wait_for(server.is_up, seconds=120), log.read_text()
-        yield server
+        with lasting_client() as client:
+            server = Served(process, port, client)
+            assert wait_for(server.is_up, seconds=120), log.read_text()
+            yield server
     finally:
         process.terminate()
         process.wait(60)
