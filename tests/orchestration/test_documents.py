@@ -285,9 +285,8 @@ def bring(folder):
     source, target = (folder / f"data/corpus/train.{side}" for side in ("source", "target"))
     shutil.copy(source, folder / "my/train.de")
     (folder / "my/train.en.gz").write_bytes(gzip.compress(target.read_bytes()))
-    shutil.copy(target, folder / "novel.txt")
-    lines = source.read_text().splitlines(keepends=True)
-    (folder / "in.txt").write_text("".join(lines[:2]))
+    for name, lines, side in (("novel.txt", 50, target), ("in.txt", 2, source)):
+        (folder / name).write_text("".join(side.read_text().splitlines(keepends=True)[:lines]))
     shutil.copy(folder / "in.txt", folder / "other.txt")
 
 
@@ -368,7 +367,7 @@ CHECKS = {
 
 BEFORE = {
     "make rollback": (
-        'make retrain SET="train.seed=3"',
+        'make retrain SET="export.golden_sentences=2"',
         ".venv/bin/python -m stages.registry promote 2 --reason better",
     ),
 }
