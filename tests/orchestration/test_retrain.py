@@ -61,6 +61,7 @@ TINY = [
     "evaluate.resamples=10",
     "evaluate.pictures=0",
     "export.golden_sentences=3",
+    "export.engines=[]",
     "workers.processes=1",
 ]
 HARDLY, WELL = "train.budget.steps=5", "train.budget.steps=300"
