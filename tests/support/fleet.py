@@ -15,7 +15,8 @@ import pytest
 from tests.support.projects import Copy, begin
 from tests.support.served import lasting_client
 
-WORKER_SECONDS = 60
+BRIEFLY = "train.budget.steps=40 train.training.validate_every=20"
+"""All that a training does, it does twice."""
 
 
 def login(topology):
@@ -67,7 +68,7 @@ class Fleet:
         self.folder = folder
         self.shared = folder / "shared"
         self.shared.mkdir()
-        self.origin = begin(folder / "origin", self.shared)
+        self.origin = begin(folder / "origin", self.shared, settings=BRIEFLY)
         self.deploy()
 
     def deploy(self):

@@ -160,7 +160,7 @@ class Copy:
         return Copy(folder, self.shared)
 
 
-def begin(folder, shared):
+def begin(folder, shared, *, settings=""):
     """A clone with parameters and nothing made yet, as one commit."""
     copy = Copy(folder, shared)
     for part in PARTS:
@@ -172,7 +172,7 @@ def begin(folder, shared):
     (copy.folder / ".git").mkdir()
     copy.run("git init --quiet .")
     (copy.folder / ".git/info/exclude").write_text("/log.txt\n")
-    copy.run(f"python -m stages.configure {TINY}")
+    copy.run(f"python -m stages.configure {TINY} {settings}")
     copy.run("git add --all")
     copy.run("git -c user.name=Tester -c user.email=tester@localhost commit --quiet -m Begin")
     return copy
