@@ -16,7 +16,7 @@ from mlflow import MlflowClient
 from tests.support.processes import wait_for
 from tests.support.projects import LOG_EVERY
 
-STEPS, VALIDATE_EVERY = 1000, 100
+STEPS, VALIDATE_EVERY = 700, 100
 LATER = VALIDATE_EVERY + LOG_EVERY
 """A step after the first checkpoint."""
 
@@ -199,6 +199,7 @@ def test_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, topology, tol
 def test_the_remote_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
     """What was made meanwhile is pushed when it is back."""
     clone = fleet.clone("remote-away", source=prepared)
+    clone.servers = clone.servers | {"AWS_MAX_ATTEMPTS": "1"}  # five, by default, take a minute
     clone.remote("s3://nmt/remote-away")
     deployment = fleet.own_deployment("part/stages-on-cpu", "remote-away")
     params = (clone.folder / "params.yaml").read_text()
