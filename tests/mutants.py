@@ -1656,6 +1656,13 @@ MUTANTS = [
         "tests/unit/translation/test_engines.py",
     ),
     Mutant(
+        "weights of a folder that was replaced",
+        "nmt_core/translation/loading.py",
+        "if digest_bundle(folder) != digest:",
+        "if digest_bundle(folder) == 0:",
+        "tests/unit/translation/test_engines.py",
+    ),
+    Mutant(
         "the slower engine first",
         "nmt_core/translation/loading.py",
         "return usable[0] if usable else",

@@ -12,9 +12,9 @@ from typing import Any
 from nmt_core import config, files
 from nmt_core.engines.engine import Engine, FullEngine
 from nmt_core.engines.settings import ENGINES, FOLDER, PACKAGES, PREFERRED, find_program
-from nmt_core.errors import ConfigError
+from nmt_core.errors import BundleError, ConfigError
 from nmt_core.fetch.settings import Languages
-from nmt_core.seal import explain_unreadable, read_manifest, verify_bundle
+from nmt_core.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
@@ -35,6 +35,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         partial(
             _load_full,
             folder,
+            digest_bundle(folder),
             (len(source.vocabulary), len(target.vocabulary)),
             device=device,
             threads=threads,
@@ -173,11 +174,18 @@ def count_cores() -> int:
 
 
 def _load_full(
-    folder: Path, sizes: tuple[int, int], *, device: str, threads: int | None
+    folder: Path, digest: str, sizes: tuple[int, int], *, device: str, threads: int | None
 ) -> FullEngine:
+    """Load the weights for PyTorch, of the bundle that had this digest when it was opened."""
     if not is_installed("torch"):
         raise ConfigError(
             "this needs PyTorch, which is not installed; run: pip install 'nmt[train]'"
+        )
+    verify_bundle(folder)
+    if digest_bundle(folder) != digest:
+        raise BundleError(
+            f"{folder} holds another model than when it was loaded, and what this needs of that one "
+            f"was not read yet; load it again"
         )
     from nmt_core.engines.pytorch import load_pytorch  # noqa: PLC0415 - takes seconds
 

@@ -276,6 +276,22 @@ def test_a_translator_is_at_hand():
         nmt_core.Translatr  # noqa: B018 - the attribute is asked for
 
 
+def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):
+    """Not though the folder was replaced before PyTorch's were needed."""
+    folder = shutil.copytree(bundle, tmp_path / "export")
+    translator = Translator.load(folder, threads=1)
+    before = translator.translate(LINES)
+    shutil.rmtree(folder)
+    export(folder, translator=tiny_translator(seed=3))
+
+    assert translator.translate(LINES) == before
+    with pytest.raises(BundleError, match="holds another model than when it was loaded"):
+        translator.sample(LINES)
+    shutil.rmtree(folder)
+    with pytest.raises(BundleError, match="is not an exported model"):
+        translator.sample(LINES)
+
+
 @pytest.fixture(scope="module")
 def recurrent(tmp_path_factory):
     """A bundle of a model that CTranslate2 cannot express."""
