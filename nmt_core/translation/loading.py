@@ -184,7 +184,7 @@ def _load_full(
     verify_bundle(folder)
     if digest_bundle(folder) != digest:
         raise BundleError(
-            f"{folder} holds another model than when it was loaded, and what this needs of that one "
+            f"{folder} holds another model than when it was loaded, and what this needs of it "
             f"was not read yet; load it again"
         )
     from nmt_core.engines.pytorch import load_pytorch  # noqa: PLC0415 - takes seconds
