@@ -87,6 +87,8 @@ class Opened:
     def close(self) -> None:
         for context in self.contexts:
             assert [] == context.cookies()
+            for page in context.pages:  # some of what they asked for may still be on its way
+                page.unroute_all(behavior="ignoreErrors")
             context.close()
         # that a request was refused is told by the browser itself
         told = [one for one in self.said if not one.startswith("Failed to load resource:")]
