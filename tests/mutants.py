@@ -1663,6 +1663,13 @@ MUTANTS = [
         "tests/unit/translation/test_engines.py",
     ),
     Mutant(
+        "an engine that is never used",
+        "nmt_core/bundle/engines.py",
+        "if refused := engine.explain_refusal(translator.config.beam, prefixes=False):",
+        "if refused := None:",
+        "tests/unit/translation/test_engines.py",
+    ),
+    Mutant(
         "the slower engine first",
         "nmt_core/translation/loading.py",
         "return usable[0] if usable else",

@@ -80,6 +80,10 @@ def prepare_engines(
             device="cpu",
             threads=threads,
         )
+        if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
+            failure = f"it cannot search as configured ({refused})"
+            prepared.told[name] = _leave_out(name, failure)
+            continue
         parity = measure_parity(translator, engine, *text, language=language)
         prepared.told[name] = parity.model_dump(mode="json")
         if failure := explain_failure(precision, parity):

@@ -216,6 +216,18 @@ def test_what_cannot_be_expressed_is_left_out_and_told(tmp_path, caplog):
     assert "ctranslate2_int8 is left out: CTranslate2 cannot express norm 'article'" in caplog.text
 
 
+@pytest.mark.parametrize(("model", "name"), [(MODEL, "ctranslate2_int8"), (RNN, "onnx_int8")])
+def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog, model, name):
+    beam = BeamConfig(beam_size=3, max_length=12, unknown="copy")
+    copying = tiny_translator(model=model, beam=beam)
+    found = prepare(tmp_path, ("int8",), model=model, translator=copying)
+
+    assert found.engines == []
+    assert f"{name} is left out: it cannot search as configured (copying unknown words)" in (
+        caplog.text
+    )
+
+
 def test_parity_tells_good_engines_from_bad(tmp_path):
     """Another model's engine is found out."""
     mine = tiny_translator()
