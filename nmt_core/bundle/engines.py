@@ -81,8 +81,7 @@ def prepare_engines(
             threads=threads,
         )
         if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
-            failure = f"it cannot search as configured ({refused})"
-            prepared.told[name] = _leave_out(name, failure)
+            prepared.told[name] = _leave_out(name, f"it cannot search as configured ({refused})")
             continue
         parity = measure_parity(translator, engine, *text, language=language)
         prepared.told[name] = parity.model_dump(mode="json")
