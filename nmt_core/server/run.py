@@ -65,7 +65,7 @@ def listen(config: ServerConfig) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
-        return socket.create_server(
+        listening = socket.create_server(
             (config.host, config.port), family=family, backlog=2048, reuse_port=False
         )
     except OSError as error:
@@ -73,6 +73,9 @@ def listen(config: ServerConfig) -> socket.socket:
             f"cannot listen on {config.host}:{config.port} ({error.strerror or error}); give "
             f"another --port or --host"
         ) from None
+    # or the body of an answer waits 40 ms until the client has said that the head has come
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
