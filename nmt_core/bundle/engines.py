@@ -66,13 +66,12 @@ def prepare_engines(
     prepared = Prepared([], {})
     program, refusal = choose_program(model_config)
     waiting = list(precisions)
-    while waiting:
-        precision = waiting.pop(0)
+    for precision in waiting:
         name = name_engine(program, precision)
         if refusal:
             prepared.told[name] = _leave_out(name, refusal)
             continue
-        _write(name, precision, translator, model_config, folder / name)
+        _write(program, precision, translator, model_config, folder / name)
         engine = load_engine(
             folder / name,
             name,
@@ -87,9 +86,8 @@ def prepare_engines(
         prepared.told[name] = parity.model_dump(mode="json")
         if failure := explain_failure(precision, parity):
             prepared.told[name] |= _leave_out(name, failure)
-            if EXACT not in precisions:
+            if EXACT not in waiting:
                 waiting.append(EXACT)
-                precisions = [*precisions, EXACT]
         else:
             prepared.engines.append(AddedEngine(name, folder / name, engine, parity))
     return prepared
@@ -115,7 +113,7 @@ def _leave_out(name: Added, reason: str) -> dict[str, str]:
 
 
 def _write(
-    name: Added,
+    program: Program,
     precision: Precision,
     translator: Translator,
     config: Seq2SeqConfig,
@@ -123,7 +121,7 @@ def _write(
 ) -> None:
     model = translator.full.model
     positions = max(translator.config.max_source_tokens + 1, translator.config.beam.max_length)
-    if name.startswith("onnx"):
+    if program == "onnx":
         write_onnx(folder, precision, model=model, positions=positions)
         return
     assert isinstance(config, TransformerConfig)

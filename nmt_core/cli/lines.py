@@ -9,8 +9,9 @@ from contextlib import contextmanager
 
 from nmt_core.errors import ConfigError, CorpusError
 
-FIRST_LINES, MOST_LINES = 16, 8192
-"""Lines translated together, at first and at most: output begins early, and memory is bounded."""
+FIRST_LINES, MOST_LINES, GROWTH = 16, 8192, 8
+"""Lines translated together, at first and at most, and how many times more from one portion to the
+next: output begins early, memory is bounded, and cores seldom wait for the last batch of one."""
 
 PATIENCE = 0.05
 """Seconds to wait for more lines before those that are there are translated."""
@@ -105,7 +106,7 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
         count = min(size, len(lines))
         yield [decode(lines.popleft(), done + one, name) for one in range(1, count + 1)]
         done += count
-        size = min(2 * size, MOST_LINES)
+        size = min(GROWTH * size, MOST_LINES)
 
 
 def has_more(stream: io.BufferedIOBase) -> bool:

@@ -17,7 +17,7 @@ from typing_extensions import override
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.engines.engine import Engine, Request
+from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request
 from nmt_core.errors import ConfigError
 from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
@@ -25,9 +25,6 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 PATIENCE = 1.4
 """Hypotheses that end before a sentence is done, as a multiple of the beam size: with 1 it loses
 0.2 BLEU to the exact search, with this 0.0, for a fifth more time (docs/performance.md)."""
-
-MOST_ROWS = 64
-"""Sentences that are looked at together; more are not faster."""
 
 END = SPECIALS[EOS]
 
@@ -62,23 +59,13 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CTranslate2Engine(Engine):
+class CTranslate2Engine(PlainEngine):
     """Searches a Transformer that was written for CTranslate2."""
 
     program: ctranslate2.Translator
     source: Vocabulary
     target: Vocabulary
     name: str
-
-    @override
-    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        refusals = {
-            "a prefix": prefixes,
-            "diversity": search.diversity > 0,
-            "no-repeat n-grams": search.no_repeat_ngram_size > 0,
-            "copying unknown words": search.unknown == "copy",
-        }
-        return next((what for what, asked in refusals.items() if asked), None)
 
     @override
     def search(

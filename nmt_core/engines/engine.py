@@ -5,9 +5,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
+
+MOST_ROWS = 64
+"""Sentences that a fast engine looks at together; more are not faster."""
 
 
 class Request(NamedTuple):
@@ -55,6 +59,20 @@ class Engine(Protocol):
             probabilities: whether the hypotheses must tell the probability of every token.
             attention: whether they must tell at what each token looked.
         """
+
+
+class PlainEngine(Engine, Protocol):
+    """An engine of plain beam search."""
+
+    @override
+    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
+        refusals = {
+            "a prefix": prefixes,
+            "diversity": search.diversity > 0,
+            "no-repeat n-grams": search.no_repeat_ngram_size > 0,
+            "copying unknown words": search.unknown == "copy",
+        }
+        return next((what for what, asked in refusals.items() if asked), None)
 
 
 class FullEngine(Engine, Protocol):

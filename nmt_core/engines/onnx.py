@@ -20,7 +20,7 @@ from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.beam import Ints, Next, search_beams
-from nmt_core.engines.engine import Engine, Request
+from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER
 from nmt_core.errors import ConfigError
 from nmt_core.seal import explain_unreadable
@@ -35,15 +35,12 @@ FAILURES = (
 )
 """What ONNX Runtime raises on files that it cannot read."""
 
-MOST_ROWS = 64
-"""Sentences that are looked at together; more are not faster."""
-
 Graph: TypeAlias = onnxruntime.InferenceSession
 Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class OnnxEngine(Engine):
+class OnnxEngine(PlainEngine):
     """Searches a model that was written for ONNX Runtime."""
 
     encoder: Graph
@@ -53,16 +50,6 @@ class OnnxEngine(Engine):
     name: str
     threads: int
     """Batches that are searched at once."""
-
-    @override
-    def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        refusals = {
-            "a prefix": prefixes,
-            "diversity": search.diversity > 0,
-            "no-repeat n-grams": search.no_repeat_ngram_size > 0,
-            "copying unknown words": search.unknown == "copy",
-        }
-        return next((what for what, asked in refusals.items() if asked), None)
 
     @override
     def search(

@@ -4,6 +4,7 @@ This file imports no torch; PyTorch's engine is loaded when something needs it.
 """
 
 import os
+from collections.abc import Callable
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -31,35 +32,34 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         decoding = files.read_json(folder / "decoding.json")
         settings = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = _load_side(folder, "source"), _load_side(folder, "target")
-    load_full = cache(
-        partial(
-            _load_full,
-            folder,
-            digest_bundle(folder),
-            (len(source.vocabulary), len(target.vocabulary)),
-            device=device,
-            threads=threads,
-        )
+    load_full = partial(
+        _load_full,
+        folder,
+        (len(source.vocabulary), len(target.vocabulary)),
+        device=device,
+        threads=threads,
     )
     chosen = choose_engine(engine, list_engines(folder), device)
-    searching = (
-        load_full()
-        if chosen == "torch"
-        else load_engine(
+    searching: Engine
+    load_later: Callable[[], FullEngine] | None = None
+    if chosen == "torch":
+        searching = load_full()
+    else:
+        searching = load_engine(
             folder / FOLDER / chosen,
             chosen,
             (source.vocabulary, target.vocabulary),
             device="cpu" if device == "auto" else device,
             threads=threads or count_cores(),
         )
-    )
+        load_later = cache(partial(_load_later, folder, digest_bundle(folder), load_full))
     return {
         "engine": searching,
         "source": source,
         "target": target,
         "config": settings,
         "languages": _load_languages(folder),
-        "load_full": load_full,
+        "load_full": load_later,
     }
 
 
@@ -174,22 +174,27 @@ def count_cores() -> int:
 
 
 def _load_full(
-    folder: Path, digest: str, sizes: tuple[int, int], *, device: str, threads: int | None
+    folder: Path, sizes: tuple[int, int], *, device: str, threads: int | None
 ) -> FullEngine:
-    """Load the weights for PyTorch, of the bundle that had this digest when it was opened."""
+    """Load the weights of a verified bundle for PyTorch."""
     if not is_installed("torch"):
         raise ConfigError(
             "this needs PyTorch, which is not installed; run: pip install 'nmt[train]'"
         )
-    verify_bundle(folder)
-    if digest_bundle(folder) != digest:
-        raise BundleError(
-            f"{folder} holds another model than when it was loaded, and what this needs of it "
-            f"was not read yet; load it again"
-        )
     from nmt_core.engines.pytorch import load_pytorch  # noqa: PLC0415 - takes seconds
 
     return load_pytorch(folder, *sizes, device=device, threads=threads)
+
+
+def _load_later(folder: Path, digest: str, load_full: Callable[[], FullEngine]) -> FullEngine:
+    """Load the weights of the bundle that had this digest when its engine was loaded."""
+    verify_bundle(folder)
+    if digest_bundle(folder) != digest:
+        raise BundleError(
+            f"{folder} holds another model than when it was loaded, so what only PyTorch can do "
+            f"would be done by that one; load it again"
+        )
+    return load_full()
 
 
 def _load_side(folder: Path, name: str) -> Side:

@@ -247,24 +247,6 @@ def test_many_sentences_come_back_in_order(default):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"diversity": 1.0}, "diversity"),
-        ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
-        ({"unknown": "copy"}, "copying unknown words"),
-        ({}, None),
-        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
-    ],
-)
-def test_what_it_cannot_do_is_said(default, changes, said):
-    search = BeamConfig(**changes)
-
-    assert default[1].explain_refusal(search, prefixes=False) == said
-    assert default[1].explain_refusal(search, prefixes=True) == "a prefix"
-    assert default[0].explain_refusal(search, prefixes=True) is None
-
-
-@pytest.mark.parametrize(
     ("config", "said"),
     [
         (ConvS2SConfig(), "it is no Transformer"),

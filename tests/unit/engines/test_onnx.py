@@ -185,24 +185,6 @@ def test_reserved_tokens_are_never_written(pair):
     assert not {PAD, BOS, UNK} & {token for best in found for one in best for token in one.tokens}
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"diversity": 1.0}, "diversity"),
-        ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
-        ({"unknown": "copy"}, "copying unknown words"),
-        ({}, None),
-        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
-    ],
-)
-def test_what_it_cannot_do_is_said(pair, changes, said):
-    _, engine = pair("rnn_attention")
-    search = BeamConfig(**changes)
-
-    assert engine.explain_refusal(search, prefixes=False) == said
-    assert engine.explain_refusal(search, prefixes=True) == "a prefix"
-
-
 @pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
 def test_all_but_transformers_can_be_written(name):
     config = tiny_config(name)

@@ -1,0 +1,38 @@
+"""What the fast engines refuse, all of them alike."""
+
+import pytest
+
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines.ctranslate2 import CTranslate2Engine
+from nmt_core.engines.onnx import OnnxEngine
+from nmt_core.engines.pytorch import PyTorchEngine
+
+EMPTY = [
+    CTranslate2Engine(None, None, None, "ctranslate2_int8"),
+    OnnxEngine(None, None, 30, "onnx_int8", 1),
+]
+"""Engines without a model, for none is asked."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"diversity": 1.0}, "diversity"),
+        ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
+        ({"unknown": "copy"}, "copying unknown words"),
+        ({}, None),
+        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
+    ],
+)
+@pytest.mark.parametrize("engine", EMPTY, ids=lambda engine: engine.name)
+def test_what_a_fast_engine_cannot_do_is_said(engine, changes, said):
+    search = BeamConfig(**changes)
+
+    assert engine.explain_refusal(search, prefixes=False) == said
+    assert engine.explain_refusal(search, prefixes=True) == "a prefix"
+
+
+def test_pytorch_refuses_nothing():
+    everything = BeamConfig(diversity=1.0, no_repeat_ngram_size=3, unknown="copy")
+
+    assert PyTorchEngine.explain_refusal(None, everything, prefixes=True) is None
