@@ -8,7 +8,6 @@ from typing import Any
 import yaml
 
 from nmt_core.errors import ConfigError
-from nmt_core.fetch.corpus import Corpus
 from stages import paths
 from stages.configure import compose
 from stages.params import DownloadParams, build_all
@@ -60,19 +59,18 @@ def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Ex
     sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
     download = sections["download"]
     assert isinstance(download, DownloadParams)
-    settings = [*settings, *list_file_settings(download.corpus)]
-    corpus = download.corpus.absolute().pinned()
-    sections["download"] = download.model_copy(update={"corpus": corpus})
+    settings = [*settings, *list_file_settings(download)]
+    sections["download"] = download.absolute().pinned()
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
     return Experiment(model, seed, tuple(settings), hash_json([values, code]))
 
 
-def list_file_settings(corpus: Corpus) -> Iterator[str]:
+def list_file_settings(download: DownloadParams) -> Iterator[str]:
     """Yield what makes the user's own files found from any folder, and a change of them seen."""
     return list_overrides(
-        corpus.model_dump(mode="json"),
-        corpus.absolute().pinned().model_dump(mode="json"),
-        place="download.corpus",
+        download.model_dump(mode="json"),
+        download.absolute().pinned().model_dump(mode="json"),
+        place="download",
     )
 
 

@@ -2,8 +2,9 @@
 
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names
-Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/corpus.json,
-        data/vectors/{source,target}.vec, data/vectors/source.bin, metrics/download.json
+Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
+        data/corpus/corpus.json, data/vectors/{source,target}.vec, data/vectors/source.bin,
+        metrics/download.json
 """
 
 import shutil
@@ -72,6 +73,7 @@ def _write_corpus(
         scratch=scratch,
         filters=params.filter,
         split=params.split,
+        near_duplicates=params.near_duplicates,
         workers=workers,
     )
     measured = _measured(obtained, outcome)
@@ -105,8 +107,30 @@ def _measured(obtained: Obtained, outcome: CleaningOutcome) -> dict[str, dict[st
     return {
         "pairs": {name: outcome.kept[name] for name in paths.SPLITS},
         "removed": removed,
+        "near_duplicates": _describe_near(outcome),
         "repaired": repaired,
         "origins": {str(number): origin for number, origin in enumerate(obtained.origins)},
+    }
+
+
+def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:
+    """Say which pairs of train were near to others; nothing if nobody looked."""
+    if outcome.near is None:
+        return {}
+    tests = outcome.kept["test"]
+    return {
+        "pairs": len(outcome.near.rows),
+        "test_sentences": int((outcome.near.counts[:tests] > 0).sum()),
+        "validation_sentences": int((outcome.near.counts[tests:] > 0).sum()),
+        "examples": [
+            {
+                "side": one.side,
+                "train": one.train,
+                "held_out": one.held_out,
+                "edits": one.edits,
+            }
+            for one in outcome.near.examples
+        ],
     }
 
 

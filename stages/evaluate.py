@@ -1,7 +1,7 @@
 """Translate the test set and say how good that is, and how sure one can be.
 
 Usage: python -m stages.evaluate
-Reads:  models/trained/, data/corpus/test.{source,target}, data/tokenizer/, data/vocabulary/
+Reads:  models/trained/, data/corpus/test.{source,target,near}, data/tokenizer/, data/vocabulary/
 Writes: metrics/evaluate.json, reports/translations.tsv, reports/examples.json,
         reports/attention/*.png, reports/learning_curve.png
 """
@@ -72,8 +72,11 @@ def run(
         [point["validation_scores"][metric] for point in history],
         metric=find_label(metric),
     )
+    near = inputs.corpus / "test.near"
+    counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
     return {
         **score_translations(params, hypotheses, references, sources, language=language),
+        "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
         **measure_translations(
             translator, sources, references, hypotheses, cut=quality.cutter(language)
         ),
@@ -107,6 +110,37 @@ def score_translations(
         found[f"{name}_signature"] = score.signature
         found[f"{name}_details"] = score.details
     return found
+
+
+def score_novel(
+    params: EvaluateParams,
+    near: Sequence[int],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    sources: Sequence[str],
+    *,
+    language: str,
+) -> dict[str, Any]:
+    """Return scores of the test sentences that are near no sentence of the corpus.
+
+    Nothing, if nobody looked which are, or if all are, for then the scores are those of all.
+
+    Args:
+        params: which metrics.
+        near: of each test sentence, how many pairs of the corpus are near it.
+        hypotheses: translations.
+        references: what they should have been.
+        sources: what was translated.
+        language: code of the target language.
+    """
+    novel = [row for row, count in enumerate(near) if not count]
+    if not 0 < len(novel) < len(near):
+        return {}
+    lines = ([text[row] for row in novel] for text in (hypotheses, references, sources))
+    scores = score_translations(params, *lines, language=language)
+    return {"sentences": len(novel)} | {
+        name: value for name, value in scores.items() if isinstance(value, float)
+    }
 
 
 def measure_translations(
@@ -192,6 +226,7 @@ def main() -> None:
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )
         numbers = {f"test_{n}": v for n, v in measured.items() if isinstance(v, int | float)}
+        numbers |= {f"test_novel_{n}": v for n, v in measured["novel"].items()}
         tracker.metrics(numbers | {"model_parameters": record["parameters"]}, step=0)
         tracker.params({f"test_{n}": v for n, v in measured.items() if n.endswith("_signature")})
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))

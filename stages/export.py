@@ -109,7 +109,8 @@ def main() -> None:
     """Run the stage on the project's own paths."""
     record = files.read_json(paths.TRAINED / "training.json")
     measured = {
-        stage: files.read_json(paths.METRICS / f"{stage}.json") for stage in ("shard", "evaluate")
+        stage: files.read_json(paths.METRICS / f"{stage}.json")
+        for stage in ("download", "shard", "evaluate")
     }
     download = load(DownloadParams, "download")
     bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])

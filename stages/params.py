@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import yaml
 from pydantic import Field, model_validator
@@ -24,8 +24,8 @@ from nmt_core.fetch.settings import HttpConfig, Languages
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.cleaning import SplitConfig
 from nmt_core.text.filters import FilterConfig
+from nmt_core.text.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
@@ -52,11 +52,32 @@ class DownloadParams(Config):
     split: SplitConfig = SplitConfig()
     """How validation and test are set aside where the corpus does not bring them."""
 
+    near_duplicates: NearDuplicateConfig = NearDuplicateConfig()
+    """Which training sentences are too near to those of validation and test."""
+
     vectors: VectorsConfig = NoVectors(kind="none")
     """Where pre-trained word vectors come from."""
 
     http: HttpConfig = HttpConfig()
     """How patient to be with servers."""
+
+    def pins(self) -> dict[str, str]:
+        """Return the digests by which a change of the user's own files is noticed, by path."""
+        return self.corpus.pins() | self.split.pins()
+
+    def pinned(self) -> Self:
+        """Return the same with the digests of what those files hold now.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+        """
+        pinned = {"corpus": self.corpus.pinned(), "split": self.split.pinned()}
+        return self.model_copy(update=pinned)
+
+    def absolute(self) -> Self:
+        """Return the same with paths that lead to those files from any folder."""
+        found = {"corpus": self.corpus.absolute(), "split": self.split.absolute()}
+        return self.model_copy(update=found)
 
     @model_validator(mode="after")
     def _check(self) -> "DownloadParams":

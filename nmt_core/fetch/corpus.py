@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch, Fetchable
-from nmt_core.text.cleaning import Split
 from nmt_core.text.corpus import UNREADABLE, UNUSABLE, Problem, Text
+from nmt_core.text.splitting import Split
 
 OnBadLine = Literal["error", "drop"]
 

@@ -16,8 +16,8 @@ from nmt_core.fetch.corpus import (
 )
 from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.cleaning import SPLITS, Split
 from nmt_core.text.corpus import Text
+from nmt_core.text.splitting import SPLITS, Split
 from nmt_core.text.text_files import TextFiles, explain_unreadable_file, require_regular_file
 
 

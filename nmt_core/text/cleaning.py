@@ -9,60 +9,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import Field, model_validator
 
-from nmt_core.config import Config
+from nmt_core import files
 from nmt_core.errors import CorpusError
 from nmt_core.parallel.jobs import WorkersConfig, append, run_in_order
 from nmt_core.text.corpus import CorpusReading, Pair, PairRows, Problem, Text, cut_rows, read_pairs
-from nmt_core.text.filters import FilterConfig, find_fault, make_comparison_key
+from nmt_core.text.filters import FilterConfig, find_fault
+from nmt_core.text.near_duplicates import Nearness, find_near_pairs
+from nmt_core.text.sessions import NOT_HELD_OUT, Ranks, mark_unique, rank_sessions, take_last
+from nmt_core.text.splitting import (
+    SPLITS,
+    NearDuplicateConfig,
+    SessionSplit,
+    Split,
+    SplitConfig,
+    split_of,
+)
+from nmt_core.text.staging import ASIDE, SIDES, AsidePairs, Mask, PairKeys, PairWriter, StagedPairs
 
-Split = Literal["train", "validation", "test"]
-SPLITS: tuple[Split, ...] = ("train", "validation", "test")
-Rate = Annotated[float, Field(gt=0, lt=10_000)]
-Digests = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
-
-PER = 10_000
-"""Rates of the split are given in so many sentences."""
-
-MAX_SALT_BYTES = 64
-"""Longest key that BLAKE2b takes."""
-
-KINDS = ("source", "target", "digests")
-"""What is kept of the pairs of a split while they are compared."""
-
-
-class SplitConfig(Config):
-    """How to set pairs aside when a corpus comes without validation or test set.
-
-    A keyed hash of the source sentence decides alone, so a pair stays where it is when others are
-    added or removed, and a sentence with several translations lies in one split.
-    """
-
-    validation_per_10000: Rate = 10.0
-    """Sentences in 10,000 that go to validation; 10 make about 1,900 of EuroParl's 1.9 million."""
-
-    test_per_10000: Rate = 10.0
-    """Sentences in 10,000 that go to test."""
-
-    salt: str = "nmt"
-    """Key of the hash, up to 64 bytes; another salt draws other sets."""
-
-    @model_validator(mode="after")
-    def _check(self) -> "SplitConfig":
-        if self.validation_per_10000 + self.test_per_10000 >= PER:
-            raise ValueError("validation_per_10000 and test_per_10000 leave nothing to train on")
-        if len(self.salt.encode()) > MAX_SALT_BYTES:
-            raise ValueError(f"salt is longer than {MAX_SALT_BYTES} bytes")
-        return self
+Home = Split | Literal["aside"]
 
 
 @dataclass
@@ -73,6 +43,8 @@ class CleaningOutcome:
     removed: dict[str, Counter[str]] = field(default_factory=dict)
     readings: dict[str, CorpusReading] = field(default_factory=dict)
     """What was met in each text."""
+    near: Nearness | None = None
+    """Pairs of train that are near to those of test and then validation; None if nobody looked."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +58,19 @@ class Sieve:
     filters: FilterConfig
     split: SplitConfig
 
-    def home(self, pair: Pair) -> Split:
-        """Return the split that a pair belongs to."""
+    @property
+    def homes(self) -> list[Home]:
+        """Where a pair may belong."""
+        if self.split_off and self.split.sessions:
+            return [self.name, ASIDE]
+        return [self.name, *self.split_off]
+
+    def find_home(self, pair: Pair, rank: int) -> Home:
+        """Return where a pair of a session of this rank belongs."""
         if not self.split_off:
             return self.name
+        if self.split.sessions:
+            return self.name if rank == NOT_HELD_OUT else ASIDE
         drawn = split_of(pair.source, self.split)
         return drawn if drawn in self.split_off else self.name
 
@@ -99,6 +80,8 @@ class SiftJob(PairRows):
     """Pairs that nobody has looked at yet."""
 
     sieve: Sieve
+    ranks: Ranks | None
+    """Of the sessions of the pairs, where these decide."""
 
 
 @dataclass(frozen=True)
@@ -109,30 +92,19 @@ class Sifted:
     unfit: Counter[str] = field(default_factory=Counter)
 
 
-def split_of(source: str, config: SplitConfig) -> Split:
-    """Return where all pairs with this source sentence belong.
-
-    Test grows from one end of the hashes and validation from the other, so changing the size of
-    one does not touch the other.
-    """
-    digest = _digest(make_comparison_key(source), salt=config.salt)
-    place = int.from_bytes(digest, "little") / 2**64 * PER
-    if place < config.test_per_10000:
-        return "test"
-    if place >= PER - config.validation_per_10000:
-        return "validation"
-    return "train"
-
-
 def sift(job: SiftJob, part: Path) -> Sifted:
     """Write the pairs of each split with their digests, but for those unfit to train on."""
     sieve, found = job.sieve, Sifted()
     with ExitStack() as stack:
-        homes = {name: _Home(part, name, stack) for name in (sieve.name, *sieve.split_off)}
-        for pair in read_pairs(job, drop=sieve.drop, reading=found.reading):
-            home = sieve.home(pair)
-            why = find_fault(pair, sieve.filters) if home == "train" else None
-            if why is None:
+        homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
+        first = job.spans[0].first
+        for number, pair in read_pairs(job, drop=sieve.drop, reading=found.reading):
+            rank = NOT_HELD_OUT if job.ranks is None else int(job.ranks[number - first])
+            home = sieve.find_home(pair, rank)
+            why = find_fault(pair, sieve.filters) if home in ("train", ASIDE) else None
+            if home == ASIDE:
+                homes[home].add(pair, rank=rank, unfit=why)
+            elif why is None:
                 homes[home].add(pair)
             else:
                 found.unfit[why] += 1
@@ -146,12 +118,14 @@ def clean_and_split(
     scratch: Path,
     filters: FilterConfig,
     split: SplitConfig,
+    near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
 ) -> CleaningOutcome:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
     No sentence of test, on either side, is left in validation or train, and none of validation in
-    train; sentences are the same if their :func:`comparison_key` is.
+    train; sentences are the same if their :func:`comparison_key` is. Nor is one left in train that
+    is near to one of test or validation; ``test.near`` says of each pair of test how many were.
 
     Args:
         texts: "train" and, where the corpus brings them, "validation" and "test"; what is not there
@@ -160,6 +134,7 @@ def clean_and_split(
         scratch: folder for all pairs while they are compared.
         filters: applied to train alone.
         split: how to split train.
+        near_duplicates: what is too near to stay in train.
         workers: who looks at the pairs one by one.
 
     Raises:
@@ -172,13 +147,24 @@ def clean_and_split(
     )
     jobs = list(_jobs(texts, scratch, filters, split, workers.chunk_lines))
     staged = _stage(jobs, scratch, workers, outcome)
-    held_out: dict[str, _Keys] = {}
+    if split.sessions:
+        wanted = [name for name in SPLITS if name not in texts]
+        _take_sessions(
+            AsidePairs(scratch), staged, split.sessions, wanted, outcome.removed["train"]
+        )
+    held_out: dict[str, PairKeys] = {}
     for name in ("test", "validation", "train"):
         keys = staged[name].keys()
         removed = outcome.removed[name]
         keep = np.ones(len(keys.source), dtype=np.bool_)
         for other, other_keys in held_out.items():
             keep = _strike(keep, keys.shared_with(other_keys), removed, f"also_in_{other}")
+        if name == "train" and near_duplicates.distance:
+            outcome.near = _find_near(staged[name], folder, scratch, near_duplicates, workers)
+            if near_duplicates.remove:
+                marked = np.zeros_like(keep)
+                marked[outcome.near.rows] = True
+                keep = _strike(keep, marked, removed, "near_duplicate")
         if filters.remove_duplicates if name == "train" else name not in texts:
             keep = _strike(keep, keys.repeated(), removed, "duplicate")
         staged[name].write(folder, keep)
@@ -186,70 +172,6 @@ def clean_and_split(
         outcome.kept[name] = int(keep.sum())
     _check(outcome, texts, split)
     return outcome
-
-
-@dataclass(frozen=True)
-class _Keys:
-    """Digests of the sentences of some pairs, in order."""
-
-    source: Digests
-    target: Digests
-
-    def only(self, keep: Mask) -> "_Keys":
-        return _Keys(self.source[keep], self.target[keep])
-
-    def shared_with(self, other: "_Keys") -> Mask:
-        """Mark pairs of which either side stands in ``other``."""
-        in_source: Mask = np.isin(self.source, other.source)
-        return in_source | np.isin(self.target, other.target)
-
-    def repeated(self) -> Mask:
-        """Mark pairs that an earlier pair equals on both sides."""
-        order = np.lexsort((self.target, self.source))  # stable: equals keep their order
-        source, target = self.source[order], self.target[order]
-        marked = np.zeros(len(order), dtype=np.bool_)
-        marked[order[1:]] = (source[1:] == source[:-1]) & (target[1:] == target[:-1])
-        return marked
-
-
-class _Home:
-    """Some pairs of one split, in files named for their kind."""
-
-    def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
-        self._source, self._target, self._digests = (
-            stack.enter_context((folder / f"{name}.{kind}").open("wb")) for kind in KINDS
-        )
-
-    def add(self, pair: Pair) -> None:
-        self._source.write(f"{pair.source}\n".encode())
-        self._target.write(f"{pair.target}\n".encode())
-        self._digests.write(b"".join(_digest(make_comparison_key(line)) for line in pair))
-
-
-class _Staged:
-    """All pairs of one split, put together of what was sifted."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._files = {kind: folder / f"{name}.{kind}" for kind in KINDS}
-        for path in self._files.values():
-            path.touch()
-
-    def take(self, part: Path) -> None:
-        for path in self._files.values():
-            if (part / path.name).exists():
-                append(part / path.name, path)
-
-    def keys(self) -> _Keys:
-        digests = np.fromfile(self._files["digests"], dtype="<u8").reshape(-1, 2)
-        return _Keys(digests[:, 0].copy(), digests[:, 1].copy())
-
-    def write(self, folder: Path, keep: Mask) -> None:
-        for kind in ("source", "target"):
-            path = self._files[kind]
-            with path.open("rb") as lines, (folder / path.name).open("wb") as file:
-                file.writelines(compress(lines, keep.tolist()))
-        for path in self._files.values():
-            path.unlink()
 
 
 def _jobs(
@@ -263,21 +185,71 @@ def _jobs(
     for name, text in texts.items():
         split_off = missing if name == "train" else frozenset[Split]()
         sieve = Sieve(name, text.drop, split_off, filters, split)
-        for rows in cut_rows(text, lines, scratch=scratch):
-            yield SiftJob(rows.spans, rows.names, sieve)
+        cut = cut_rows(text, lines, scratch=scratch)
+        ends = np.cumsum([rows.spans[0].lines for rows in cut])
+        ranks: Sequence[Ranks | None] = [None] * len(cut)
+        if split_off and split.sessions and cut:
+            ranks = np.split(rank_sessions(split.sessions, int(ends[-1])), ends[:-1])
+        for rows, of_rows in zip(cut, ranks, strict=True):
+            yield SiftJob(rows.spans, rows.names, sieve, of_rows)
 
 
 def _stage(
     jobs: Sequence[SiftJob], scratch: Path, workers: WorkersConfig, outcome: CleaningOutcome
-) -> dict[Split, _Staged]:
-    staged = {name: _Staged(scratch, name) for name in SPLITS}
+) -> dict[Split, StagedPairs]:
+    staged = {name: StagedPairs(scratch, name) for name in SPLITS}
+    aside = [AsidePairs(scratch)] if any(ASIDE in job.sieve.homes for job in jobs) else []
     with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
         for job, (part, found) in zip(jobs, done, strict=True):
-            for stage in staged.values():
+            for stage in [*staged.values(), *aside]:
                 stage.take(part)
             outcome.removed["train"].update(found.unfit)
             outcome.readings[job.sieve.name].add(found.reading)
     return staged
+
+
+def _take_sessions(
+    aside: AsidePairs,
+    staged: Mapping[Split, StagedPairs],
+    sessions: SessionSplit,
+    wanted: Sequence[Split],
+    removed: Counter[str],
+) -> None:
+    """Give the last pairs of the sessions held out to test and validation, others to train."""
+    keys, others = aside.keys(), staged["train"].keys()
+    columns = ((keys.source, others.source), (keys.target, others.target))
+    unique = mark_unique(np.concatenate(column) for column in columns)[: len(keys.source)]
+    ranks, unfit = aside.marks()
+    left = np.ones(len(unique), dtype=np.bool_)
+    for name, taken in take_last(unique, ranks, sessions, wanted).items():
+        aside.give(taken, staged[name])
+        left &= ~taken
+    fit = np.array([not why for why in unfit], dtype=np.bool_)
+    aside.give(left & fit, staged["train"])
+    removed.update(compress(unfit, (left & ~fit).tolist()))
+    aside.remove()
+
+
+def _find_near(
+    train: StagedPairs,
+    folder: Path,
+    scratch: Path,
+    config: NearDuplicateConfig,
+    workers: WorkersConfig,
+) -> Nearness:
+    """Compare train with test and validation, which are written, and write what test's are near."""
+    held_out = {side: scratch / f"held_out.{side}" for side in SIDES}
+    for side, path in held_out.items():
+        path.touch()
+        for name in ("test", "validation"):
+            append(folder / f"{name}.{side}", path)
+    sides = {side: train.files[side] for side in SIDES}
+    near = find_near_pairs(sides, held_out, config, workers=workers, scratch=scratch)
+    tests = sum(1 for _ in files.read_lines(folder / "test.source"))
+    files.write_lines(folder / "test.near", map(str, near.counts[:tests].tolist()))
+    for path in held_out.values():
+        path.unlink()
+    return near
 
 
 def _strike(keep: Mask, marked: Mask, removed: Counter[str], why: str) -> Mask:
@@ -311,7 +283,3 @@ def _check(outcome: CleaningOutcome, texts: Mapping[Split, Text], split: SplitCo
             f"no pair is left for {name} (removed: {reasons or nothing}); "
             f"give more text or loosen the filter{hint}"
         )
-
-
-def _digest(key: str, *, salt: str = "") -> bytes:
-    return blake2b(key.encode(), digest_size=8, key=salt.encode()).digest()

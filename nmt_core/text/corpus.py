@@ -120,8 +120,10 @@ def read_pairs(
     drop: Collection[Problem],
     reading: CorpusReading,
     max_line_bytes: int = MAX_LINE_BYTES,
-) -> Iterator[Pair]:
-    """Yield the pairs of some rows; the lines keep every character they have, but for ends.
+) -> Iterator[tuple[int, Pair]]:
+    """Yield the pairs of some rows with their line numbers.
+
+    The lines keep every character they have, but for ends.
 
     A byte-order mark and the CR of CRLF are taken off, other line breaks inside a line become a
     space; both are counted in ``reading.repaired``.
@@ -144,7 +146,7 @@ def read_pairs(
                 raise CorpusError(str(bad)) from None
             reading.dropped[bad.problem] += 1
         else:
-            yield pair
+            yield number, pair
 
 
 def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:

@@ -117,8 +117,7 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     """
     download = sections["download"]
     assert isinstance(download, DownloadParams)
-    corpus = download.corpus.pinned()
-    return {**sections, "download": download.model_copy(update={"corpus": corpus})}
+    return {**sections, "download": download.pinned()}
 
 
 def add_comments(settings: Config) -> CommentedMap:

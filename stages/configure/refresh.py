@@ -20,7 +20,6 @@ from rich.console import Console
 from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch.address import redact_url
-from nmt_core.fetch.corpus import Corpus
 from nmt_core.fetch.http import renew
 from nmt_core.fetch.source import Fetchable
 from stages import paths
@@ -51,7 +50,7 @@ def refresh_pins(
     corpus, of_corpus = _asked(download.corpus, download, downloads)
     vectors, of_vectors = _asked(download.vectors, download, downloads)
     fresh["download"] = download.model_copy(update={"corpus": corpus, "vectors": vectors})
-    return fresh, [*_changed_files(given.corpus, download.corpus), *of_corpus, *of_vectors]
+    return fresh, [*_changed_files(given, download), *of_corpus, *of_vectors]
 
 
 def main() -> None:
@@ -62,7 +61,7 @@ def main() -> None:
         Console().print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-def _changed_files(given: Corpus, fresh: Corpus) -> Iterator[str]:
+def _changed_files(given: DownloadParams, fresh: DownloadParams) -> Iterator[str]:
     before = given.pins()
     for name, digest in fresh.pins().items():
         if digest != before[name]:

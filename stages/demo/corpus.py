@@ -6,8 +6,8 @@ from typing import Literal
 from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin
 from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.cleaning import SPLITS, Split
 from nmt_core.text.corpus import Pair, Text, write_pairs
+from nmt_core.text.splitting import SPLITS, Split
 from stages.demo.settings import GrammarConfig
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from nmt_core import files, seal
 from nmt_core.errors import BundleError
 from nmt_core.evaluation.metrics.registered import find_metric_names, load_metric
+from nmt_core.fetch.corpus import GIVEN
 from nmt_core.fetch.settings import Languages
 from nmt_core.statistics import gate
 from stages import paths
@@ -68,8 +69,10 @@ def describe_rule(download: DownloadParams) -> str:
     any other model's training text; a test set that was given follows no rule.
     """
     split = download.split
+    given = GIVEN if split.sessions else None  # what stands nowhere else may, in another corpus
     return (
         download.corpus.held_out()
+        or given
         or f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
     )
 

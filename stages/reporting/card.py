@@ -3,6 +3,7 @@
 It begins with the metadata that Hugging Face reads (https://huggingface.co/docs/hub/model-cards).
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ nmt translate --model FOLDER < in.txt > out.txt
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
 | training | {steps:,} updates, {epochs} epochs, {tokens:,} target tokens; best at {best:,} |
 {scores}
+| near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
 | made with | {packages}; all packages and licences: `sbom.cdx.json` |
@@ -45,7 +47,7 @@ the model may repeat.
 ## Data
 
 {data}
-"""
+{examples}"""
 
 
 def render_card(
@@ -62,7 +64,7 @@ def render_card(
     Args:
         download: settings of the text.
         record: how the model was trained, as the train stage writes it.
-        measured: metrics of the stages ``shard`` and ``evaluate``.
+        measured: metrics of the stages ``download``, ``shard`` and ``evaluate``.
         commit: what the model was made from.
         date: of that commit.
         packages: the most important ones and their versions.
@@ -74,6 +76,7 @@ def render_card(
     )
     values = {
         "perplexity": scores["perplexity"],
+        "near": describe_near(download, measured["download"]["near_duplicates"], scores),
         "failures": f"{failures}, of {scores['sentences']:,} sentences",
         "source": download.languages.source,
         "target": download.languages.target,
@@ -96,7 +99,11 @@ def render_card(
     cells = {
         name: _cell(value) if isinstance(value, str) else value for name, value in values.items()
     }
-    text = TEMPLATE.format(**cells, scores="\n".join(score_rows(scores)))
+    text = TEMPLATE.format(
+        **cells,
+        scores="\n".join(score_rows(scores)),
+        examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
+    )
     return f"---\n{_front_matter(download, record, scores)}---\n\n{text}"
 
 
@@ -106,6 +113,38 @@ def score_rows(scores: dict[str, Any]) -> Iterator[str]:
         value, low, high = (scores[key] for key in (name, f"{name}_low", f"{name}_high"))
         yield f"| {find_label(name)} | {value:.1f} (95 % confidence: {low:.1f} to {high:.1f}) |"
         yield f"| | `{_cell(scores[f'{name}_signature'])}` |"
+
+
+def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:
+    """Return how much of train was near to the test set, and what it scores without that."""
+    if not near:
+        return "nobody looked whether sentences of test are nearly in train"
+    removed = "removed from train" if download.near_duplicates.remove else "left in train"
+    text = (
+        f"{near['pairs']:,} pairs, of which a side differs from one of test or validation in at "
+        f"most {download.near_duplicates.distance:.0%} of its words, were {removed}"
+    )
+    novel = scores["novel"]
+    if not novel:
+        return text
+    of_novel = ", ".join(f"{find_label(one)} {novel[one]:.1f}" for one in find_metric_names(scores))
+    return f"{text}; {novel['sentences']:,} test sentences were near none: {of_novel}"
+
+
+def quote_near(near: dict[str, Any]) -> Iterator[str]:
+    """Yield a list of near duplicates, to judge by."""
+    if not near.get("examples"):
+        return
+    yield "\nNear duplicates, of train beside test or validation:\n"
+    for one in near["examples"]:
+        yield f"- {_quote(one['train'])} beside {_quote(one['held_out'])}"
+    yield ""
+
+
+def _quote(text: str) -> str:
+    """Return text as it stands, whatever Markdown would make of it."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}"
 
 
 def _front_matter(download: DownloadParams, record: dict[str, Any], scores: dict[str, Any]) -> str:

@@ -169,6 +169,32 @@ def test_files_keep_their_splits_and_lose_their_leaks(run, write):
     assert len(metrics["origins"]) == 6
 
 
+def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
+    train = [
+        ("Der Bericht war wirklich sehr gut.", "One."),
+        ("Das hier bleibt, wie es ist.", "The report was really very long."),
+        ("Auch dieser Satz bleibt stehen.", "This one stays as well."),
+    ]
+    test = [("Der Bericht war wirklich sehr schlecht.", "The report was really very bad.")]
+    given = {
+        name: {"source": write(f"{name}.tsv", "".join(f"{s}\t{t}\n" for s, t in pairs).encode())}
+        for name, pairs in (("train", train), ("validation", [("Ja.", "Yes.")]), ("test", test))
+    }
+    metrics, texts = run({"kind": "files", **given})
+
+    assert [train[2]] == sides(texts, "train")
+    assert metrics["removed"]["train"] == {"near_duplicate": 2}
+    assert b"2\n" == texts["test.near"]
+    assert {
+        "pairs": 2,
+        "test_sentences": 1,
+        "validation_sentences": 0,
+        "examples": [
+            {"side": "source", "train": train[0][0], "held_out": test[0][0], "edits": 1},
+        ],
+    } == metrics["near_duplicates"]
+
+
 def test_files_without_test_set_are_split(run, write):
     content = "".join(f"{source}\t{target}\r\n" for source, target in GERMAN).encode()
     corpus = {"kind": "files", "train": {"source": write("a.tsv.gz", gzip.compress(content))}}

@@ -94,6 +94,7 @@ def write_corpus(folder):
     for split, pairs in splits.items():
         for side in paths.SIDES:
             files.write_lines(folder / f"{split}.{side}", [getattr(pair, side) for pair in pairs])
+    files.write_lines(folder / "test.near", [str(row % 3) for row in range(TEST_LINES)])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -117,6 +118,7 @@ def project(request, tmp_path_factory):
     write_corpus(project.corpus)
     project.vectors.mkdir()
     measured = project.metrics
+    measured["download"] = {"near_duplicates": {"pairs": 7, "examples": []}}
     measured["tokenize"] = tokenize.run(
         settings["tokenize"],
         languages=("de", "en"),
@@ -316,6 +318,19 @@ def test_scores_can_be_computed_again(project):
     assert metrics["bleu"] == again.value
     assert metrics["bleu_signature"] == again.signature
     assert metrics["sentences"] == len(rows) == TEST_LINES
+
+
+def test_novel_sentences_are_scored_apart(project):
+    """Those that ``test.near`` says no pair of train was near."""
+    rows = translations(project)[::3]
+    hypotheses, references = ([row[column] for row in rows] for column in (3, 2))
+    again = load_metric("bleu", "en").score(hypotheses, references, [], resamples=20)
+    novel = project.metrics["evaluate"]["novel"]
+
+    assert {"sentences": len(rows), "bleu": again.value}.items() <= novel.items()
+    assert "bleu_signature" not in novel
+    card = (project.export / "README.md").read_text(encoding="utf-8")
+    assert f"{len(rows)} test sentences were near none: BLEU {again.value:.1f}" in card
 
 
 def test_no_stage_touches_the_corpus(project, tmp_path):

@@ -1,5 +1,6 @@
 """What is planned before anything is trained."""
 
+import hashlib
 import subprocess
 from pathlib import Path
 
@@ -9,8 +10,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from flows import compare, dvc, experiments
 from nmt_core.errors import ConfigError, CorpusError, NmtError
 from nmt_core.fetch.local import FilesCorpus
+from nmt_core.fetch.settings import Languages
+from nmt_core.text.splitting import SessionSplit, SplitConfig
 from nmt_core.text.text_files import TextFiles
 from stages.comparison import report
+from stages.params import DownloadParams
 
 SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
 
@@ -116,13 +120,21 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
     for name in ("a.de", "b.de", "a.en", "b.en"):
         Path(name).write_text("Eule.\n")
     train = TextFiles(source=Path("*.de"), target=Path("*.en"))
-    settings = experiments.list_file_settings(FilesCorpus(kind="files", train=train))
+    Path("days").write_text("a\nb\n")
+    download = DownloadParams(
+        languages=Languages(source="de", target="en"),
+        corpus=FilesCorpus(kind="files", train=train),
+        split=SplitConfig(sessions=SessionSplit(file=Path("days"), held_out=("b",))),
+    )
+    settings = experiments.list_file_settings(download)
     parsed = OverridesParser.create().parse_overrides([*settings])
 
     assert {
         "download.corpus.train.source": f"{tmp_path}/*.de",
         "download.corpus.train.target": f"{tmp_path}/*.en",
         "download.corpus.train.sha256": train.digest(),
+        "download.split.sessions.file": f"{tmp_path}/days",
+        "download.split.sessions.sha256": hashlib.sha256(b"a\nb\n").hexdigest(),
     } == {override.key_or_group: override.value() for override in parsed}
 
 

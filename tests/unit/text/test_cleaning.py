@@ -9,13 +9,16 @@ from nmt_core import files
 from nmt_core.config import build
 from nmt_core.errors import ConfigError, CorpusError
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.cleaning import SplitConfig, clean_and_split, split_of
+from nmt_core.text.cleaning import clean_and_split
 from nmt_core.text.corpus import UNUSABLE, Pair, Text
 from nmt_core.text.filters import FilterConfig, count_letters, find_fault, make_comparison_key
+from nmt_core.text.near_duplicates import SentenceIndex
 from nmt_core.text.normalize import normalize
+from nmt_core.text.splitting import NearDuplicateConfig, SessionSplit, SplitConfig, split_of
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
 LOOSE = FilterConfig(max_length_ratio=1000.0)
+NOTHING_NEAR = NearDuplicateConfig(distance=0.0)
 SPLITS = ("train", "validation", "test")
 
 lines = st.one_of(
@@ -29,7 +32,7 @@ corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
 
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory):
-    def clean(texts, *, filters=LOOSE, split=HALVES):
+    def clean(texts, *, filters=LOOSE, split=HALVES, near=NOTHING_NEAR):
         folder, scratch, given = (tmp_path_factory.mktemp("clean") for _ in range(3))
         outcome = clean_and_split(
             {name: write(given, name, pairs) for name, pairs in texts.items()},
@@ -37,12 +40,18 @@ def clean(tmp_path_factory):
             scratch=scratch,
             filters=filters,
             split=split,
+            near_duplicates=near,
             workers=WorkersConfig(chunk_lines=3),
         )
         assert not list(scratch.iterdir())
-        assert {f"{name}.{side}" for name in SPLITS for side in ("source", "target")} == {
-            path.name for path in folder.iterdir()
+        assert {path.name for path in folder.iterdir()} == {
+            *(f"{name}.{side}" for name in SPLITS for side in ("source", "target")),
+            *(["test.near"] if near.distance else []),
         }
+        if near.distance:
+            tests = outcome.kept["test"]
+            counts = [int(line) for line in files.read_lines(folder / "test.near")]
+            assert counts == outcome.near.counts[:tests].tolist()
         return outcome, {name: read(folder, name) for name in SPLITS}
 
     return clean
@@ -370,6 +379,7 @@ def test_a_text_without_lines_is_told_as_what_it_is(tmp_path, text, drop, expect
             scratch=tmp_path,
             filters=LOOSE,
             split=SplitConfig(),
+            near_duplicates=NOTHING_NEAR,
             workers=WorkersConfig(),
         )
     assert str(caught.value).startswith(expected)
@@ -415,6 +425,7 @@ def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
         scratch=tmp_path,
         filters=FilterConfig(max_words=5000, max_characters=5000, remove_untranslated=False),
         split=HALVES,
+        near_duplicates=NOTHING_NEAR,
         workers=WorkersConfig(processes=1),
     )
     _, most_bytes = tracemalloc.get_traced_memory()
@@ -423,3 +434,98 @@ def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
     assert sum(outcome.kept.values()) == 100
     assert outcome.readings["train"].dropped == {"line_too_long": 1}
     assert most_bytes < source.stat().st_size / 4
+
+
+PLANTED = {
+    "train": [
+        Pair("Das ist ein Satz über Vögel und Bäume.", "Something else altogether, of course."),
+        Pair("Nichts davon steht irgendwo.", "This is another sentence about birds and bees."),
+        Pair("Ein ganz anderer Satz ohne Bezug.", "A wholly different sentence."),
+        Pair("Das ist ein Satz über VÖGEL und Fische!", "None of it stands anywhere."),
+    ],
+    "validation": [
+        Pair("Wir warten noch auf den Bus.", "This is one sentence about birds and bees.")
+    ],
+    "test": [
+        Pair("Das ist ein Satz über Vögel und Fische.", "Here are words that concern fish."),
+        Pair("Etwas Neues.", "Something new."),
+    ],
+}
+
+
+@pytest.mark.parametrize("remove", [True, False])
+def test_near_duplicates_of_either_side_are_removed_and_counted(clean, remove):
+    outcome, pairs = clean(PLANTED, near=NearDuplicateConfig(distance=0.25, remove=remove))
+
+    assert [2, 0, 1] == outcome.near.counts.tolist()
+    assert [0, 1, 3] == outcome.near.rows.tolist()
+    expected = {"also_in_test": 1} | ({"near_duplicate": 2} if remove else {})
+    assert expected == outcome.removed["train"]
+    assert pairs["train"] == ([PLANTED["train"][2]] if remove else PLANTED["train"][:3])
+
+
+@given(train=corpora, test=corpora)
+def test_nothing_near_is_left_in_train(clean, train, test):
+    near = NearDuplicateConfig(distance=0.4)
+    done = clean_or_nothing(clean, {"train": train, "validation": test, "test": test}, near=near)
+    if done is None:
+        return
+    _, pairs = done
+    for side in ("source", "target"):
+        index = SentenceIndex([getattr(pair, side) for pair in pairs["test"]], 0.4)
+        assert not any(index.find_near(getattr(pair, side)) for pair in pairs["train"])
+
+
+def test_a_test_set_that_is_nearly_all_of_train_leaves_nothing(clean):
+    pairs = [
+        Pair(f"Der Satz mit der Nummer {n} hier.", f"The sentence of number {n} here.")
+        for n in range(9)
+    ]
+    texts = {"train": pairs[:7], "validation": [Pair("Ja.", "Yes.")], "test": pairs[7:]}
+    with pytest.raises(
+        CorpusError, match=r"no pair is left for train \(removed: near_duplicate 7\)"
+    ):
+        clean(texts, near=NearDuplicateConfig())
+
+
+def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
+    """Those that stand nowhere else; the others are for training, if they are fit."""
+    names = ["day 1"] * 3 + ["day 3"] * 3 + ["day 2"] * 4
+    pairs = [Pair(f"Satz {number}", f"Sentence {number}") for number in range(10)]
+    pairs[4] = Pair("SATZ 0", "Something else")  # stands elsewhere
+    pairs[5] = Pair("kurz", "far longer than what it says it is a translation of, by any measure")
+    pairs[7] = Pair("x", "and this one is longer than it ought to be, and so not fit for training")
+    (tmp_path / "meta.tsv").write_text("".join(f"{name}\n" for name in names))
+    sessions = SessionSplit(
+        file=tmp_path / "meta.tsv",
+        held_out=("day 2", "day 3"),
+        test_pairs=2,
+        validation_pairs=3,
+    )
+    outcome, split = clean(
+        {"train": pairs}, split=SplitConfig(sessions=sessions), filters=FilterConfig()
+    )
+
+    assert [pairs[3], pairs[5]] == split["test"]
+    assert [pairs[7], pairs[8], pairs[9]] == split["validation"]
+    assert {*pairs} - {*split["test"], *split["validation"]} == {*split["train"]}
+    assert {"train": 5, "validation": 3, "test": 2} == outcome.kept
+
+    few = sessions.model_copy(update={"test_pairs": 1, "validation_pairs": 1})
+    outcome, split = clean(
+        {"train": pairs}, split=SplitConfig(sessions=few), filters=FilterConfig()
+    )
+    assert [[pairs[5]], [pairs[3]]] == [split["test"], split["validation"]]
+    assert {"length_ratio": 1} == outcome.removed["train"]
+    assert pairs[7] not in split["train"]
+
+
+def test_a_test_set_that_was_given_takes_nothing_of_the_sessions(clean, tmp_path):
+    pairs = [Pair(f"Satz {number}", f"Sentence {number}") for number in range(6)]
+    (tmp_path / "meta.tsv").write_text("a\n" * 3 + "b\n" * 2)
+    sessions = SessionSplit(file=tmp_path / "meta.tsv", held_out=("b",), validation_pairs=1)
+    _, split = clean({"train": pairs[:5], "test": pairs[5:]}, split=SplitConfig(sessions=sessions))
+
+    assert [pairs[5:], [pairs[4]], pairs[:4]] == [
+        split[name] for name in ("test", "validation", "train")
+    ]

@@ -51,7 +51,8 @@ def read_pairs(given, *, drop=(), reading=None):
 def read_rows(text, reading):
     with tempfile.TemporaryDirectory() as scratch:
         for rows in cut_rows(text, 2, scratch=Path(scratch)):
-            yield from corpus.read_pairs(rows, drop=text.drop, reading=reading)
+            found = corpus.read_pairs(rows, drop=text.drop, reading=reading)
+            yield from (pair for _, pair in found)
 
 
 def refusal(given, **options):

@@ -59,7 +59,7 @@ def test_a_line_of_a_corpus_is_seen_as_if_it_were_to_be_translated(tmp_path_fact
     for path in text.parts[0]:
         path.write_text(f"x\n{line}\n", encoding="utf-8", newline="")
     [rows] = cut_rows(text, 9, scratch=folder)
-    [_, pair] = read_pairs(rows, drop=(), reading=CorpusReading())
+    [_, (_, pair)] = read_pairs(rows, drop=(), reading=CorpusReading())
 
     assert normalize(pair.source) == normalize(line)
 

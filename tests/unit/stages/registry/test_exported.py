@@ -9,7 +9,7 @@ from nmt_core.config import build
 from nmt_core.errors import BundleError
 from nmt_core.fetch.corpus import GIVEN
 from nmt_core.statistics.gate import digest_test_set
-from nmt_core.text.cleaning import split_of
+from nmt_core.text.splitting import split_of
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams
