@@ -16,14 +16,13 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import ahocorasick
 import numpy as np
+from ahocorasick_rs import AhoCorasick, Implementation
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from nmt_core import files
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
-from nmt_core.text.normalize import normalize
 from nmt_core.text.splitting import NearDuplicateConfig
 
 _UNSPACED = (
@@ -88,25 +87,20 @@ class SentenceIndex:
         for place, words in enumerate(self._sentences):
             for begin, end in cut_pieces(len(words), self._edits[place] + 1):
                 pieces.setdefault(words[begin:end], []).append((place, begin))
-        self._pieces = ahocorasick.Automaton()
-        for piece, places in pieces.items():
-            self._pieces.add_word(piece, (len(piece), places))
-        if pieces:
-            self._pieces.make_automaton()
+        self._pieces = AhoCorasick(list(pieces), implementation=Implementation.ContiguousNFA)
+        self._places = list(pieces.values())
 
     def find_near(self, line: str) -> dict[int, int]:
         """Return the edits between a line and each sentence that it is near, by its place."""
-        if not len(self._pieces):
-            return {}
         words = "".join([self._codes.get(word, _UNKNOWN) for word in cut_words(line)])
         found: dict[int, int] = {}
         compared: set[int] = set()
-        for last, (size, places) in self._pieces.iter(words):
-            for place, begin in places:
+        for piece, found_at, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
+            for place, begin in self._places[piece]:
                 most = self._edits[place]
                 if (
                     place not in compared
-                    and abs(last + 1 - size - begin) <= most
+                    and abs(found_at - begin) <= most
                     and abs(len(words) - len(self._sentences[place])) <= most
                 ):
                     compared.add(place)
@@ -128,7 +122,8 @@ def cut_words(line: str) -> list[str]:
 
     Where a script does not part words, every character is one.
     """
-    return _WORDS.findall(unicodedata.normalize("NFC", normalize(line).casefold()))
+    folded = line.casefold()
+    return _WORDS.findall(folded if folded.isascii() else unicodedata.normalize("NFC", folded))
 
 
 def allow_edits(words: int, distance: float) -> int:

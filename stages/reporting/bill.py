@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 LIBRARIES = (
+    "ahocorasick-rs",
     "ctranslate2",
     "fasttext-numpy2",
     "httpx",
@@ -22,7 +23,6 @@ LIBRARIES = (
     "numpy",
     "onnx",
     "onnxruntime",
-    "pyahocorasick",
     "pydantic",
     "rapidfuzz",
     "rich",
