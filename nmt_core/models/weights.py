@@ -1,9 +1,12 @@
 """The weights of a model as they are stored: each tensor once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from typing_extensions import override
 
 from nmt_core.errors import CheckpointError
 
@@ -41,9 +44,27 @@ def compare_shapes(build: Callable[[], nn.Module], stored: Shapes) -> str:
         build: makes the model.
         stored: the shape of each stored tensor, by the name that :func:`own_tensors` gives it.
     """
-    with torch.device("meta"):
+    with torch.device("meta"), _Unfilled():
         wanted = _shapes(own_tensors(build()))
     return _differences(wanted, stored)
+
+
+class _Unfilled(TorchFunctionMode):
+    """Leaves tensors without memory as they are, where torch would first import its compiler.
+
+    That takes seconds, to find out what nothing written to such a tensor could tell.
+    """
+
+    @override
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        named = kwargs or {}
+        if getattr(function, "__module__", "") == nn.init.__name__:
+            return named["tensor"] if "tensor" in named else args[0]
+        if function is Tensor.norm:
+            return args[0].sum(named["dim"])
+        return function(*args, **named)
 
 
 def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:

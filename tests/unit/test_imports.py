@@ -30,3 +30,33 @@ def test_the_program_knows_its_commands_without_what_they_need():
     )
 
     assert "\n" == done.stdout
+
+
+def test_no_training_and_no_model_imports_torchs_compiler():
+    """It takes seconds, and has nothing to do."""
+    program = """
+import sys
+from functools import partial
+from nmt_core.models.architectures import build_model
+from nmt_core.models.weights import compare_shapes
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.settings import AdamW, NesterovSgd
+from tests.support.presets import PRESETS, VARIANTS, tiny_config
+
+for name in [*PRESETS, *VARIANTS]:
+    build = partial(build_model, tiny_config(name), source_size=9, target_size=9)
+    compare_shapes(build, {})
+    model = build()
+    for config in (AdamW(), NesterovSgd()):
+        optimizer = build_optimizer(model, config)
+        sum(weight.sum() for weight in model.parameters()).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        optimizer.load_state_dict(optimizer.state_dict())
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert "False\n" == done.stdout
