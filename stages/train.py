@@ -135,6 +135,7 @@ def run(
             metric=name,
             higher_is_better=metric.higher_is_better,
             world=world,
+            accumulate=params.compute.accumulate,
         )
         return model, trainer.fit()
 

@@ -215,7 +215,7 @@ MUTANTS = [
     Mutant(
         "dropout drawn anew after a restart",
         "nmt_core/training/trainer.py",
-        'torch.manual_seed(derive_seed(self.seed, "dropout", step, *self.world.seed_rank))',
+        'torch.manual_seed(derive_seed(self.seed, "dropout", step, *rank))',
         "torch.seed()",
         "tests/laws/test_resume_laws.py",
     ),
@@ -642,8 +642,8 @@ MUTANTS = [
     Mutant(
         "one draw of dropout for all updates",
         "nmt_core/training/trainer.py",
-        'derive_seed(self.seed, "dropout", step, *self.world.seed_rank)',
-        'derive_seed(self.seed, "dropout", 0, *self.world.seed_rank)',
+        'derive_seed(self.seed, "dropout", step, *rank)',
+        'derive_seed(self.seed, "dropout", 0, *rank)',
         "tests/laws/test_training_laws.py",
     ),
     Mutant(
@@ -1142,6 +1142,48 @@ MUTANTS = [
         "enumerate(near) if not count]",
         "enumerate(near) if count >= 0]",
         "tests/integration/test_stages.py -k novel",
+    ),
+    Mutant(
+        "gradients of the pass that did not fit kept",
+        "nmt_core/training/trainer.py",
+        "            self.optimizer.zero_grad(set_to_none=True)\n            self._largest",
+        "            self._largest",
+        "tests/laws/test_distributed_laws.py -k does_not_fit",
+    ),
+    Mutant(
+        "passes that draw the same",
+        "nmt_core/training/distributed.py",
+        "World(self.rank + self.size * passes.rank, ",
+        "World(self.rank + passes.rank, ",
+        "tests/laws/test_distributed_laws.py -k more_processes",
+    ),
+    Mutant(
+        "memory that is forgotten",
+        "nmt_core/training/trainer.py",
+        "            self._largest = share.batch.size / passes\n",
+        "",
+        "tests/laws/test_distributed_laws.py -k does_not_fit",
+    ),
+    Mutant(
+        "rows that no pass reads",
+        "nmt_core/data/batch.py",
+        "self.batch.take(n, passes)) for n in range(parts)",
+        "self.batch.take(n, passes)) for n in range(parts - 1)",
+        "tests/laws/test_distributed_laws.py -k passes",
+    ),
+    Mutant(
+        "batch normalisation in passes",
+        "nmt_core/training/trainer.py",
+        "self.world.part(World(0, self.accumulate)).check",
+        "self.world.check",
+        "tests/laws/test_distributed_laws.py -k measures",
+    ),
+    Mutant(
+        "any error taken for a lack of memory",
+        "nmt_core/training/trainer.py",
+        "if not is_out_of_memory(error) or passes",
+        "if passes",
+        "tests/laws/test_distributed_laws.py -k one_row",
     ),
     Mutant(
         "what left a split still strikes",

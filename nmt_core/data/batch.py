@@ -1,7 +1,7 @@
 """Sentence pairs as padded tensors."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -47,6 +47,26 @@ class Batch:
     def target_tokens(self) -> int:
         """Tokens to predict, ends of sentences included."""
         return len(self.target_places)
+
+    @property
+    def size(self) -> int:
+        """Padded tokens of both sides."""
+        return self.source.numel() + self.target_output.numel()
+
+    def take(self, first: int, step: int) -> "Batch":
+        """Return every ``step``-th row from ``first`` on, without padding that none needs."""
+        source, padding = self.source[first::step], self.source_padding[first::step]
+        target, read = self.target_output[first::step], self.target_input[first::step]
+        longest = int((~padding).sum(1).max())
+        written = target != PAD
+        width = int(written.sum(1).max())
+        return Batch(
+            source[:, :longest],
+            padding[:, :longest],
+            read[:, :width],
+            target[:, :width],
+            written[:, :width].flatten().nonzero().squeeze(1),
+        )
 
 
 def pad(rows: Sequence[TokenNumbers]) -> Int[Tensor, "B L"]:
@@ -114,6 +134,13 @@ class Share:
     pairs: tuple[int, ...]
     after: Position
     """The place after the batch."""
+
+    def split(self, passes: int) -> "list[Share]":
+        """Return the same in so many parts, of which none is without rows."""
+        parts = min(passes, len(self.batch.source))
+        if parts <= 1:
+            return [self]
+        return [replace(self, batch=self.batch.take(n, passes)) for n in range(parts)]
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ def explain_peer_errors(rank: int) -> Iterator[None]:
         ) from None
 
 
+def measures_batches(model: nn.Module) -> bool:
+    """Tell whether a model remembers more than weights: the statistics of whole batches."""
+    return bool(own_tensors(model).keys() - dict(model.named_parameters()).keys())
+
+
 @dataclass(frozen=True)
 class World:
     """The processes of a training, as one of them sees it; alone, none of this costs anything.
@@ -76,17 +81,20 @@ class World:
         """The rank, if there are several: seeds get it, so that processes draw differently."""
         return (self.rank,) if self.size > 1 else ()
 
+    def part(self, passes: "World") -> "World":
+        """Return the place of a pass of this process, as if every pass were a process."""
+        return World(self.rank + self.size * passes.rank, self.size * passes.size)
+
     def check(self, model: nn.Module) -> None:
         """Refuse a model that measures whole batches, of which each process sees a share.
 
         Raises:
             ConfigError: if what the model remembers is more than weights.
         """
-        measured = own_tensors(model).keys() - dict(model.named_parameters()).keys()
-        if self.size > 1 and measured:
+        if self.size > 1 and measures_batches(model):
             raise ConfigError(
                 f"this model normalises by the statistics of whole batches, of which each of "
-                f"{self.size} processes sees a share; train it by one process"
+                f"{self.size} processes or passes sees a share; train it by one process in one pass"
             )
 
     def sum_gradients(self, weights: Sequence[Tensor], loss: Tensor) -> Tensor:

@@ -32,6 +32,10 @@ class WorldConfig(ComputeConfig):
     processes: int = Field(1, ge=1, le=4096)
     """Processes on this machine that share every batch; on GPUs, each has one of its own. Whoever
     starts them by torchrun, as on several machines, tells it how many, and not us."""
+    accumulate: int = Field(1, ge=1, le=1_000_000)
+    """Passes in which a process reads its part of a batch, one after the other, so that less of it
+    is in memory; the update is that of so many times more processes. Where memory runs out all the
+    same, a batch is read in more."""
     timeout_seconds: float = Field(300.0, gt=0)
     """How long processes wait for one that does not answer, before training ends."""
 

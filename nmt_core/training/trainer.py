@@ -20,6 +20,7 @@ from torch import Tensor
 from nmt_core import config as settings
 from nmt_core.compute import Compute, explain_out_of_memory
 from nmt_core.data.batch import Batch, Share, TrainingBatches
+from nmt_core.errors import is_out_of_memory
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.random import derive_seed
@@ -31,7 +32,7 @@ from nmt_core.training.checkpoint import (
     restore_training,
     training_tensors,
 )
-from nmt_core.training.distributed import ALONE, World
+from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.ema import ExponentialMovingAverage
 from nmt_core.training.interrupt import Interrupted, catch_stop_signals
 from nmt_core.training.loss import batch_loss, mean_cross_entropy
@@ -73,9 +74,10 @@ class Trainer:
         metric: name of the metric that scores translations.
         higher_is_better: which way that metric goes.
         world: the processes that train together.
+        accumulate: passes in which each reads its share of a batch.
 
     Raises:
-        ConfigError: if several processes cannot train this model.
+        ConfigError: if several processes, or several passes, cannot train this model.
     """
 
     model: Seq2Seq[Any, Any]
@@ -94,16 +96,18 @@ class Trainer:
     metric: str = "score"
     higher_is_better: bool = True
     world: World = ALONE
+    accumulate: int = 1
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
-        self.world.check(self.model)
+        self.world.part(World(0, self.accumulate)).check(self.model)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._average = ExponentialMovingAverage(
             self._weights if self.world.is_main else [], self.config.ema_decay
         )
         self._clock = Clock()
         self._learning_rate = 0.0
+        self._largest = 0.0  # padded tokens of a pass that is known not to fit into memory
         self._unread_losses: list[tuple[Tensor, int, str]] = []
 
     def fit(self) -> Progress:
@@ -144,7 +148,7 @@ class Trainer:
         size = BATCH_SIZE[self.batches.config.kind]
         lower = f"train.batching.{size}, shard.max_length or the sizes of train.model"
         with explain_out_of_memory(f"at {place}", lower):
-            loss = self.world.sum_gradients(self._weights, self.forward_backward(share, done))
+            loss = self.world.sum_gradients(self._weights, self._accumulate(share, done))
             apply_gradients(
                 self._weights,
                 self.optimizer,
@@ -158,22 +162,63 @@ class Trainer:
         progress.position = share.after
         progress.target_tokens += tokens
 
-    def forward_backward(self, share: Share, done: float) -> Tensor:
-        """Add this process's part to the gradients; return that of the plain cross entropy, summed.
+    def _accumulate(self, share: Share, done: float) -> Tensor:
+        """Add this process's share to the gradients in passes that fit into memory.
 
-        ``done`` is the share of the budget that is used.
+        Returns:
+            Its part of the plain cross entropy, summed.
+        """
+        passes = self.accumulate
+        while self._largest and share.batch.size / passes >= self._largest:
+            passes *= 2
+        while True:
+            try:
+                parts = [
+                    self.forward_backward(part, done, World(n, passes))
+                    for n, part in enumerate(share.split(passes))
+                ]
+            except (MemoryError, RuntimeError) as error:
+                if not self._may_split(error, share, passes):
+                    raise
+            else:
+                return parts[0] if len(parts) == 1 else torch.stack(parts).sum()
+            self.optimizer.zero_grad(set_to_none=True)
+            self._largest = share.batch.size / passes
+            passes *= 2
+
+    def _may_split(self, error: Exception, share: Share, passes: int) -> bool:
+        """Tell whether a batch may fit into memory in more passes, and say so once."""
+        rows = len(share.batch.source)
+        if not is_out_of_memory(error) or passes >= rows or measures_batches(self.model):
+            return False
+        if not self._largest:
+            self.display.note(
+                f"a batch of {share.target_tokens:,} target tokens does not fit into memory; it, "
+                f"and others of its size, are read in more passes (train.compute.accumulate)"
+            )
+        return True
+
+    def forward_backward(self, share: Share, done: float, passes: World = ALONE) -> Tensor:
+        """Add a part of a batch to the gradients; return that of the plain cross entropy, summed.
+
+        Args:
+            share: the part.
+            done: the share of the budget that is used.
+            passes: which of how many passes of this process it is; it draws what one of so many
+                times more processes would.
         """
         step, expected = self.progress.step, self.config.sampled_softmax
+        rank = self.world.part(passes).seed_rank
         sentences, tokens = len(share.batch.source), share.batch.target_tokens
         if not sentences:
             return torch.zeros((), device=self.compute.device)
         batch = share.batch.to(self.compute.device)
-        torch.manual_seed(derive_seed(self.seed, "scheduled sampling", step, *self.world.seed_rank))
+        torch.manual_seed(derive_seed(self.seed, "scheduled sampling", step, *rank))
         with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
             batch = replace_with_predictions(
                 self.model, batch, self.config.scheduled_sampling, done
             )
-        torch.manual_seed(derive_seed(self.seed, "dropout", step, *self.world.seed_rank))
+        torch.manual_seed(derive_seed(self.seed, "dropout", step, *rank))
         with self.compute.autocast():
             loss, plain = batch_loss(
                 self.model,

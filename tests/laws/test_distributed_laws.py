@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 from torch.testing import assert_close
 
 from nmt_core import files
-from nmt_core.data.batch import Position
+from nmt_core.data.batch import Position, collate
 from nmt_core.errors import ConfigError
 from nmt_core.training.distributed import World
 from nmt_core.training.progress import Point
@@ -62,6 +62,111 @@ def test_shares_add_up_to_the_batch(top, preset, loss):
         assert_close(expected, [weight.grad for weight in training._weights])
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name not in MEASURES_BATCHES])
+def test_passes_add_up_to_the_batch(top, preset, loss):
+    """Loss and gradient, also where there are more passes than rows."""
+    training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
+    [batch] = shares(training, 1)
+    plain = training.forward_backward(batch, done=0.5)
+    expected = [weight.grad.clone() for weight in training._weights]
+
+    for passes in (2, 3, batch.sentences + 2):
+        training.optimizer.zero_grad()
+        training.accumulate = passes
+
+        assert_close(plain, training._accumulate(batch, 0.5))
+        assert_close(expected, [weight.grad for weight in training._weights])
+
+
+@pytest.mark.parametrize(("size", "passes"), [(1, 2), (1, 3), (2, 2)])
+def test_passes_draw_as_so_many_more_processes(top, size, passes):
+    """To the bit the same features are dropped, so a small machine trains as a large one."""
+    training = ranks.trainer(top / "one", dropout=0.5)
+    losses = []
+    for rank, share in enumerate(shares(training, size * passes)):
+        training.world = World(rank, size * passes)
+        losses.append(training.forward_backward(share, done=0.5))
+    expected = [weight.grad.clone() for weight in training._weights]
+    training.optimizer.zero_grad()
+    training.accumulate = passes
+    found = []
+    for rank, share in enumerate(shares(training, size)):
+        training.world = World(rank, size)
+        found.append(training._accumulate(share, 0.5))
+
+    assert_close(sum(losses), sum(found))
+    assert_close(expected, [weight.grad for weight in training._weights])
+
+
+def test_a_pass_holds_what_its_rows_alone_would(top):
+    """No padding that none of them needs, and every row in one of them."""
+    training = ranks.trainer(top / "one")
+    [whole] = shares(training, 1)
+    for passes in (2, 3, whole.sentences + 1):
+        parts = whole.split(passes)
+
+        assert len(parts) == min(passes, whole.sentences)
+        for number, part in enumerate(parts):
+            pairs = [training.batches.dataset[pair] for pair in whole.pairs[number::passes]]
+            assert all(map(torch.equal, vars(part.batch).values(), vars(collate(pairs)).values()))
+
+
+class Memory:
+    """Takes no batch of more than so many rows."""
+
+    def __init__(self, training, rows):
+        self.rows, self.passes, self._pass = rows, [], training.forward_backward
+
+    def __call__(self, share, done, passes):
+        loss = self._pass(share, done, passes)  # which leaves gradients behind
+        self.passes.append(passes.size)
+        if len(share.batch.source) > self.rows:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return loss
+
+
+def test_a_batch_that_does_not_fit_is_read_in_more_passes(top, monkeypatch):
+    """With the same gradient; what was learnt of memory is not tried again, and said once."""
+    training = ranks.trainer(top / "one")
+    [batch] = shares(training, 1)
+    training.forward_backward(batch, done=0.5)
+    expected = [weight.grad.clone() for weight in training._weights]
+    notes = []
+    training.display.note = notes.append
+    training.forward_backward = memory = Memory(training, rows=1)
+    tried = []
+    for _ in range(2):
+        training.optimizer.zero_grad()
+        memory.passes.clear()
+        training._accumulate(batch, 0.5)
+        tried.append({*memory.passes})
+
+        assert_close(expected, [weight.grad for weight in training._weights])
+    assert {1, 2} < tried[0]
+    assert {max(tried[0])} == tried[1]
+    [note] = notes
+    assert "does not fit into memory" in note
+
+
+def test_one_row_that_does_not_fit_ends_the_training(top):
+    """As does what is wrong with something else than memory."""
+    training = ranks.trainer(top / "one")
+    [batch] = shares(training, 1)
+    training.forward_backward = Memory(training, rows=0)
+    with pytest.raises(torch.OutOfMemoryError):
+        training._accumulate(batch, 0.5)
+    training._largest = 0.0
+
+    def fail(*_):
+        raise RuntimeError("something else")
+
+    training.forward_backward = fail
+    with pytest.raises(RuntimeError, match="something else"):
+        training._accumulate(batch, 0.5)
+    assert not training._largest
+
+
 def test_processes_draw_for_themselves(top):
     """Given the same rows, each drops other features of them."""
     training = ranks.trainer(top / "one", dropout=0.5)
@@ -79,6 +184,8 @@ def test_a_model_that_measures_batches_is_refused(top, preset):
     ranks.trainer(top / "one", preset=preset)
     with pytest.raises(ConfigError, match=r"by the statistics of whole batches.* by one process"):
         ranks.trainer(top / "one", World(0, 2), preset=preset)
+    with pytest.raises(ConfigError, match=r"in one pass"):
+        ranks.trainer(top / "one", preset=preset, accumulate=2)
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,18 @@ def test_resuming_with_draws_of_words_is_continuing(dataset, tmp_path, cut_at):
     assert weights(whole.model) == weights(again.model)
 
 
+@pytest.mark.parametrize("name", FAST)
+def test_resuming_in_several_passes_is_continuing(dataset, tmp_path, name):
+    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, accumulate=3)
+    whole.fit()
+    with pytest.raises(PowerCut):
+        trainer(dataset, tmp_path / "cut", Log(4), name=name, accumulate=3).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), name=name, accumulate=3)
+    again.fit()
+
+    assert weights(whole.model) == weights(again.model)
+
+
 def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_path):
     """Rounded weights that were made without gradients are not used again with them."""
     drawing = {"scheduled_sampling": ScheduledSampling(shape="exponential", final=0.9)}

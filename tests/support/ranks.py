@@ -99,7 +99,15 @@ def write_pairs(folder):
 
 
 def trainer(
-    folder, world=ALONE, *, preset="transformer", dropout=0.0, budget=None, batches=None, **settings
+    folder,
+    world=ALONE,
+    *,
+    preset="transformer",
+    dropout=0.0,
+    budget=None,
+    batches=None,
+    accumulate=1,
+    **settings,
 ):
     """A training in float64, where sums in another order differ by nothing that grows.
 
@@ -127,6 +135,7 @@ def trainer(
         ),
         seed=11,
         world=world,
+        accumulate=accumulate,
     )
     training.translate_and_score = lambda _: -float(training.progress.step)  # worse and worse
     return training
