@@ -114,7 +114,7 @@ def test_another_clone_with_the_same_cache_runs_nothing(finished, tmp_path):
 
 
 def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
-    changed = finished.copy(tmp_path / "project")
+    changed = finished.untracked(tmp_path / "project")
     changed.run("python -m stages.configure evaluate.beam.beam_size=1").run("dvc repro")
 
     assert changed.ran == ["evaluate", "export"]
@@ -148,7 +148,7 @@ def test_a_killed_training_ends_in_the_same_bytes(killed, finished):
 
 
 def test_a_terminated_training_saves_and_continues(prepared, finished, tmp_path):
-    copy = prepared.copy(tmp_path / "project")
+    copy = prepared.untracked(tmp_path / "project")
     process = copy.start("python -m stages.train")
     copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
     process.send_signal(signal.SIGTERM)
@@ -165,7 +165,7 @@ def test_a_terminated_training_saves_and_continues(prepared, finished, tmp_path)
 
 def test_another_seed_begins_anew(killed, finished, tmp_path):
     """Checkpoints of other settings are not continued."""
-    copy = killed.copy(tmp_path / "project")
+    copy = killed.untracked(tmp_path / "project")
     copy.run("python -m stages.configure train.seed=2").run("dvc repro train")
 
     assert "continuing from step" not in copy.log
@@ -191,7 +191,7 @@ def points(copy):
 
 def test_changed_words_continue(finished, tmp_path):
     """Without an update: DVC runs the stage, which finds that it has finished."""
-    copy = finished.copy(tmp_path / "project")
+    copy = finished.untracked(tmp_path / "project")
     edit(
         copy,
         "nmt_core/progress.py",
@@ -211,7 +211,7 @@ def test_changed_words_continue(finished, tmp_path):
 
 
 def test_a_changed_constant_begins_anew(finished, tmp_path):
-    copy = finished.copy(tmp_path / "project")
+    copy = finished.untracked(tmp_path / "project")
     edit(copy, "nmt_core/training/ema.py", "(10 + step)", "(11 + step)")
     copy.run("dvc repro train")
 
@@ -231,9 +231,9 @@ def unending(prepared, tmp_path_factory):
 def test_a_finished_training_is_made_longer(unending, tmp_path):
     """To the same bytes as if it had been as long from its beginning; so are its curve and lock."""
     short, long = VALIDATE_EVERY + 2 * LOG_EVERY, 2 * VALIDATE_EVERY + LOG_EVERY
-    whole = unending.copy(tmp_path / "whole")
+    whole = unending.untracked(tmp_path / "whole")
     whole.run(f"python -m stages.configure train.budget.steps={long}").run("dvc repro train")
-    copy = unending.copy(tmp_path / "project")
+    copy = unending.untracked(tmp_path / "project")
     copy.run(f"python -m stages.configure train.budget.steps={short}").run("dvc repro train")
     before = copy.model
     copy.run(f"python -m stages.configure train.budget.steps={long}").run("dvc repro train")
@@ -264,7 +264,7 @@ def test_a_typo_costs_seconds(fresh, tmp_path, command):
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
     """With its own tokens, vectors, batches and optimizer; in one process, to import torch once."""
-    copy = prepared.copy(tmp_path / "project")
+    copy = prepared.untracked(tmp_path / "project")
     settings = SMALL | {"train.budget.steps": 4, "train.training.validate_every": 2}
     settings |= {f"train.model.{key}": small for key, small in shrunk(PRESETS[preset]).items()}
     if preset.removesuffix("_lite").endswith("_article"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
-from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Copy, overrides
+from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Untracked, overrides
 
 pytestmark = [
     pytest.mark.slow,
@@ -34,17 +34,6 @@ TRAIN = "python -m stages.train"
 DATA = ("download", "tokenize", "vocabulary", "embeddings", "shard")
 
 
-class Training(Copy):
-    """A project in which MLflow cannot be imported: it would take longer than all else."""
-
-    @property
-    def environment(self):
-        return super().environment | {"PYTHONPATH": f"{self.shared}:{self.folder}"}
-
-    def copy(self, folder):
-        return Training(super().copy(folder).folder, self.shared)
-
-
 @dataclass
 class End:
     """How a training ended."""
@@ -58,8 +47,7 @@ class End:
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
     shared = tmp_path_factory.mktemp("shared")
-    (shared / "mlflow.py").write_text("raise ImportError('there is none')\n")
-    copy = Training(tmp_path_factory.mktemp("prepared") / "project", shared)
+    copy = Untracked(tmp_path_factory.mktemp("prepared") / "project", shared)
     for part in ("conf", "nmt_core", "stages"):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)

@@ -157,7 +157,25 @@ class Copy:
 
     def copy(self, folder):
         shutil.copytree(self.folder, folder, symlinks=True)
-        return Copy(folder, self.shared)
+        return type(self)(folder, self.shared)
+
+    def untracked(self, folder):
+        """Return a copy in which MLflow cannot be imported."""
+        there = self.copy(folder).folder
+        return Untracked(there, self.shared)
+
+
+@dataclass
+class Untracked(Copy):
+    """A project without MLflow, which would take longer than a training of seconds."""
+
+    @property
+    def environment(self):
+        none = self.shared / "untracked/mlflow.py"
+        if not none.exists():
+            none.parent.mkdir()
+            none.write_text("raise ImportError('there is none')\n")
+        return super().environment | {"PYTHONPATH": f"{none.parent}:{self.folder}"}
 
 
 def begin(folder, shared, *, settings=""):
