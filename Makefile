@@ -103,7 +103,7 @@ test: test-fast ## All tests but those of make test-orchestration
 
 test-orchestration: $(READY) ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
-	OMP_NUM_THREADS=1 pytest -m orchestration -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 pytest -m orchestration -n 3 --dist loadfile
 
 test-fast: $(READY) ## The tests that take seconds, on all cores
 	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto
