@@ -1,4 +1,4 @@
-"""Every command that README.md and docs/operations.md show, typed as it stands there.
+"""Somebody who types every command that a document shows, as it stands there.
 
 In order, as one reader types them into one terminal; what does not end gets a terminal of its own.
 Only sizes differ (``conf/`` of the clone makes everything small), and names that stand for the
@@ -16,11 +16,11 @@ import subprocess
 import sys
 import tempfile
 import uuid
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-import pytest
 import yaml
 from dotenv import dotenv_values
 from omegaconf import OmegaConf
@@ -33,8 +33,6 @@ from tests.support.served import lasting_client
 
 FENCE = re.compile(r"^```(\w*)$")
 NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
-DOCUMENTS = ("README.md", "docs/operations.md")
-
 LASTING = ("make server", "make worker", "make mlflow", "make serve", ".venv/bin/nmt serve")
 """What runs until it is stopped, and so has a terminal of its own."""
 
@@ -77,8 +75,11 @@ def blocks(document):
     return found
 
 
-BLOCKS = [block for document in DOCUMENTS for block in blocks(document)]
-TYPED = [block for block in BLOCKS if block.kind in ("", "python") and block.not_run is None]
+def typed(document):
+    """Return the blocks of a document that hold commands which can run here."""
+    found = blocks(document)
+    return [block for block in found if block.kind in ("", "python") and block.not_run is None]
+
 
 SHORT = {
     "download.split.validation_per_10000": 500.0,
@@ -229,35 +230,6 @@ def without_packages(path):
     return os.pathsep.join(part for part in path.split(os.pathsep) if part != ours)
 
 
-@pytest.fixture(scope="module")
-def reader(postgresql):
-    """A machine with a repository to clone, and nothing else that the documents do not speak of."""
-    place = Path(tempfile.mkdtemp(prefix="nmt-reader-"))
-    place.chmod(0o755)
-    ports = {
-        str(port): str(find_free_port("127.0.0.1")) for port in (4200, 5000, 5001, 9000, 54320)
-    }
-    begun = begin(place / "repository", place)
-    prepare(begun, ports)
-    environment = a_users_environment() | {
-        "PATH": without_packages(os.environ["PATH"]),
-        "PREFECT_HOME": str(place / "prefect"),
-        "DVC_SITE_CACHE_DIR": str(place / "dvc"),
-    }
-    names = ports | {
-        "THIS-REPOSITORY": str(begun.folder),
-        "REPOSITORY": str(begun.folder),
-        "10.0.0.1": "127.0.0.2",
-    }
-    reader = Reader(place, environment, names)
-    yield reader
-    for process in marked("READER", reader.mark):
-        process.kill()
-    for process in reader.terminals.values():
-        process.wait()
-    shutil.rmtree(place)
-
-
 def prepare(repository, ports):
     """Make a project in miniature of all that the documents speak of, and commit it."""
     folder = repository.folder
@@ -374,8 +346,52 @@ BEFORE = {
 """What a reader has done before, who needs a command that begins so."""
 
 
-@pytest.mark.parametrize("block", TYPED, ids=str)
-def test_what_is_written_does_what_it_says(reader, block):
+def joined(lines):
+    """Yield commands with their comments, which may go on in the next line."""
+    line = ""
+    for more in lines:
+        if re.match(r"\s+# ", more):
+            line = f"{line} {more.strip().removeprefix('# ')}"
+        else:
+            if line:
+                yield line
+            line = more
+    yield line
+
+
+@contextmanager
+def open_reader():
+    """Yield one at a machine with a repository to clone, and nothing else but what is written."""
+    place = Path(tempfile.mkdtemp(prefix="nmt-reader-"))
+    place.chmod(0o755)
+    ports = {
+        str(port): str(find_free_port("127.0.0.1")) for port in (4200, 5000, 5001, 9000, 54320)
+    }
+    begun = begin(place / "repository", place)
+    prepare(begun, ports)
+    environment = a_users_environment() | {
+        "PATH": without_packages(os.environ["PATH"]),
+        "PREFECT_HOME": str(place / "prefect"),
+        "DVC_SITE_CACHE_DIR": str(place / "dvc"),
+    }
+    names = ports | {
+        "THIS-REPOSITORY": str(begun.folder),
+        "REPOSITORY": str(begun.folder),
+        "10.0.0.1": "127.0.0.2",
+    }
+    reader = Reader(place, environment, names)
+    try:
+        yield reader
+    finally:
+        for process in marked("READER", reader.mark):
+            process.kill()
+        for process in reader.terminals.values():
+            process.wait()
+        shutil.rmtree(place)
+
+
+def type_block(reader, block):
+    """Type the commands of a block, and check what they must have done."""
     if any(line.startswith(("make server", "make mlflow")) for line in block.lines):
         reader.leaves()
     if block.lines[0].startswith("git clone"):
@@ -390,26 +406,3 @@ def test_what_is_written_does_what_it_says(reader, block):
         for beginning, check in CHECKS.items():
             if command.startswith(beginning):
                 check(reader, said)
-
-
-def joined(lines):
-    """Yield commands with their comments, which may go on in the next line."""
-    line = ""
-    for more in lines:
-        if re.match(r"\s+# ", more):
-            line = f"{line} {more.strip().removeprefix('# ')}"
-        else:
-            if line:
-                yield line
-            line = more
-    yield line
-
-
-def test_what_a_reader_started_ends_with_ctrl_c(reader):
-    reader.leaves()
-
-
-def test_every_block_is_typed_or_says_why_not():
-    assert len(TYPED) > 8
-    assert {"", "python", "text"} == {block.kind for block in BLOCKS}
-    assert [] == [block for block in BLOCKS if block.not_run and block.kind]
