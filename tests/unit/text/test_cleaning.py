@@ -490,7 +490,7 @@ def test_a_test_set_that_is_nearly_all_of_train_leaves_nothing(clean):
 
 def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
     """Those that stand nowhere else; the others are for training, if they are fit."""
-    names = ["day 1"] * 3 + ["day 3"] * 3 + ["day 2"] * 4
+    names = ["day 1"] * 4 + ["day 3"] * 2 + ["day 2"] * 4
     pairs = [Pair(f"Satz {number}", f"Sentence {number}") for number in range(10)]
     pairs[4] = Pair("SATZ 0", "Something else")  # stands elsewhere
     pairs[5] = Pair("kurz", "far longer than what it says it is a translation of, by any measure")
@@ -506,8 +506,8 @@ def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
         {"train": pairs}, split=SplitConfig(sessions=sessions), filters=FilterConfig()
     )
 
-    assert [pairs[3], pairs[5]] == split["test"]
-    assert [pairs[7], pairs[8], pairs[9]] == split["validation"]
+    assert [pairs[5], pairs[9]] == split["test"]
+    assert [pairs[6], pairs[7], pairs[8]] == split["validation"]
     assert {*pairs} - {*split["test"], *split["validation"]} == {*split["train"]}
     assert {"train": 5, "validation": 3, "test": 2} == outcome.kept
 
@@ -515,7 +515,7 @@ def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
     outcome, split = clean(
         {"train": pairs}, split=SplitConfig(sessions=few), filters=FilterConfig()
     )
-    assert [[pairs[5]], [pairs[3]]] == [split["test"], split["validation"]]
+    assert [[pairs[5]], [pairs[9]]] == [split["test"], split["validation"]]
     assert {"length_ratio": 1} == outcome.removed["train"]
     assert pairs[7] not in split["train"]
 

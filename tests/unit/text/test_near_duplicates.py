@@ -54,6 +54,17 @@ def test_pieces_are_one_more_than_edits_and_lose_no_word(count, distance):
     assert [place for begin, end in pieces for place in range(begin, end)] == list(range(count))
 
 
+@given(st.integers(0, 1000), st.integers(0, 40))
+def test_edits_are_whole_shares_of_the_words(words, percent):
+    """Whatever a computer makes of 0.2."""
+    assert allow_edits(words, percent / 100) == words * percent // 100
+
+
+@pytest.mark.parametrize("words", [5, 10, 15, 35])
+def test_one_word_in_five_is_one_word_in_five(words):
+    assert allow_edits(words, 0.2) == words // 5
+
+
 @pytest.mark.parametrize(
     ("line", "edits"),
     [
