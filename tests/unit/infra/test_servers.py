@@ -42,7 +42,7 @@ time.sleep(120)
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + ANSWER
 HEIR = ANSWER.replace("Popen(wait)", "Popen(wait, stdin=listener)")
 """Its child, too, holds the port, as the workers of a web server do."""
-FAIL = "import sys; print('starting'); sys.exit('no such database')"
+FAIL = "import sys; print('starting', flush=True); sys.exit('no such database')"
 
 
 class Toy(Server):
