@@ -23,8 +23,8 @@ from nmt_core import files
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.near_duplicates import find_near_pairs
 from nmt_core.text.splitting import NearDuplicateConfig
+from nmt_core.text.staging import SIDES
 
-SIDES = ("source", "target")
 KINDS = ("changed", "added", "dropped", "number", "case", "punctuation")
 
 

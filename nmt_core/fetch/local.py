@@ -18,7 +18,12 @@ from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.corpus import Text
 from nmt_core.text.splitting import SPLITS, Split
-from nmt_core.text.text_files import TextFiles, explain_unreadable_file, require_regular_file
+from nmt_core.text.text_files import (
+    TextFiles,
+    explain_unreadable_file,
+    require_pinned,
+    require_regular_file,
+)
 
 
 class FilesCorpus(Corpus):
@@ -46,7 +51,7 @@ class FilesCorpus(Corpus):
         texts: dict[Split, Text] = {}
         paths: list[Path] = []
         for split, text in self._texts():
-            text.check()
+            require_pinned(text)
             parts = tuple(text.found().values())
             texts[split] = Text(parts, list_dropped(self.on_bad_line, given=split != "train"))
             paths += [path for part in parts for path in part]

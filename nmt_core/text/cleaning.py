@@ -21,7 +21,14 @@ from nmt_core.parallel.jobs import WorkersConfig, append, run_in_order
 from nmt_core.text.corpus import CorpusReading, Pair, PairRows, Problem, Text, cut_rows, read_pairs
 from nmt_core.text.filters import FilterConfig, find_fault
 from nmt_core.text.near_duplicates import Nearness, find_near_pairs
-from nmt_core.text.sessions import NOT_HELD_OUT, Ranks, mark_unique, rank_sessions, take_last
+from nmt_core.text.sessions import (
+    NOT_HELD_OUT,
+    Mask,
+    Ranks,
+    mark_unique,
+    rank_sessions,
+    take_last,
+)
 from nmt_core.text.splitting import (
     SPLITS,
     NearDuplicateConfig,
@@ -30,7 +37,7 @@ from nmt_core.text.splitting import (
     SplitConfig,
     split_of,
 )
-from nmt_core.text.staging import ASIDE, SIDES, AsidePairs, Mask, PairKeys, PairWriter, StagedPairs
+from nmt_core.text.staging import ASIDE, SIDES, AsidePairs, PairKeys, PairWriter, StagedPairs
 
 Home = Split | Literal["aside"]
 
@@ -146,12 +153,15 @@ def clean_and_split(
         readings={name: CorpusReading() for name in texts},
     )
     jobs = list(_jobs(texts, scratch, filters, split, workers.chunk_lines))
-    staged = _stage(jobs, scratch, workers, outcome)
-    if split.sessions:
+    staged = {name: StagedPairs(scratch, name) for name in SPLITS}
+    if any(ASIDE in job.sieve.homes for job in jobs):
+        assert split.sessions
+        aside = AsidePairs(scratch)
+        _stage(jobs, [*staged.values(), aside], scratch, workers, outcome)
         wanted = [name for name in SPLITS if name not in texts]
-        _take_sessions(
-            AsidePairs(scratch), staged, split.sessions, wanted, outcome.removed["train"]
-        )
+        _take_sessions(aside, staged, split.sessions, wanted, outcome.removed["train"])
+    else:
+        _stage(jobs, list(staged.values()), scratch, workers, outcome)
     held_out: dict[str, PairKeys] = {}
     for name in ("test", "validation", "train"):
         keys = staged[name].keys()
@@ -161,6 +171,8 @@ def clean_and_split(
             keep = _strike(keep, keys.shared_with(other_keys), removed, f"also_in_{other}")
         if name == "train" and near_duplicates.distance:
             outcome.near = _find_near(staged[name], folder, scratch, near_duplicates, workers)
+            near_tests = outcome.near.counts[: outcome.kept["test"]]
+            files.write_lines(folder / "test.near", map(str, near_tests.tolist()))
             if near_duplicates.remove:
                 marked = np.zeros_like(keep)
                 marked[outcome.near.rows] = True
@@ -195,17 +207,18 @@ def _jobs(
 
 
 def _stage(
-    jobs: Sequence[SiftJob], scratch: Path, workers: WorkersConfig, outcome: CleaningOutcome
-) -> dict[Split, StagedPairs]:
-    staged = {name: StagedPairs(scratch, name) for name in SPLITS}
-    aside = [AsidePairs(scratch)] if any(ASIDE in job.sieve.homes for job in jobs) else []
+    jobs: Sequence[SiftJob],
+    homes: Sequence[StagedPairs],
+    scratch: Path,
+    workers: WorkersConfig,
+    outcome: CleaningOutcome,
+) -> None:
     with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
         for job, (part, found) in zip(jobs, done, strict=True):
-            for stage in [*staged.values(), *aside]:
-                stage.take(part)
+            for home in homes:
+                home.take(part)
             outcome.removed["train"].update(found.unfit)
             outcome.readings[job.sieve.name].add(found.reading)
-    return staged
 
 
 def _take_sessions(
@@ -237,7 +250,7 @@ def _find_near(
     config: NearDuplicateConfig,
     workers: WorkersConfig,
 ) -> Nearness:
-    """Compare train with test and validation, which are written, and write what test's are near."""
+    """Compare train with test and validation, which are written."""
     held_out = {side: scratch / f"held_out.{side}" for side in SIDES}
     for side, path in held_out.items():
         path.touch()
@@ -245,8 +258,6 @@ def _find_near(
             append(folder / f"{name}.{side}", path)
     sides = {side: train.files[side] for side in SIDES}
     near = find_near_pairs(sides, held_out, config, workers=workers, scratch=scratch)
-    tests = sum(1 for _ in files.read_lines(folder / "test.source"))
-    files.write_lines(folder / "test.near", map(str, near.counts[:tests].tolist()))
     for path in held_out.values():
         path.unlink()
     return near

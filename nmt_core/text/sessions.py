@@ -10,6 +10,7 @@ from nmt_core import config
 from nmt_core.errors import CorpusError
 from nmt_core.text.corpus import read_raw_lines
 from nmt_core.text.splitting import SessionSplit, Split
+from nmt_core.text.text_files import require_pinned
 
 Ranks: TypeAlias = npt.NDArray[np.int32]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -28,7 +29,7 @@ def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
         CorpusError: if the file cannot be read, has another number of lines, or does not name what
             is held out.
     """
-    sessions.check()
+    require_pinned(sessions)
     names = [(line or b"").split(b"\t", 1)[0].decode(errors="replace").strip()
              for line in read_raw_lines(sessions.file)]  # fmt: skip
     if len(names) != lines:

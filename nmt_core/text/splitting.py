@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 
 from nmt_core import files
 from nmt_core.config import Config
-from nmt_core.errors import CorpusError
 from nmt_core.text.filters import make_comparison_key
 from nmt_core.text.text_files import explain_unreadable_file, require_regular_file
 
@@ -46,6 +45,9 @@ class SessionSplit(Config):
     sha256: str = ""
     """Digest of what the file held when params.yaml was written; ``make repro`` fills it in."""
 
+    def __str__(self) -> str:
+        return str(self.file)
+
     def digest(self) -> str:
         """Return the SHA-256 of the file.
 
@@ -56,18 +58,6 @@ class SessionSplit(Config):
             return files.sha256(require_regular_file(self.file))
         except OSError as error:
             raise explain_unreadable_file(self.file, error) from None
-
-    def check(self) -> None:
-        """Make sure that the file holds what it held when it was pinned.
-
-        Raises:
-            CorpusError: if it does not.
-        """
-        if self.sha256 and self.digest() != self.sha256:
-            raise CorpusError(
-                f"{self.file} changed since params.yaml was written; run 'make repro' or 'python "
-                f"-m stages.configure' to take the change in"
-            )
 
 
 class SplitConfig(Config):

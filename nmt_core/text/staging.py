@@ -14,11 +14,10 @@ from nmt_core import files
 from nmt_core.parallel.jobs import append
 from nmt_core.text.corpus import Pair
 from nmt_core.text.filters import make_comparison_key
-from nmt_core.text.sessions import NOT_HELD_OUT, Ranks
+from nmt_core.text.sessions import NOT_HELD_OUT, Mask, Ranks
 from nmt_core.text.splitting import digest
 
 Digests = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
 
 SIDES = ("source", "target")
 

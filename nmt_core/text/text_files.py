@@ -4,6 +4,7 @@ import glob
 import hashlib
 import json
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import model_validator
 
@@ -110,17 +111,29 @@ class TextFiles(Config):
         text = json.dumps(digests) if self.has_star else "".join(digests[""])
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def check(self) -> None:
-        """Make sure that the files hold what they held when they were pinned.
 
-        Raises:
-            CorpusError: if they do not.
-        """
-        if self.sha256 and self.digest() != self.sha256:
-            raise CorpusError(
-                f"{self} changed since params.yaml was written; run 'make repro' or 'python -m "
-                f"stages.configure' to take the change in"
-            )
+class Pinned(Protocol):
+    """Files that are known by the digest of what they held when params.yaml was written."""
+
+    @property
+    def sha256(self) -> str:
+        """That digest, or nothing where none was taken."""
+
+    def digest(self) -> str:
+        """Return the digest of what they hold now."""
+
+
+def require_pinned(files: Pinned) -> None:
+    """Make sure that files hold what they held when they were pinned.
+
+    Raises:
+        CorpusError: if they do not.
+    """
+    if files.sha256 and files.digest() != files.sha256:
+        raise CorpusError(
+            f"{files} changed since params.yaml was written; run 'make repro' or 'python -m "
+            f"stages.configure' to take the change in"
+        )
 
 
 def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:

@@ -11,6 +11,7 @@ import yaml
 
 from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from stages.params import DownloadParams
+from stages.reporting.summary import describe_novel
 
 TEMPLATE = """# {source} to {target}
 
@@ -124,11 +125,7 @@ def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[s
         f"{near['pairs']:,} pairs, of which a side differs from one of test or validation in at "
         f"most {download.near_duplicates.distance:.0%} of its words, were {removed}"
     )
-    novel = scores["novel"]
-    if not novel:
-        return text
-    of_novel = ", ".join(f"{find_label(one)} {novel[one]:.1f}" for one in find_metric_names(scores))
-    return f"{text}; {novel['sentences']:,} test sentences were near none: {of_novel}"
+    return f"{text}; {describe_novel(scores)}" if scores["novel"] else text
 
 
 def quote_near(near: dict[str, Any]) -> Iterator[str]:

@@ -58,15 +58,19 @@ def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items() if count
     ]
     lines = [", ".join(measured), ", ".join(trained)]
-    if novel := scores["novel"]:
-        of_novel = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
-        lines.append(
-            f"{', '.join(of_novel)} on the {novel['sentences']:,} test sentences that are near "
-            f"none of the corpus"
-        )
+    if scores["novel"]:
+        lines.append(describe_novel(scores))
     if failed:
         lines.append(f"translations that are none: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
+
+
+def describe_novel(scores: dict[str, Any]) -> str:
+    """Return in words what the test sentences score that are near none of the corpus."""
+    novel = scores["novel"]
+    found = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
+    number = f"{novel['sentences']:,} test sentences"
+    return f"{', '.join(found)} on the {number} that are near none of the corpus"
 
 
 def describe_epochs(number: int) -> str:

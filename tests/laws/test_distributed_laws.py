@@ -45,14 +45,19 @@ def shares(training, size):
     ]
 
 
+def read_whole(training):
+    """A batch read by one process in one pass: the batch, its loss, the gradients."""
+    [batch] = shares(training, 1)
+    plain = training.forward_backward(batch, done=0.5)
+    return batch, plain, [weight.grad.clone() for weight in training._weights]
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name not in MEASURES_BATCHES])
 def test_shares_add_up_to_the_batch(top, preset, loss):
     """Loss and gradient, also where there are more processes than rows."""
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
-    [batch] = shares(training, 1)
-    plain = training.forward_backward(batch, done=0.5)
-    expected = [weight.grad.clone() for weight in training._weights]
+    batch, plain, expected = read_whole(training)
 
     for size in (2, 3, batch.sentences + 2):
         training.optimizer.zero_grad()
@@ -67,9 +72,7 @@ def test_shares_add_up_to_the_batch(top, preset, loss):
 def test_passes_add_up_to_the_batch(top, preset, loss):
     """Loss and gradient, also where there are more passes than rows."""
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
-    [batch] = shares(training, 1)
-    plain = training.forward_backward(batch, done=0.5)
-    expected = [weight.grad.clone() for weight in training._weights]
+    batch, plain, expected = read_whole(training)
 
     for passes in (2, 3, batch.sentences + 2):
         training.optimizer.zero_grad()
@@ -126,7 +129,7 @@ class Memory:
         return loss
 
 
-def test_a_batch_that_does_not_fit_is_read_in_more_passes(top, monkeypatch):
+def test_a_batch_that_does_not_fit_is_read_in_more_passes(top):
     """With the same gradient; what was learnt of memory is not tried again, and said once."""
     training = ranks.trainer(top / "one")
     [batch] = shares(training, 1)

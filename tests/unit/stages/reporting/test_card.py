@@ -155,7 +155,8 @@ def test_a_card_says_what_was_nearly_in_train():
 
     assert dict(rows)["near duplicates"] == (
         "1,234 pairs, of which a side differs from one of test or validation in at most 20% of its "
-        "words, were removed from train; 970 test sentences were near none: BLEU 29.0, chrF 54.0"
+        "words, were removed from train; BLEU 29.0, chrF 54.0 on the 970 test sentences that are "
+        "near none of the corpus"
     )
     assert "<code>Das `Haus` | da.</code> beside <code>Dies ``Haus`` da.</code>" in page
 
