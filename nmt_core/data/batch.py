@@ -43,6 +43,10 @@ class Batch:
         moved = {f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)}
         return Batch(**moved)
 
+    def pinned(self) -> "Batch":
+        """Return the batch in memory from which a GPU takes it while the processor goes on."""
+        return Batch(*(getattr(self, f.name).pin_memory() for f in fields(self)))
+
     @property
     def target_tokens(self) -> int:
         """Tokens to predict, ends of sentences included."""

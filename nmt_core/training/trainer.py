@@ -10,8 +10,10 @@ Several processes that train one model run this loop together, update by update 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any
 
 import torch
@@ -23,6 +25,7 @@ from nmt_core.data.batch import Batch, Share, TrainingBatches
 from nmt_core.errors import is_out_of_memory
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors, own_tensors
+from nmt_core.parallel.ahead import submit_ahead
 from nmt_core.random import derive_seed
 from nmt_core.tracking import Display, Tracker
 from nmt_core.training.budget import Budget
@@ -48,6 +51,9 @@ Schedule = InverseSquareRoot | WarmupDecay | CosineRestarts
 
 PAIRS_NAMED = 5
 """Of a batch, where something is wrong with it."""
+
+AHEAD = 2
+"""Batches that are made before their turn."""
 
 BATCH_SIZE = {"tokens": "max_tokens", "buckets": "batch_size"}
 """What says how large batches are, by their kind."""
@@ -121,10 +127,8 @@ class Trainer:
             CheckpointError: if the best model cannot be read back.
         """
         self._resume()
-        shares = self.batches.start_from(
-            self.progress.position, rank=self.world.rank, size=self.world.size
-        )
-        with catch_stop_signals() as signal_caught:
+        with catch_stop_signals() as signal_caught, ThreadPoolExecutor(1) as pool:
+            shares = self._make_shares_ahead(pool)
             while not self.progress.finished:
                 self._clock.start()
                 share = next(shares)
@@ -135,6 +139,19 @@ class Trainer:
         if self.world.is_main:
             load_own_tensors(self.model, self.checkpoints.best().tensors)
         return self.progress
+
+    def _make_shares_ahead(self, pool: Executor) -> Iterator[Share]:
+        """Yield this process's shares of the batches, made while updates before them run."""
+        shares = self.batches.start_from(
+            self.progress.position, rank=self.world.rank, size=self.world.size
+        )
+        on_gpu = self.compute.device.type == "cuda"
+
+        def make() -> Share:
+            share = next(shares)
+            return replace(share, batch=share.batch.pinned()) if on_gpu else share
+
+        return submit_ahead(lambda _: pool.submit(make).result, repeat(None), AHEAD)
 
     def train_step(self, share: Share) -> None:
         """Make one optimizer update from a batch, of which this process reads its share."""

@@ -1,15 +1,19 @@
 """What an update, a validation and a choice are, against the same computed by hand."""
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from nmt_core.compute import Compute
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.errors import TrainingError
+from nmt_core.errors import ShardError, TrainingError
 from nmt_core.random import derive_seed
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
@@ -151,6 +155,39 @@ def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
     training._validation_loss = lambda: next(losses)
 
     assert training.fit().best_step == 4
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_batches_are_made_ahead(dataset, tmp_path, monkeypatch, device):
+    """In their order, and for a GPU where it can take them from without waiting."""
+    pinned = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda one: pinned.append(one) or one.clone())
+    training = trainings.trainer(dataset, tmp_path, trainings.Log())
+    training.compute = Compute(torch.device(device), torch.float32)
+    expected = list(islice(training.batches.start_from(Position()), 4))
+    with ThreadPoolExecutor(1) as pool:
+        shares = training._make_shares_ahead(pool)
+        found = [next(shares) for _ in range(4)]
+
+    for one, other in zip(found, expected, strict=True):
+        assert (one.pairs, one.after) == (other.pairs, other.after)
+        assert all(map(torch.equal, vars(one.batch).values(), vars(other.batch).values()))
+    assert bool(pinned) == (device == "cuda")
+
+
+def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_path):
+    """When its turn comes, and not before."""
+    training = trainings.trainer(dataset, tmp_path, trainings.Log(), validate_every=100)
+    shares = list(islice(training.batches.start_from(Position()), 3))
+
+    def broken(*_, **__):
+        yield from shares
+        raise ShardError("shard 3 is cut off")
+
+    training.batches = SimpleNamespace(config=training.batches.config, start_from=broken)
+    with pytest.raises(ShardError, match="shard 3 is cut off"):
+        training.fit()
+    assert training.progress.step == 3
 
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=20), BucketBatching(batch_size=9)])

@@ -11,7 +11,6 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -72,18 +71,16 @@ class Log:
     def note(self, sentence): ...
 
 
-@dataclass(frozen=True)
-class Disturbed(TrainingBatches):
-    """Training batches, before one of which something happens."""
+def disturb(training, happens):
+    """Let something happen before an update."""
+    train_step = training.train_step
 
-    before: int = -1
-    happens: object = None
+    def disturbed(share):
+        if training.progress.step + 1 == CUT_AT:
+            happens()
+        train_step(share)
 
-    def start_from(self, position, *, rank=0, size=1):
-        for share in super().start_from(position, rank=rank, size=size):
-            if share.after.batch == self.before:
-                self.happens()
-            yield share
+    training.train_step = disturbed
 
 
 def write_pairs(folder):
@@ -148,7 +145,7 @@ def cut(folder, world, **settings):
         raise PowerCut
 
     training = trainer(folder, world, **settings)
-    training.batches = Disturbed(**vars(training.batches), before=CUT_AT, happens=fail)
+    disturb(training, fail)
     with suppress(PowerCut):
         training.fit()
 
@@ -169,11 +166,7 @@ def cut_and_train(folder, world):
 def asked_to_stop(folder, world):
     """Only the second process is asked."""
     training = trainer(folder, world)
-    training.batches = Disturbed(
-        **vars(training.batches),
-        before=CUT_AT,
-        happens=lambda: world.is_main or os.kill(os.getpid(), signal.SIGTERM),
-    )
+    disturb(training, lambda: world.is_main or os.kill(os.getpid(), signal.SIGTERM))
     try:
         training.fit()
     except Interrupted as interrupted:
