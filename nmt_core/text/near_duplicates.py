@@ -39,6 +39,9 @@ _PUNCTUATION = (
 
 _WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_PUNCTUATION}{_UNSPACED}]+")
 
+_LATIN_SPACED = bytes(code if _WORDS.fullmatch(chr(code)) else ord(" ") for code in range(256))
+"""The characters of Latin-1, with a space for what is of no word."""
+
 _UNKNOWN = "\0"
 """Stands for a word that no sentence of validation or test has."""
 
@@ -123,7 +126,11 @@ def cut_words(line: str) -> list[str]:
     Where a script does not part words, every character is one.
     """
     folded = line.casefold()
-    return _WORDS.findall(folded if folded.isascii() else unicodedata.normalize("NFC", folded))
+    try:
+        latin = folded.encode("latin-1")  # much faster than the pattern; always NFC
+    except UnicodeEncodeError:
+        return _WORDS.findall(unicodedata.normalize("NFC", folded))
+    return latin.translate(_LATIN_SPACED).decode("latin-1").split()
 
 
 def allow_edits(words: int, distance: float) -> int:

@@ -85,6 +85,12 @@ def test_case_punctuation_and_few_words_make_no_other_sentence(line, edits):
     assert index.find_near(line) == ({} if edits is None else {1: edits})
 
 
+@given(st.text(st.characters(max_codepoint=0x17F)))
+def test_words_of_latin_letters_are_cut_as_others(line):
+    """By a way of their own, which is faster; a mark of another script takes the other."""
+    assert [*cut_words(line), "彼"] == cut_words(f"{line} 彼")
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
