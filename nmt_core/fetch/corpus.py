@@ -38,6 +38,13 @@ class Origin(NamedTuple):
     """A path in this project, an address without secrets, or a path on this machine."""
 
 
+class Size(NamedTuple):
+    """About how much text there is to train on."""
+
+    pairs: int
+    target_characters: int
+
+
 class Description(NamedTuple):
     """What is known of a corpus, for the card of a model."""
 
@@ -80,6 +87,15 @@ class Corpus(Fetchable):
         Raises:
             ValueError: if it has not.
         """
+
+    def estimate_size(self, languages: Languages) -> Size | None:
+        """Return about how much text train holds, without fetching any; None if nobody knows.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+        """
+        del languages
+        return None
 
     def pins(self) -> dict[str, str]:
         """Return the digests by which a change of the user's own files is noticed, by path."""

@@ -12,11 +12,12 @@ from nmt_core.fetch.corpus import (
     Obtained,
     OnBadLine,
     Origin,
+    Size,
     list_dropped,
 )
 from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.corpus import Text
+from nmt_core.text.corpus import Text, read_raw_lines
 from nmt_core.text.splitting import SPLITS, Split
 from nmt_core.text.text_files import (
     TextFiles,
@@ -62,6 +63,15 @@ class FilesCorpus(Corpus):
         del languages
         text = getattr(self, split) or self.train
         return Origin("local", str(text.source))
+
+    def estimate_size(self, languages: Languages) -> Size:
+        """Count the lines, and their bytes, as most characters are one."""
+        del languages
+        pairs = size = 0
+        for paths in self.train.found().values():
+            for line in read_raw_lines(paths[-1]):
+                pairs, size = pairs + 1, size + len(line or b"")
+        return Size(pairs, size // 2 if self.train.is_tsv else size)
 
     def describe(self) -> Description:
         """Return that nobody but the user knows."""

@@ -6,11 +6,15 @@ Writes: params.yaml
 
 The arguments are Hydra's, as for ``dvc exp run -S``:
     python -m stages.configure data=europarl model=transformer_article_lite train.seed=2
+``model=auto`` and ``train=auto`` choose what fits the text and the time (conf/auto.yaml).
 Choosing a group composes everything anew, and a group that is not named takes its default. Settings
 alone change params.yaml as it lies. Without arguments only the pins of text files are renewed.
 """
 
 import sys
+from functools import partial
+
+from rich.console import Console
 
 from stages import paths
 from stages.configure.compose import compose_settings, pin_all, write_params
@@ -21,7 +25,8 @@ from stages.runtime.entry import run_stage
 def main() -> None:
     """Compose or change what is asked, check everything, and write params.yaml if it changes."""
     arguments = sys.argv[1:]
-    write_params(pin_all(build_all(compose_settings(arguments), source=str(paths.PARAMS))))
+    values = compose_settings(arguments, say=partial(Console(stderr=True).print, soft_wrap=True))
+    write_params(pin_all(build_all(values, source=str(paths.PARAMS))))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from nmt_core.config import Config, suggest
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.address import redact
 from stages import paths
-from stages.params import SECTIONS, DownloadParams, read
+from stages.configure import auto
+from stages.params import SECTIONS, DownloadParams, build_all, read
 
 HEADING = """\
 Every setting of the project, a section per stage. Groups in conf/ compose this file:
@@ -31,11 +32,22 @@ Edit values by hand as you like; a wrong one is named before any work begins.
 WIDTH = 100
 
 
-def compose_settings(arguments: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
+def compose_settings(
+    arguments: list[str],
+    *,
+    conf: Path = paths.CONF,
+    say: Callable[[str], object] = lambda _: None,
+) -> dict[str, Any]:
     """Return what params.yaml should hold.
+
+    Args:
+        arguments: ``group=name`` and ``section.key=value``.
+        conf: the groups.
+        say: is told what ``model=auto`` and ``train=auto`` have chosen, and why.
 
     Raises:
         ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
+        CorpusError: if a choice depends on text that cannot be read.
     """
     groups = {folder.name for folder in conf.iterdir() if folder.is_dir()}
     choices = [given for given in arguments if given.split("=")[0] in groups]
@@ -45,11 +57,19 @@ def compose_settings(arguments: list[str], *, conf: Path = paths.CONF) -> dict[s
             raise ConfigError(f"{name} is no group of conf/; {suggest(name, groups)}")
     for group, _, name in (given.partition("=") for given in choices):
         names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
+        names += [auto.AUTO] if group in auto.GROUPS else []
         if name not in names:
             raise ConfigError(f"conf/: there is no {group}={name}; {suggest(name, names)}")
-    return apply_changes(
-        compose_groups(choices, conf=conf) if choices else read(paths.PARAMS), settings
-    )
+    asked = [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]
+    given = [choice for choice in choices if choice.partition("=")[2] != auto.AUTO]
+    start = compose_groups(given, conf=conf) if choices else read(paths.PARAMS)
+    values = apply_changes(start, settings)
+    if not asked:
+        return values
+    chosen = auto.choose(asked, build_all(values, source=str(paths.PARAMS)), auto.read_auto(conf))
+    say(str(chosen))
+    start = apply_changes(compose_groups([*given, *chosen.groups], conf=conf), chosen.settings)
+    return apply_changes(start, settings)
 
 
 def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Literal
 
-from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin
+from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin, Size
 from nmt_core.fetch.settings import Languages
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.corpus import Pair, Text, write_pairs
 from nmt_core.text.splitting import SPLITS, Split
 from stages.demo.settings import GrammarConfig
+
+CHARACTERS = 72
+"""Of a sentence, on the average."""
 
 
 class DemoCorpus(Corpus):
@@ -46,6 +49,11 @@ class DemoCorpus(Corpus):
         """Return where the grammar stands."""
         del split, languages
         return Origin("code", "stages/demo")
+
+    def estimate_size(self, languages: Languages) -> Size:
+        """Return what will be written."""
+        del languages
+        return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
 
     def describe(self) -> Description:
         """Return that it is a part of this project."""

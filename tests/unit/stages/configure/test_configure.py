@@ -240,7 +240,11 @@ def test_a_group_composes_everything_anew(project, monkeypatch):
         ("shrad=1", "params.yaml: shrad is not a section; did you mean 'shard'?"),
         ("x=1", f"params.yaml: x is not a section; known here: {', '.join(SECTIONS)}"),
         ("data=eurparl", "conf/: there is no data=eurparl; did you mean 'europarl'?"),
-        ("model=lstm", f"conf/: there is no model=lstm; known here: {', '.join(GROUPS['model'])}"),
+        (
+            "model=lstm",
+            f"conf/: there is no model=lstm; known here: {', '.join(GROUPS['model'])}, auto",
+        ),
+        ("data=auto", f"conf/: there is no data=auto; known here: {', '.join(GROUPS['data'])}"),
         ("~train.model", "params.yaml: train.model is missing; it has no default"),
         ("train.seed", "Error parsing override 'train.seed'; write settings as section.key=value"),
     ],

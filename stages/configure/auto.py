@@ -1,0 +1,203 @@
+"""Choose model, vocabulary, dropout and budget that fit the text and the time there is.
+
+``model=auto`` and ``train=auto`` are no presets but ask for this choice. It is made once, from
+``conf/auto.yaml``, and ``params.yaml`` gets what was chosen, so that a run stays reproducible.
+"""
+
+import math
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from nmt_core import config
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError
+from nmt_core.fetch.corpus import Size
+from nmt_core.training.budget import Budget
+from stages import paths
+from stages.params import DownloadParams, TrainParams, read
+
+AUTO = "auto"
+
+GROUPS = ("model", "train")
+"""Of which this can be the choice."""
+
+Device = Literal["cpu", "cuda"]
+
+TOKENS_PER_STEP = 900
+"""Target tokens in a batch of 1,024 padded ones."""
+
+EMA_DECAYS = {1_500: 0.99, 15_000: 0.999}
+"""Decay of the averages of weights, by updates: they remember a tenth of a training at most."""
+
+LONGEST_EMA = 0.9999
+
+
+class TextRow(Config):
+    """What fits a corpus of some size."""
+
+    pairs: int | None
+    """Up to so many pairs of train; null for any number."""
+    vocab_size: int
+    dropout: float
+
+
+class ModelRow(Config):
+    """What fits a budget of some size."""
+
+    tokens: int | None
+    """Up to so many target tokens; null for any number."""
+    preset: str
+
+
+class TrainRow(Config):
+    """How long to train where nobody says."""
+
+    epochs: int
+    most_tokens: dict[Device, int]
+    validations: int
+
+
+class AutoConfig(Config):
+    """What ``conf/auto.yaml`` holds."""
+
+    text: tuple[TextRow, ...]
+    model: tuple[ModelRow, ...]
+    train: TrainRow
+    speed: dict[Device, float]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and why."""
+
+    groups: list[str]
+    """Presets, as ``group=name``."""
+    settings: list[str]
+    """As ``section.key=value``; what a person sets counts more."""
+    reason: str
+
+    def __str__(self) -> str:
+        return f"chosen for {self.reason}: {' '.join([*self.groups, *self.settings])}"
+
+
+Row = TypeVar("Row", TextRow, ModelRow)
+
+
+def take_row(rows: Sequence[Row], limit: str, number: float) -> Row:
+    """Return the first row whose limit a number does not exceed."""
+    return next(row for row in rows if (most := getattr(row, limit)) is None or number <= most)
+
+
+def read_auto(conf: Path = paths.CONF) -> AutoConfig:
+    """Return what to choose from."""
+    return config.build(AutoConfig, read(conf / f"{AUTO}.yaml"), at=f"conf/{AUTO}.yaml")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where training will run."""
+
+    device: Device
+    cores: int
+
+    @classmethod
+    def find(cls, wanted: str) -> "Machine":
+        """Return this one; of a device called auto, a GPU if there is one."""
+        if wanted == "auto":
+            wanted = "cuda" if shutil.which("nvidia-smi") else "cpu"
+        return cls("cuda" if wanted == "cuda" else "cpu", len(os.sched_getaffinity(0)))
+
+
+def choose(
+    wanted: Sequence[str],
+    sections: Mapping[str, Config],
+    known: AutoConfig,
+) -> Choice:
+    """Return what fits a text, a budget and this machine.
+
+    Args:
+        wanted: groups to choose, "model", "train" or both.
+        sections: all settings so far.
+        known: what to choose from.
+
+    Raises:
+        ConfigError: if nobody knows how large the text is.
+        CorpusError: if it cannot be read.
+    """
+    download, train = sections["download"], sections["train"]
+    assert isinstance(download, DownloadParams)
+    assert isinstance(train, TrainParams)
+    machine = Machine.find(train.compute.device)
+    size = download.corpus.estimate_size(download.languages)
+    if size is None:
+        raise ConfigError(
+            f"nobody knows before the download how large a corpus of kind {download.corpus.kind!r} "
+            f"is; choose {' and '.join(f'{name}=' for name in wanted)} yourself"
+        )
+    row = take_row(known.text, "pairs", size.pairs)
+    epoch = estimate_tokens(size, row.vocab_size)
+    groups, settings = [], []
+    if "train" in wanted:
+        tokens = min(known.train.epochs * epoch, known.train.most_tokens[machine.device])
+        tokens = round_down(tokens)
+        steps = max(1, round(tokens / TOKENS_PER_STEP))
+        settings += [
+            "train.budget.steps=null",
+            f"train.budget.tokens={tokens}",
+            f"train.training.validate_every={max(1, steps // known.train.validations)}",
+            f"train.training.ema_decay={choose_ema_decay(steps)}",
+        ]
+    else:
+        cores = machine.cores if machine.device == "cpu" else 1
+        speed = known.speed[machine.device] * cores
+        tokens = count_tokens(train.budget, epoch, speed)
+    if "model" in wanted:
+        groups.append(f"model={take_row(known.model, 'tokens', tokens).preset}")
+        settings += [
+            f"tokenize.subwords.vocab_size={row.vocab_size}",
+            f"train.model.dropout={row.dropout}",
+        ]
+    reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
+    return Choice(groups, settings, reason)
+
+
+def estimate_tokens(size: Size, vocab_size: int) -> int:
+    """Return about how many tokens the target side has.
+
+    In English captions, one has 3.45, 3.96 and 4.34 characters where the vocabulary has 2,000,
+    4,000 and 8,000: about 0.45 more with each doubling.
+    """
+    characters = 3.45 + 0.45 * math.log2(vocab_size / 2000)
+    return round(size.target_characters / characters) + size.pairs
+
+
+def round_down(number: int) -> int:
+    """Return a number with two digits and zeros, which is easier to read and to type."""
+    unit = 10 ** max(0, len(str(number)) - 2)
+    return number // unit * unit
+
+
+def choose_ema_decay(steps: int) -> float:
+    """Return the decay of the averages of weights for a training of so many updates."""
+    return next((decay for most, decay in EMA_DECAYS.items() if steps <= most), LONGEST_EMA)
+
+
+def count_tokens(budget: Budget, epoch: int, speed: float) -> int:
+    """Return about how many target tokens a budget trains on.
+
+    Args:
+        budget: when training ends, at whichever limit is reached first.
+        epoch: target tokens of the text.
+        speed: target tokens a second.
+    """
+    limits: Mapping[str, float | None] = {
+        "tokens": budget.tokens,
+        "steps": budget.steps and budget.steps * TOKENS_PER_STEP,
+        "epochs": budget.epochs and budget.epochs * epoch,
+        "seconds": budget.seconds and budget.seconds * speed,
+    }
+    return round(min(limit for limit in limits.values() if limit is not None))

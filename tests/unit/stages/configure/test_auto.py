@@ -1,0 +1,221 @@
+"""What is chosen by itself fits the text and the budget, and gives way to what a person says."""
+
+import gzip
+import sys
+
+import pytest
+import yaml
+
+from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.fetch.corpus import Size
+from nmt_core.fetch.europarl import EuroparlCorpus
+from nmt_core.fetch.local import FilesCorpus
+from nmt_core.fetch.settings import Languages
+from nmt_core.text.text_files import TextFiles
+from nmt_core.training.budget import Budget
+from stages.configure import auto, compose
+from stages.configure.__main__ import main
+from stages.demo.corpus import DemoCorpus
+from stages.params import build_all
+from tests.support.projects import PROJECT
+
+LANGUAGES = Languages(source="de", target="en")
+
+CAPTIONS = Size(pairs=28_936, target_characters=1_769_626)
+"""Of Multi30k's training text."""
+
+
+@pytest.fixture
+def project(project, monkeypatch):
+    """A project of the demo text on a machine with four cores and no GPU."""
+    (project / "conf").symlink_to(PROJECT / "conf")
+    monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cpu", 4)))
+    return project
+
+
+def compose_sections(*arguments, say=print):
+    return build_all(compose.compose_settings(list(arguments), say=say), source="test")
+
+
+def fit(tokens):
+    """The preset for a budget."""
+    return auto.take_row(auto.read_auto(PROJECT / "conf").model, "tokens", tokens).preset
+
+
+@pytest.mark.parametrize(("pairs", "vocab_size"), [(10_000, 2000), (10_001, 4000), (10**9, 16_000)])
+def test_the_first_row_that_fits_is_taken(pairs, vocab_size):
+    rows = auto.read_auto(PROJECT / "conf").text
+
+    assert vocab_size == auto.take_row(rows, "pairs", pairs).vocab_size
+
+
+def test_the_tables_hold_presets_and_an_answer_for_all():
+    known = auto.read_auto(PROJECT / "conf")
+    presets = {path.stem for path in (PROJECT / "conf/model").glob("*.yaml")}
+
+    assert {row.preset for row in known.model} <= presets
+    assert known.text[-1].pairs is known.model[-1].tokens is None
+    for rows, limit in ((known.text, "pairs"), (known.model, "tokens")):
+        limits = [getattr(row, limit) for row in rows[:-1]]
+        assert limits == sorted({*limits})
+
+
+@pytest.mark.parametrize(
+    ("vocab_size", "tokens"), [(2000, 521_443), (4000, 454_112), (8000, 414_816)]
+)
+def test_tokens_are_estimated_within_a_tenth(vocab_size, tokens):
+    """As SentencePiece has cut image captions, with an end to each."""
+    found = auto.estimate_tokens(CAPTIONS, vocab_size)
+
+    assert found == pytest.approx(tokens + CAPTIONS.pairs, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("budget", "tokens"),
+    [
+        (Budget(steps=10), 10 * auto.TOKENS_PER_STEP),
+        (Budget(tokens=777), 777),
+        (Budget(epochs=3), 3000),
+        (Budget(seconds=2.0), 100),
+        (Budget(tokens=777, seconds=2.0, epochs=3), 100),
+    ],
+)
+def test_a_budget_is_counted_in_tokens(budget, tokens):
+    assert tokens == auto.count_tokens(budget, epoch=1000, speed=50.0)
+
+
+@pytest.mark.parametrize(("steps", "decay"), [(1, 0.99), (1501, 0.999), (15_001, 0.9999)])
+def test_averages_remember_a_part_of_the_training(steps, decay):
+    assert decay == auto.choose_ema_decay(steps)
+
+
+@pytest.mark.parametrize(
+    ("number", "rounded"), [(0, 0), (9, 9), (99, 99), (100, 100), (6_227_696, 6_200_000)]
+)
+def test_two_digits_are_left(number, rounded):
+    assert rounded == auto.round_down(number)
+
+
+def test_what_is_chosen_is_written_and_said(project, monkeypatch, capsys):
+    """As settings like any others, so that the run can be had again."""
+    monkeypatch.setattr(sys, "argv", ["configure", "data=demo", "model=auto", "train=auto"])
+    main()
+    written = yaml.safe_load((project / "params.yaml").read_text(encoding="utf-8"))
+    known = auto.read_auto()
+    tokens = written["train"]["budget"]["tokens"]
+    epoch = auto.estimate_tokens(Size(20_000, 20_000 * 72), 4000)
+
+    assert tokens == auto.round_down(known.train.epochs * epoch)
+    assert written["train"]["budget"]["steps"] is None
+    assert written["tokenize"]["subwords"]["vocab_size"] == 4000
+    assert written["train"]["training"]["validate_every"] == round(tokens / 900) // 16
+    said = capsys.readouterr().err
+    assert said.startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train on")
+    assert f" model={fit(tokens)} train.budget.steps=null train.budget.tokens={tokens} " in said
+
+
+def test_what_a_person_sets_counts_more(project):
+    found = compose_sections(
+        "data=demo",
+        "model=auto",
+        "train=auto",
+        "train.budget.tokens=4000",
+        "train.model.dropout=0.4",
+        "tokenize.subwords.vocab_size=600",
+    )
+
+    assert found["train"].budget.tokens == 4000
+    assert found["train"].model.dropout == 0.4
+    assert found["tokenize"].subwords.vocab_size == 600
+
+
+@pytest.mark.parametrize(
+    ("budget", "tokens"),
+    [
+        (["train.budget.steps=300"], 300 * auto.TOKENS_PER_STEP),
+        (["train.budget.steps=null", "train.budget.seconds=3600"], 3600 * 1500 * 4),
+    ],
+)
+def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
+    """Seconds are worth what all cores do in them."""
+    said = []
+    found = compose_sections("data=demo", "model=auto", *budget, say=said.append)
+    plain = compose_sections("data=demo", f"model={fit(tokens)}", *budget)
+
+    assert found["train"].budget == plain["train"].budget
+    assert found["train"].model.architecture == plain["train"].model.architecture
+    assert said == [
+        f"chosen for 20,000 pairs and some {tokens:,} target tokens to train on: "
+        f"model={fit(tokens)} tokenize.subwords.vocab_size=4000 train.model.dropout=0.2"
+    ]
+
+
+def test_a_model_of_ones_own_keeps_its_shape(project):
+    """Only how long to train is chosen then."""
+    found = compose_sections("data=demo", "model=convs2s", "train=auto")
+    plain = compose_sections("data=demo", "model=convs2s")
+
+    assert found["train"].model == plain["train"].model
+    assert found["tokenize"] == plain["tokenize"]
+    assert found["train"].budget.steps is None
+
+
+def test_a_corpus_of_unknown_size_is_told(project, monkeypatch):
+    monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_: None)
+    with pytest.raises(ConfigError, match=r"of kind 'demo' is; choose model= and train= yourself"):
+        compose_sections("data=demo", "model=auto", "train=auto")
+
+
+def test_text_that_is_not_there_is_told(project):
+    with pytest.raises(CorpusError, match=r"text/train\.en does not exist"):
+        compose_sections("data=files", "model=auto")
+
+
+def test_a_table_that_is_wrong_is_told(tmp_path):
+    (tmp_path / "auto.yaml").write_text("speed: fast\n")
+    with pytest.raises(ConfigError, match=r"conf/auto\.yaml\.speed must be "):
+        auto.read_auto(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "device"),
+    [("auto", None, "cpu"), ("auto", "/bin/nvidia-smi", "cuda"), ("cpu", "/bin/nvidia-smi", "cpu")],
+)
+def test_a_gpu_is_found_without_torch(monkeypatch, wanted, there, device):
+    monkeypatch.setattr(auto.shutil, "which", lambda _: there)
+
+    assert device == auto.Machine.find(wanted).device
+
+
+class TestSize:
+    """Of train alone, whatever else there is."""
+
+    def test_of_the_demo(self, project):
+        [corpus] = [compose_sections("data=demo")["download"].corpus]
+
+        assert corpus.estimate_size(LANGUAGES).pairs == corpus.grammar.train_pairs
+
+    @pytest.mark.parametrize(("languages", "pairs"), [("fr en", 2_007_723), ("de ro", 399_375)])
+    def test_of_europarl(self, languages, pairs):
+        source, target = languages.split()
+        corpus = EuroparlCorpus(kind="europarl")
+
+        assert pairs == corpus.estimate_size(Languages(source=source, target=target)).pairs
+
+    def test_of_files(self, tmp_path):
+        """Plain or not, one or several, the target's bytes."""
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.de").write_text("Drei kurze Wörter\n" * 3)
+            with gzip.open(tmp_path / f"{name}.en.gz", "wt") as file:
+                file.write("three\n" * 3)
+        text = TextFiles(source=tmp_path / "*.de", target=tmp_path / "*.en.gz")
+        corpus = FilesCorpus(kind="files", train=text, validation=text)
+
+        assert Size(6, 30) == corpus.estimate_size(LANGUAGES)
+
+    def test_of_a_table(self, tmp_path):
+        """Half of it is the target's."""
+        (tmp_path / "pairs.tsv").write_text("drei\tthree\n" * 4)
+        corpus = FilesCorpus(kind="files", train=TextFiles(source=tmp_path / "pairs.tsv"))
+
+        assert Size(4, 20) == corpus.estimate_size(LANGUAGES)
