@@ -47,15 +47,15 @@ MUTANTS = [
     Mutant(
         "attention scores not scaled",
         "nmt_core/models/attention.py",
-        "(query * query.size(-1) ** -0.5)",
+        "(query * self.scale)",
         "query",
         "tests/unit/models/test_attention.py",
     ),
     Mutant(
         "hypotheses that see each other's words",
         "nmt_core/models/transformer.py",
-        "new.masked_fill_(~torch.kron(earlier, own), -torch.inf)",
-        "new.masked_fill_(~torch.kron(earlier, torch.ones_like(own)), -torch.inf)",
+        "own = (back >= 0) & (back % hypotheses == 0)",
+        "own = back >= 0",
         LAWS,
     ),
     Mutant(
@@ -1728,8 +1728,8 @@ MUTANTS = [
     Mutant(
         "the memory of sentences that have left",
         "nmt_core/engines/onnx.py",
-        "self._memory = {name: part[sentences] for name, part in self._memory.items()}",
-        "self._memory = {name: part[: len(sentences)] for name, part in self._memory.items()}",
+        "{name: part[sentences] for name, part in parts.items()}",
+        "{name: part[: len(sentences)] for name, part in parts.items()}",
         TRACED,
     ),
     Mutant(

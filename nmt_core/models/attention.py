@@ -32,6 +32,32 @@ def masked_softmax(
     return scores.masked_fill(blocked, floor).softmax(dim=-1).masked_fill(blocked, 0.0)
 
 
+class DotProductAttention(nn.Module):
+    """Scaled dot-product attention in plain products, which shows where it looks (section 3.2.1).
+
+    Args:
+        head_width: features per head, d.
+        drop: probability that a weight is dropped.
+    """
+
+    def __init__(self, head_width: int, drop: float) -> None:
+        super().__init__()
+        self.scale = head_width**-0.5
+        self.drop = drop
+
+    def forward(
+        self,
+        query: Float[Tensor, "B H Q d"],
+        key_value: KeyValue,
+        blocked: Bool[Tensor, "#B #H #Q S"] | None,
+    ) -> tuple[Float[Tensor, "B H Q d"], Float[Tensor, "B H Q S"]]:
+        """Return one weighted sum of values per query, and the weights."""
+        keys, values = key_value
+        scores = (query * self.scale) @ keys.transpose(-1, -2)
+        weights = masked_softmax(scores, blocked)
+        return dropout(weights, self.drop, training=self.training) @ values, weights
+
+
 class MultiHeadAttention(nn.Module):
     """Attend from queries to keys with several heads at once.
 
@@ -50,8 +76,9 @@ class MultiHeadAttention(nn.Module):
         self, width: int, heads: int, head_width: int, *, bias: bool, drop: float = 0.0
     ) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.head_width = heads, head_width
         self.drop = drop
+        self.attend = DotProductAttention(head_width, drop)
         self.query = Dense(width, heads * head_width, bias=bias)
         self.key = Dense(width, heads * head_width, bias=bias)
         self.value = Dense(width, heads * head_width, bias=bias)
@@ -90,15 +117,19 @@ class MultiHeadAttention(nn.Module):
         """Return one weighted sum of values per projected query.
 
         For few queries the fused kernel is as fast as plain products, in one call instead of many.
+        Outside of a search it is these, from which can be traced where they look.
 
         Args:
             query: hypotheses and positions of a sentence, in any order.
             key_value: where they look.
             mask: -inf where a query may not look, else 0.
         """
-        mask = None if mask is None else mask.to(query.dtype)
-        context = F.scaled_dot_product_attention(query, *key_value, mask)
-        return self.output(context.transpose(1, 2).flatten(2))
+        if is_search(self):
+            mask = None if mask is None else mask.to(query.dtype)
+            context = F.scaled_dot_product_attention(query, *key_value, mask)
+        else:
+            context, _ = self.attend(query, key_value, None if mask is None else mask < 0)
+        return self.output(self._join(context))
 
     def forward(
         self,
@@ -110,20 +141,17 @@ class MultiHeadAttention(nn.Module):
 
         A query that may look nowhere gets the output's bias.
         """
-        keys, values = key_value
         query = self._split(self.query(queries))
         if query.is_cuda:
             context = F.scaled_dot_product_attention(
                 query,
-                keys,
-                values,
+                *key_value,
                 attn_mask=None if blocked is None else ~blocked,
                 dropout_p=self.drop if self.training else 0.0,
             )
         else:  # at sentence lengths, plain products are faster on a CPU than the fused kernel
-            weights = masked_softmax(self._scores(query, keys), blocked)
-            context = dropout(weights, self.drop, training=self.training) @ values
-        return self.output(context.transpose(1, 2).flatten(2))
+            context, _ = self.attend(query, key_value, blocked)
+        return self.output(self._join(context))
 
     def weights(
         self,
@@ -132,17 +160,17 @@ class MultiHeadAttention(nn.Module):
         blocked: Bool[Tensor, "#B #H #Q S"] | None = None,
     ) -> Float[Tensor, "B Q S"]:
         """Return how much every query looks at every key, averaged over the heads."""
-        keys, _ = key_value
-        query = self._split(self.query(queries))
-        weights = masked_softmax(self._scores(query, keys), blocked)
+        _, weights = self.attend(self._split(self.query(queries)), key_value, blocked)
         return weights.mean(dim=1)
-
-    def _scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        return (query * query.size(-1) ** -0.5) @ keys.transpose(-1, -2)
 
     def _split(self, x: Tensor) -> Tensor:
         """(B, L, H * d) to (B, H, L, d)."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return x.view(x.size(0), x.size(1), self.heads, self.head_width).transpose(1, 2)
+
+    def _join(self, x: Tensor) -> Tensor:
+        """(B, H, L, d) to (B, L, H * d)."""
+        x = x.transpose(1, 2)
+        return x.reshape(x.size(0), x.size(1), self.heads * self.head_width)
 
 
 class Stacked(NamedTuple):

@@ -82,6 +82,8 @@ class Cache:
 
     def first(self, end: int) -> KeyValue:
         """Return what stands before ``end``."""
+        if end == self.keys.size(2):
+            return self.keys, self.values
         return self.keys[:, :, :end], self.values[:, :, :end]
 
     def select(self, sentences: Int[Tensor, " N"]) -> "Cache":
@@ -101,7 +103,7 @@ class TransformerState(State):
     which hypotheses each now living one is made. So who follows whom costs next to nothing.
     """
 
-    layers: tuple[Cache, ...]  # per decoder layer; empty at the start
+    layers: tuple[Cache, ...]  # per decoder layer
     mask: Tensor | None  # (B, 1, K, end), -inf at what is of others and else 0; None if K is 1
     end: int  # of what was written by all hypotheses together
     position: int
@@ -223,7 +225,7 @@ class DecoderLayer(nn.Module):
         """Read what follows the past, (B, M, D); return the same shape, and the past with it."""
         y = self.attend_self.before(x)
         query, (keys, values) = self.self_attention.project_all(y)
-        cache = (past.cache or Cache(keys, values, 0)).extended(past.end, keys, values)
+        cache = past.cache.extended(past.end, keys, values)
         present = cache.first(past.end + keys.size(2))
         x = self.attend_self.add(x, self.self_attention.look_from(query, present, past.mask))
         y = self.cross_attention.look(self.attend_source.before(x), source, source_mask)
@@ -233,7 +235,7 @@ class DecoderLayer(nn.Module):
 class Past(NamedTuple):
     """What one layer of the decoder has read."""
 
-    cache: Cache | None
+    cache: Cache
     end: int
     mask: Tensor | None  # (B, 1, M, end + M), of what is read next
 
@@ -294,15 +296,16 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     @override
     def start(self, memory: TransformerMemory, beam_size: int = 1) -> TransformerState:
-        return TransformerState((), None, end=0, position=0)
+        empty = tuple(Cache(keys[:, :, :0], values[:, :, :0], 0) for keys, values in memory.layers)
+        return TransformerState(empty, None, end=0, position=0)
 
     @override
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: TransformerMemory, state: TransformerState
     ) -> tuple[Float[Tensor, "R T D"], TransformerState]:
         x = self._drop(self.target_embedding(tokens, state.position))
-        sentences, length = len(memory.blocked), tokens.size(1)
-        whole = state.position == 0 and len(tokens) == sentences and length > 1
+        length = tokens.size(1)
+        whole = state.position == 0 and len(tokens) == len(memory.blocked) and length > 1
         x, after = self._read(x, memory) if whole else self._go_on(x, memory, state)
         return self.decoder_norm(x), replace(after, position=state.position + length)
 
@@ -321,14 +324,13 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> tuple[Tensor, TransformerState]:
         """Read what follows what was read, all hypotheses of a sentence together."""
         rows, length, width = x.shape
-        sentences = len(memory.blocked)
+        sentences = memory.blocked.size(0)
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
         hypotheses = together.size(2)
         mask = make_descent_mask(state, x, hypotheses)
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
-        past = state.layers or (None,) * len(self.decoder)
-        for layer, source, cache in zip(self._decoder(), memory.layers, past, strict=True):
+        for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
             x, after = layer.step(x, source, memory.mask, Past(cache, state.end, mask))
             caches.append(after)
         if mask is not None:
@@ -348,13 +350,17 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the last decoder layer but one aligns best, where there are two."""
         x = self._drop(self.target_embedding(tokens))
-        aligning = max(0, len(self.decoder) - 2)
-        layers = list(zip(self._decoder(), memory.layers, strict=True))
-        for layer, source in layers[:aligning]:
+        for layer, source in zip(self._decoder(), memory.layers, strict=True):
+            if layer is self.aligning:
+                break
             x, _ = layer(x, source, memory.blocked)
-        layer, source = layers[aligning]
         x, _ = layer.look_back(x)
         return layer.cross_attention.weights(layer.attend_source.before(x), source, memory.blocked)
+
+    @property
+    def aligning(self) -> DecoderLayer:
+        """The layer that says at what a position looks."""
+        return self._decoder()[max(0, len(self.decoder) - 2)]
 
     def _decoder(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
@@ -407,8 +413,8 @@ def make_descent_mask(
         return None
     sentences = rows // hypotheses
     before = x.new_zeros(sentences, 1, hypotheses, state.end) if state.mask is None else state.mask
-    own = torch.eye(hypotheses, dtype=torch.bool, device=x.device)
-    earlier = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
-    new = x.new_zeros(length * hypotheses, length * hypotheses)
-    new.masked_fill_(~torch.kron(earlier, own), -torch.inf)
+    place = torch.arange(length * hypotheses, device=x.device)
+    back = place[:, None] - place
+    own = (back >= 0) & (back % hypotheses == 0)
+    new = torch.zeros(own.shape, dtype=x.dtype, device=x.device).masked_fill_(~own, -torch.inf)
     return torch.cat([before.repeat(1, 1, length, 1), new.expand(sentences, 1, -1, -1)], dim=3)
