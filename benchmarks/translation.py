@@ -6,7 +6,7 @@ Usage: python -m benchmarks.translation [PRESETS...] [--peer CHECKOUT] [--rounds
 Presets are those of conf/model, by default one of every family, with random weights and a
 vocabulary of 8,000 tokens. Their sentences are as long as image captions in subwords and their
 translations end at a length limit, for random weights end none. PyTorch searches them, and ONNX
-Runtime what it can express, in float32 and int8.
+Runtime, in float32 and int8.
 
 With ``--bundle``, every engine of an exported model translates ``--text``, a file of one sentence
 a line; if CTranslate2 is among them, so does CTranslate2 used by hand, as its documentation shows:
@@ -103,14 +103,11 @@ def search_preset(name: str) -> Translate:
 
 
 def write_engines(name: str, folder: Path) -> dict[str, Translate]:
-    """Return the searches of ONNX Runtime over the same weights; none if it cannot express them."""
+    """Return the searches of ONNX Runtime over the same weights."""
     from nmt_core.engines.engine import Request  # noqa: PLC0415 - older peers lack it
     from nmt_core.engines.onnx import load_onnx  # noqa: PLC0415
-    from nmt_core.engines.tracing import explain_untraceable, write_onnx  # noqa: PLC0415
+    from nmt_core.engines.tracing import write_onnx  # noqa: PLC0415
 
-    config = read_model_config(read_preset(name))
-    if explain_untraceable(config):
-        return {}
     model = build_preset(name)
     found = {}
     for precision in ("float32", "int8"):

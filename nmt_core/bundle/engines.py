@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
 from nmt_core.engines.engine import Engine
 from nmt_core.engines.settings import Added, Precision, Program, name_engine
-from nmt_core.engines.tracing import explain_untraceable, write_onnx
+from nmt_core.engines.tracing import write_onnx
 from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
 from nmt_core.statistics.parity import Parity, explain_failure, measure_parity
 from nmt_core.translation.loading import load_engine
@@ -64,13 +64,10 @@ def prepare_engines(
         threads: of the processor.
     """
     prepared = Prepared([], {})
-    program, refusal = choose_program(model_config)
+    program = choose_program(model_config)
     waiting = list(precisions)
     for precision in waiting:
         name = name_engine(program, precision)
-        if refusal:
-            prepared.told[name] = _leave_out(name, refusal)
-            continue
         _write(program, precision, translator, model_config, folder / name)
         engine = load_engine(
             folder / name,
@@ -93,18 +90,9 @@ def prepare_engines(
     return prepared
 
 
-def choose_program(config: Seq2SeqConfig) -> tuple[Program, str | None]:
-    """Return the fastest program for a model; and if none can express it, why."""
-    inexpressible = explain_inexpressible(config)
-    if inexpressible is None:
-        return "ctranslate2", None
-    untraceable = explain_untraceable(config)
-    if untraceable is None:
-        return "onnx", None
-    return (
-        "ctranslate2",
-        f"CTranslate2 cannot express {inexpressible}, nor can our graphs {untraceable}",
-    )
+def choose_program(config: Seq2SeqConfig) -> Program:
+    """Return the fastest program that can express a model."""
+    return "onnx" if explain_inexpressible(config) else "ctranslate2"
 
 
 def _leave_out(name: Added, reason: str) -> dict[str, str]:

@@ -109,8 +109,9 @@ class Batch:
         self._forbidden[[PAD, BOS, *([UNK] if search.unknown == "forbid" else [])]] = -np.inf
         names = [one.name for one in engine.encoder.get_outputs()]
         parts = dict(zip(names, engine.encoder.run(names, {"source": self.sources}), strict=True))
-        self._memory = self._take("memory", parts)
-        self._state = self._take("state", parts)
+        self._memory, self._past, self._state = (
+            self._take(kind, parts) for kind in ("memory", "past", "state")
+        )
         self._position = 0
 
     def _take(self, kind: str, parts: Mapping[str, NDArray[Any]]) -> Arrays:
@@ -131,15 +132,18 @@ class Batch:
             "count": np.array([min(count, len(self._forbidden))]),
         }
         given = {name: value for name, value in inputs.items() if name in self._wanted}
-        answer = self._decoder.run(self._outputs, given | self._memory | self._state)
+        answer = self._decoder.run(self._outputs, given | self._memory | self._past | self._state)
         parts = dict(zip(self._outputs, answer, strict=True))
-        self._state = self._take("state", parts)
+        self._past, self._state = self._take("past", parts), self._take("state", parts)
         self._position += 1
         return Next(parts["log_probs"], parts["next"], parts["end"], parts.get("looks"))
 
     def keep(self, sentences: Ints) -> None:
         """Go on with these sentences alone."""
-        self._memory = {name: part[sentences] for name, part in self._memory.items()}
+        self._memory, self._past = (
+            {name: part[sentences] for name, part in parts.items()}
+            for parts in (self._memory, self._past)
+        )
 
 
 def load_onnx(

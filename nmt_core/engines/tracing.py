@@ -11,11 +11,12 @@ from copy import deepcopy
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import onnx
 import torch
+from jaxtyping import Float, Int
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 from typing_extensions import override
@@ -26,16 +27,15 @@ from nmt_core.engines.settings import AFTER, DECODER, ENCODER, Precision
 from nmt_core.models import convs2s, rnn
 from nmt_core.models.convs2s import ConvS2SState
 from nmt_core.models.embedding import SinusoidalPositions
-from nmt_core.models.seq2seq import Memory, Seq2Seq, State
-from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
+from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
+from nmt_core.models.transformer import Cache, Transformer, TransformerState
 from nmt_core.text.vocabulary import EOS, PAD
 
 OPERATORS = 17
 """The version of ONNX's operators."""
 
 LOOKING = (rnn.Attention, convs2s.PublishedAttention, convs2s.ArticleAttention)
-"""What returns, second, at what each position looks."""
-
+"""What returns, second, at what each position looks, (R, T, S)."""
 
 STDERR = 2
 """Its number."""
@@ -45,9 +45,13 @@ LONGER_EXAMPLE = ((EOS,) * 5,) * 3
 """Sources in numbers of tokens, which every vocabulary has."""
 
 
-def explain_untraceable(config: Seq2SeqConfig) -> str | None:
-    """Return why a model cannot be written for ONNX Runtime, in a few words; None if it can."""
-    return "a Transformer's cache" if isinstance(config, TransformerConfig) else None
+class Carried(NamedTuple):
+    """What a decoder carries from a token to the next."""
+
+    past: list[Tensor]
+    """What all hypotheses of a sentence share, on axis 0 the sentences: keys and values."""
+    state: list[Tensor]
+    """What each has by itself, on axis 0 the hypotheses."""
 
 
 class Encode(nn.Module):
@@ -64,15 +68,18 @@ class Encode(nn.Module):
     @override
     def forward(self, source: Tensor) -> tuple[Tensor, ...]:
         words: list[Tensor] = []
-        with watch(self.model, (rnn.Encoder,), 0, words):
+        encoders = [one for one in self.model.modules() if isinstance(one, rnn.Encoder)]
+        with watch(encoders, 0, words):
             memory = self.model.encode(source, source == PAD)
-        return (*memory.tensors(), *self.model.start(memory).tensors(), *words)
+        past, state = take_apart(self.model.start(memory))
+        return (*memory.tensors(), *past, *state, *words)
 
 
 class Decode(nn.Module):
     """Reads one more token of every hypothesis.
 
-    It returns log-probabilities (R, V), what was looked at (R, S) if anything, and the state.
+    It returns log-probabilities (R, V), what was looked at (R, S) if anything, and what is carried
+    on.
 
     Args:
         model: what reads.
@@ -91,28 +98,71 @@ class Decode(nn.Module):
     ) -> tuple[Tensor, ...]:
         given = iter(parts)
         memory = self.memory.map(lambda _: next(given))
-        state = self.state.map(lambda _: next(given)).select(parents)
-        if isinstance(state, ConvS2SState):
+        state = put_together(self.state, given, parents, memory)
+        if isinstance(state, ConvS2SState | TransformerState):
             state = replace(state, position=cast("Any", position))
         looks: list[Tensor] = []
-        with watch(self.model, LOOKING, 1, looks):
+        with watch(list_looking(self.model), 1, looks):
             hidden, after = self.model.decode(tokens, memory, state)
         log_probs = self.model.project(hidden[:, -1]).log_softmax(dim=-1)
-        seen = [torch.stack(looks).mean(dim=0)[:, -1]] if looks else []
-        if isinstance(after, ConvS2SState):
-            after = replace(after, position=0)
-        return (log_probs, *seen, *after.tensors())
+        seen = [join_looks(looks)] if looks else []
+        carried = take_apart(after)
+        return (log_probs, *seen, *carried.past, *carried.state)
+
+
+def take_apart(state: State) -> Carried:
+    """Return the tensors of a state; of a Transformer, the mask of a hypothesis is (1, 1, end)."""
+    if isinstance(state, TransformerState):
+        past = [part for cache in state.layers for part in cache.first(state.end)]
+        if state.mask is None:  # each sentence has one hypothesis, and has read nothing
+            return Carried(past, [past[0][:, :1, :, :1].transpose(2, 3)])
+        return Carried(past, [state.mask.flatten(0, 2)[:, None, None]])
+    if isinstance(state, ConvS2SState):
+        state = replace(state, position=0)  # not what the trace takes for a tensor
+    return Carried([], list(state.tensors()))
+
+
+def put_together(
+    example: State, parts: Iterator[Tensor], parents: Int[Tensor, " R"], memory: Memory
+) -> State:
+    """Return the state of the hypotheses that follow the given ones.
+
+    Args:
+        example: what it is to be like.
+        parts: what :func:`take_apart` returned; of the past, the sentences in ``memory`` alone.
+        parents: which hypotheses those of now follow.
+        memory: of the sentences.
+    """
+    if not isinstance(example, TransformerState):
+        return example.map(lambda _: next(parts)).select(parents)
+    pairs = [(next(parts), next(parts)) for _ in example.layers]
+    sentences, end = count_rows(memory), pairs[0][0].size(2)
+    mask = next(parts)[parents].view(sentences, 1, parents.size(0) // sentences, end)
+    caches = tuple(Cache(keys, values, end) for keys, values in pairs)
+    return TransformerState(caches, mask, end, position=0)
+
+
+def list_looking(model: Seq2Seq[Any, Any]) -> list[nn.Module]:
+    """Return the modules that return, second, at what each position looks."""
+    if isinstance(model, Transformer):
+        return [model.aligning.cross_attention.attend]
+    return [module for module in model.modules() if isinstance(module, LOOKING)]
+
+
+def join_looks(looks: Sequence[Tensor]) -> Float[Tensor, "R S"]:
+    """Return the mean over layers, (R, 1, S) each, or over the heads of one, (B, H, K, S)."""
+    first, *_ = looks
+    if first.dim() == len("BHKS"):
+        return first.mean(dim=1).flatten(0, 1)
+    return torch.stack(list(looks)).mean(dim=0)[:, -1]
 
 
 @contextmanager
-def watch(
-    model: nn.Module, kinds: tuple[type[nn.Module], ...], part: int, seen: list[Tensor]
-) -> Iterator[None]:
-    """Note a part of what all modules of some kinds return, each time they do."""
+def watch(modules: Sequence[nn.Module], part: int, seen: list[Tensor]) -> Iterator[None]:
+    """Note a part of what modules return, each time they do."""
     hooks = [
         module.register_forward_hook(lambda _module, _inputs, output: seen.append(output[part]))
-        for module in model.modules()
-        if isinstance(module, kinds)
+        for module in modules
     ]
     try:
         yield
@@ -129,7 +179,7 @@ def write_onnx(
     Args:
         folder: where to; it is made.
         precision: of products by weights.
-        model: of whose settings :func:`explain_untraceable` has nothing to say.
+        model: of any architecture.
         positions: how many there may be on either side, in tokens.
     """
     model = deepcopy(model).to("cpu", torch.float32).eval().requires_grad_(requires_grad=False)
@@ -146,32 +196,31 @@ def write_onnx(
 
 def trace_encoder(model: Seq2Seq[Any, Any]) -> ModelProto:
     """Return the graph that reads sources (B, S)."""
-    memory, state = encode(model, EXAMPLE)
-    names = [*name_parts("memory", memory), *name_parts("state", state)]
+    names = [*name_parts(*encode(model, EXAMPLE))]
     if isinstance(model, rnn.Rnn):
         names.append("words")
-    return trace(Encode(model), {"source": pad(EXAMPLE)}, names, {"source": {0: "B", 1: "S"}})
+    sizes = {"source": {0: "B", 1: "S"}} | name_axes(model)
+    return trace(Encode(model), {"source": pad(EXAMPLE)}, names, sizes)
 
 
 def trace_decoder(model: Seq2Seq[Any, Any]) -> ModelProto:
     """Return the graph that reads a token of every hypothesis, and finds what follows best."""
     memory, state = encode(model, EXAMPLE)
+    parts = name_parts(memory, state)
     inputs = {
         "tokens": torch.full((2 * len(EXAMPLE), 1), EOS),
         "parents": torch.arange(len(EXAMPLE)).repeat_interleave(2),
         "position": torch.tensor(1),
-        **(kept := name_parts("memory", memory)),
-        **(carried := name_parts("state", state)),
+        **parts,
     }
-    others = name_parts("memory", encode(model, LONGER_EXAMPLE)[0])
-    sizes = {
-        "tokens": {0: "R"},
-        "parents": {0: "R"},
-        **{name: name_axes(part, others[name]) for name, part in kept.items()},
-        **{name: {0: "P"} for name in carried},  # rows that were there before
+    axes = name_axes(model)
+    after = {
+        f"{name}{AFTER}": {axis: f"{letter}{AFTER}" for axis, letter in axes[name].items()}
+        for name in parts
+        if not name.startswith("memory")
     }
-    looking = any(isinstance(module, LOOKING) for module in model.modules())
-    names = ["all", *(["looks"] if looking else []), *(f"{name}{AFTER}" for name in carried)]
+    names = ["all", *(["looks"] if list_looking(model) else []), *after]
+    sizes = {"tokens": {0: "R"}, "parents": {0: "R"}} | axes | after
     graph = trace(Decode(model, memory, state), inputs, names, sizes)
     add_choice(graph)
     return graph
@@ -185,15 +234,32 @@ def encode(model: Seq2Seq[Any, Any], source: Sequence[Sequence[int]]) -> tuple[M
     return memory, model.start(memory)
 
 
-def name_parts(kind: str, rows: Memory | State) -> dict[str, Tensor]:
-    """Return all tensors by name."""
-    return {f"{kind}.{number}": part for number, part in enumerate(rows.tensors())}
+def name_parts(memory: Memory, state: State) -> dict[str, Tensor]:
+    """Return what goes from the encoder to the decoder, and from step to step, by name."""
+    past, own = take_apart(state)
+    kinds = {"memory": memory.tensors(), "past": past, "state": own}
+    return {
+        f"{kind}.{number}": part
+        for kind, parts in kinds.items()
+        for number, part in enumerate(parts)
+    }
 
 
-def name_axes(part: Tensor, other: Tensor) -> dict[int, str]:
-    """Name the axes of which the size depends on the sentences: how many and how long."""
-    sizes = zip(part.shape, other.shape, strict=True)
-    return {axis: "S" if axis else "B" for axis, (one, two) in enumerate(sizes) if one != two}
+def name_axes(model: Seq2Seq[Any, Any]) -> dict[str, dict[int, str]]:
+    """Name the axes of these that vary.
+
+    They are sentences, B, or hypotheses that were there before, P; the length of the sentences, S;
+    and what they have read, E, which is nothing at first.
+    """
+    one, other = (name_parts(*encode(model, source)) for source in (EXAMPLE, LONGER_EXAMPLE))
+    return {
+        name: {
+            axis: ("S" if size else "E") if axis else ("P" if name.startswith("state") else "B")
+            for axis, size in enumerate(part.shape)
+            if size != other[name].size(axis) or not size
+        }
+        for name, part in one.items()
+    }
 
 
 @contextmanager
@@ -225,7 +291,7 @@ def trace(
         sizes: what varies: of inputs, names of axes.
     """
     file = BytesIO()
-    with silence(), torch.enable_grad():  # else layers lay out weights for a search
+    with silence(), torch.enable_grad():  # else layers compute as is fastest in a search
         torch.onnx.export(
             module.eval(),
             tuple(inputs.values()),

@@ -13,22 +13,34 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Request
 from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.engines.tracing import explain_untraceable, write_onnx
+from nmt_core.engines.tracing import write_onnx
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.models.architectures import build_model
-from nmt_core.models.settings import TransformerConfig, read_model_config
+from nmt_core.models.settings import read_model_config
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.presets import PRESETS, SHRUNK, VARIANTS, tiny_config
 
 SIZE = 30
-MODELS = [
-    name for name in [*PRESETS, *VARIANTS] if not isinstance(tiny_config(name), TransformerConfig)
+MODELS = [*PRESETS, *VARIANTS]
+FAMILIES = [
+    "rnn_attention",
+    "rnn_bahdanau",
+    "convs2s",
+    "convs2s_article",
+    "transformer",
+    "transformer_article",
 ]
 OTHERS = {
     "one layer": {"architecture": "rnn", "encoder_layers": 1, "decoder_layers": 1},
     "more to write than to read": {"architecture": "rnn", "cell": "gru", "decoder_layers": 3},
     "convs2s with sinusoids": {"architecture": "convs2s", "positions": "sinusoidal"},
     "convs2s of equal widths": {"architecture": "convs2s", "hidden_width": None, "kernel": 5},
+    "transformer of one layer": {
+        "architecture": "transformer",
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "activation": "gelu",
+    },
 }
 QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
 
@@ -122,7 +134,7 @@ def searches(draw):
     )
 
 
-@pytest.mark.parametrize("name", ["rnn_attention", "convs2s"])
+@pytest.mark.parametrize("name", ["rnn_attention", "convs2s", "transformer_article"])
 @settings(max_examples=25)
 @given(search=searches(), seed=st.integers(0, 9))
 def test_every_search_is_ours(pair, name, search, seed):
@@ -134,7 +146,7 @@ def test_every_search_is_ours(pair, name, search, seed):
 
 
 @pytest.mark.parametrize("precision", ["float32", "int8"])
-@pytest.mark.parametrize("name", ["rnn_attention", "rnn_bahdanau", "convs2s", "convs2s_article"])
+@pytest.mark.parametrize("name", FAMILIES)
 def test_a_sentence_is_translated_alike_in_any_company(pair, name, precision):
     _, engine = pair(name, precision)
     search = BeamConfig(beam_size=3, n_best=2)
@@ -147,7 +159,7 @@ def test_a_sentence_is_translated_alike_in_any_company(pair, name, precision):
     ]
 
 
-@pytest.mark.parametrize("name", ["rnn_attention", "rnn_bahdanau", "convs2s", "convs2s_article"])
+@pytest.mark.parametrize("name", FAMILIES)
 def test_int8_is_near(pair, name):
     one, other = pair(name)[0], pair(name, "int8")[1]
     search = BeamConfig(beam_size=1, stopping="fast")
@@ -157,7 +169,10 @@ def test_int8_is_near(pair, name):
     assert 0 < np.mean(apart) < 0.5
 
 
-@pytest.mark.parametrize("name", ["convs2s", "convs2s with sinusoids"])
+@pytest.mark.parametrize(
+    "name",
+    ["convs2s", "convs2s with sinusoids", "transformer_article", "transformer_post_learned"],
+)
 def test_positions_count_on_for_long_sentences(pair, name):
     """Longer ones than any table had room for when the model was traced."""
     search = BeamConfig(beam_size=1, stopping="fast", max_length_factor=2.0)
@@ -185,15 +200,8 @@ def test_reserved_tokens_are_never_written(pair):
     assert not {PAD, BOS, UNK} & {token for best in found for one in best for token in one.tokens}
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
-def test_all_but_transformers_can_be_written(name):
-    config = tiny_config(name)
-
-    assert (explain_untraceable(config) is None) == (name in MODELS)
-
-
 @pytest.mark.parametrize("precision", ["float32", "int8"])
-@pytest.mark.parametrize("name", ["rnn_attention", "convs2s"])
+@pytest.mark.parametrize("name", ["rnn_attention", "convs2s", "transformer_article"])
 def test_the_same_model_is_the_same_bytes(tmp_path, name, precision):
     for folder in ("one", "other"):
         write_onnx(tmp_path / folder, precision, model=build(name), positions=600)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import nmt_core
-from nmt_core.bundle.engines import prepare_engines
+from nmt_core.bundle.engines import choose_program, prepare_engines
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.fetch.settings import Languages
@@ -22,6 +22,7 @@ from tests.support.tiny import LINES, MODEL, export, tiny_translator
 BOTH = ("int8", "float32")
 NAMES = ("ctranslate2_int8", "ctranslate2_float32")
 RNN = RnnConfig(width=16, hidden_width=16)
+ARTICLE = TransformerConfig(**MODEL.model_dump() | {"norm": "article"})
 
 
 @pytest.fixture(scope="module")
@@ -207,13 +208,20 @@ def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch
     assert found.told["ctranslate2_int8"]["left_out"] == "it is bad"
 
 
-def test_what_cannot_be_expressed_is_left_out_and_told(tmp_path, caplog):
-    model = TransformerConfig(**MODEL.model_dump() | {"norm": "article"})
-    found = prepare(tmp_path, model=model)
-
-    assert found.engines == []
-    assert set(found.told) == set(NAMES)
-    assert "ctranslate2_int8 is left out: CTranslate2 cannot express norm 'article'" in caplog.text
+@pytest.mark.parametrize(
+    ("changes", "program"),
+    [
+        ({}, "ctranslate2"),
+        ({"norm": "post", "positions": "learned"}, "ctranslate2"),
+        ({"position_scale": "trained", "activation": "gelu"}, "ctranslate2"),
+        ({"norm": "article"}, "onnx"),
+        ({"activation": "leaky_relu"}, "onnx"),
+        ({"activate_output": True}, "onnx"),
+        ({"head_width": 5}, "onnx"),
+    ],
+)
+def test_ctranslate2_gets_what_it_can_express(changes, program):
+    assert choose_program(TransformerConfig(**MODEL.model_dump() | changes)) == program
 
 
 @pytest.mark.parametrize(("model", "name"), [(MODEL, "ctranslate2_int8"), (RNN, "onnx_int8")])
@@ -304,18 +312,18 @@ def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):
         translator.sample(LINES)
 
 
-@pytest.fixture(scope="module")
-def recurrent(tmp_path_factory):
+@pytest.fixture(scope="module", params=[RNN, ARTICLE], ids=["recurrent", "article"])
+def other(request, tmp_path_factory):
     """A bundle of a model that CTranslate2 cannot express."""
-    folder = tmp_path_factory.mktemp("recurrent")
-    translator = tiny_translator(model=RNN)
-    engines = prepare(folder / "scratch", model=RNN, translator=translator).engines
-    return export(folder / "export", translator=translator, model=RNN, engines=engines)
+    folder, model = tmp_path_factory.mktemp("other"), request.param
+    translator = tiny_translator(model=model)
+    engines = prepare(folder / "scratch", model=model, translator=translator).engines
+    return export(folder / "export", translator=translator, model=model, engines=engines)
 
 
-def test_other_models_are_written_for_onnx_runtime(recurrent):
+def test_other_models_are_written_for_onnx_runtime(other):
     loaded = {
-        asked: Translator.load(recurrent, engine=asked, threads=1)
+        asked: Translator.load(other, engine=asked, threads=1)
         for asked in ("auto", "onnx", "onnx_float32", "torch")
     }
 
@@ -325,31 +333,31 @@ def test_other_models_are_written_for_onnx_runtime(recurrent):
         "onnx_float32",
         "torch",
     ]
-    assert all(check_golden(translator, recurrent) == [] for translator in loaded.values())
+    assert all(check_golden(translator, other) == [] for translator in loaded.values())
     assert loaded["onnx_float32"].translate(LINES) == loaded["torch"].translate(LINES)
     with pytest.raises(ConfigError, match="no engine 'ctranslate2', only onnx_int8, onnx_float32"):
-        Translator.load(recurrent, engine="ctranslate2")
+        Translator.load(other, engine="ctranslate2")
 
 
-def test_onnx_runtime_may_be_missing_alone(recurrent, bundle, monkeypatch):
+def test_onnx_runtime_may_be_missing_alone(other, bundle, monkeypatch):
     monkeypatch.setattr(loading, "is_installed", lambda package: package != "onnxruntime")
 
-    assert Translator.load(recurrent).engine.name == "torch"
+    assert Translator.load(other).engine.name == "torch"
     assert Translator.load(bundle).engine.name == "ctranslate2_int8"
     with pytest.raises(ConfigError, match=r"onnxruntime is not installed; run: pip install 'nmt\["):
-        Translator.load(recurrent, engine="onnx")
+        Translator.load(other, engine="onnx")
 
 
-def test_ctranslate2_may_be_missing_alone(recurrent, monkeypatch):
+def test_ctranslate2_may_be_missing_alone(other, monkeypatch):
     monkeypatch.setattr(loading, "is_installed", lambda package: package != "ctranslate2")
 
-    assert Translator.load(recurrent).engine.name == "onnx_int8"
+    assert Translator.load(other).engine.name == "onnx_int8"
 
 
 @pytest.mark.slow
-def test_no_torch_is_needed_by_other_models(recurrent):
+def test_no_torch_is_needed_by_other_models(other):
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TORCH, recurrent],
+        [sys.executable, "-c", WITHOUT_TORCH, other],
         capture_output=True,
         text=True,
         check=False,
