@@ -240,8 +240,9 @@ class ExportParams(Config):
 
     engines: tuple[Precision, ...] = ("int8",)
     """In which precisions the model is written for a faster program, too: ``int8``, ``float32``. It
-    is CTranslate2 for Transformers, ONNX Runtime for other models. Each must translate validation
-    text as well as PyTorch; where int8 loses too much, float32 takes its place."""
+    is CTranslate2 for Transformers that it can express, ONNX Runtime for all other models. Each
+    must translate validation text as well as PyTorch; where int8 loses too much, float32 takes its
+    place."""
 
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
     """Validation sentences that each of them must translate as well as PyTorch."""
