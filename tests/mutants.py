@@ -1803,6 +1803,13 @@ MUTANTS = [
         LAWS,
     ),
     Mutant(
+        "words to copy that are looked for once more",
+        "nmt_core/translation/translator.py",
+        'attention |= search.unknown == "copy" and engine.sees_attention',
+        "attention |= False",
+        "tests/unit/translation/test_engines.py -k copied",
+    ),
+    Mutant(
         "every model for ONNX Runtime",
         "nmt_core/bundle/engines.py",
         'return "onnx" if explain_inexpressible(config) else "ctranslate2"',

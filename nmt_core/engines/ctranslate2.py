@@ -67,6 +67,11 @@ class CTranslate2Engine(PlainEngine):
     target: Vocabulary
     name: str
 
+    @property
+    @override
+    def sees_attention(self) -> bool:
+        return True
+
     @override
     def search(
         self,

@@ -33,6 +33,10 @@ class Engine(Protocol):
     name: str
     """What a person calls it."""
 
+    @property
+    def sees_attention(self) -> bool:
+        """Whether it sees at what tokens look while it writes them, and so may copy words."""
+
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
         """Return which part of a search this engine cannot do, in a few words; None if it can.
 
@@ -70,7 +74,7 @@ class PlainEngine(Engine, Protocol):
             "a prefix": prefixes,
             "diversity": search.diversity > 0,
             "no-repeat n-grams": search.no_repeat_ngram_size > 0,
-            "copying unknown words": search.unknown == "copy",
+            "copying unknown words": search.unknown == "copy" and not self.sees_attention,
         }
         return next((what for what, asked in refusals.items() if asked), None)
 

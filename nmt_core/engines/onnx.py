@@ -51,6 +51,11 @@ class OnnxEngine(PlainEngine):
     threads: int
     """Batches that are searched at once."""
 
+    @property
+    @override
+    def sees_attention(self) -> bool:
+        return any(one.name == "looks" for one in self.decoder.get_outputs())
+
     @override
     def search(
         self,
@@ -61,7 +66,7 @@ class OnnxEngine(PlainEngine):
         probabilities: bool,
         attention: bool,
     ) -> list[list[Hypothesis]]:
-        attention = attention and any(one.name == "looks" for one in self.decoder.get_outputs())
+        attention = attention and self.sees_attention
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
         batches = list(batches_by_length(lengths, max_tokens=batch_tokens, max_rows=MOST_ROWS))
 

@@ -52,6 +52,11 @@ class PyTorchEngine(FullEngine):
     def __post_init__(self) -> None:
         self.model.eval()
 
+    @property
+    @override
+    def sees_attention(self) -> bool:
+        return False  # it looks once more, at what is written
+
     @override
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
         return None

@@ -27,7 +27,8 @@ class Translation(NamedTuple):
 
     attention: NDArray[np.float32] | None = None
     """How much each token, and last the end, looks at each source token, and last its end:
-    (tokens + 1, source tokens + 1), where that was asked for and the model has attention."""
+    (tokens + 1, source tokens + 1), where that was asked for, or words are copied by it, and the
+    model has attention."""
 
 
 class NextToken(NamedTuple):

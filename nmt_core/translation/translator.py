@@ -119,6 +119,7 @@ class Translator:
         """
         search = self._configure(beam_size, n_best, diversity)
         engine = self._choose(search, prefixes=any(prefixes or []))
+        attention |= search.unknown == "copy" and engine.sees_attention
         return self._translate(
             lines,
             prefixes,
@@ -233,9 +234,13 @@ class Translator:
         }
         if diversity is not None:
             changes["diversity"] = diversity
-        if configured.unknown == "copy" and self.full.attend([[EOS]], [()]) is None:
+        if configured.unknown == "copy" and not self._can_look():
             changes["unknown"] = "forbid"  # nothing tells which word to copy
         return config.build(BeamConfig, configured.model_dump() | changes, at="beam")
+
+    def _can_look(self) -> bool:
+        """Tell whether the model has attention."""
+        return self.engine.sees_attention or self.full.attend([[EOS]], [()]) is not None
 
     def _translate(
         self,
@@ -313,11 +318,7 @@ class Translator:
         ]
         if not wanting:
             return
-        weights = self.full.attend(
-            [pairs[number][0].source for number in wanting],
-            [pairs[number][1].tokens for number in wanting],
-        )
-        assert weights is not None  # for otherwise the search forbids the unknown word
+        weights = self._look([pairs[number] for number in wanting])
         for number, looks in zip(wanting, weights, strict=True):
             task, hypothesis = pairs[number]
             words = self.source.surfaces(task.line)[: len(task.source) - 1]
@@ -325,6 +326,17 @@ class Translator:
             for place in range(len(task.prefix), len(hypothesis.tokens)):
                 if hypothesis.tokens[place] == UNK:
                     tokens[number][place] = words[most[place]]
+
+    def _look(self, pairs: Sequence[tuple["_Task", Hypothesis]]) -> list[NDArray[np.float32]]:
+        """Return at what hypotheses look: as was seen when they were written, or else once more."""
+        seen = [one.attention for _, one in pairs if one.attention is not None]
+        if len(seen) == len(pairs):
+            return seen
+        looks = self.full.attend(
+            [task.source for task, _ in pairs], [one.tokens for _, one in pairs]
+        )
+        assert looks is not None  # for otherwise the search forbids the unknown word
+        return looks
 
 
 class _Task(NamedTuple):

@@ -1,5 +1,7 @@
 """What the fast engines refuse, all of them alike."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from nmt_core.decoding.settings import BeamConfig
@@ -7,9 +9,20 @@ from nmt_core.engines.ctranslate2 import CTranslate2Engine
 from nmt_core.engines.onnx import OnnxEngine
 from nmt_core.engines.pytorch import PyTorchEngine
 
+
+class Graph:
+    """A decoder that has these outputs."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def get_outputs(self):
+        return [SimpleNamespace(name=name) for name in self.names]
+
+
 EMPTY = [
     CTranslate2Engine(None, None, None, "ctranslate2_int8"),
-    OnnxEngine(None, None, 30, "onnx_int8", 1),
+    OnnxEngine(None, Graph("log_probs", "looks"), 30, "onnx_int8", 1),
 ]
 """Engines without a model, for none is asked."""
 
@@ -19,7 +32,7 @@ EMPTY = [
     [
         ({"diversity": 1.0}, "diversity"),
         ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
-        ({"unknown": "copy"}, "copying unknown words"),
+        ({"unknown": "copy"}, None),
         ({}, None),
         ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
     ],
@@ -30,6 +43,15 @@ def test_what_a_fast_engine_cannot_do_is_said(engine, changes, said):
 
     assert engine.explain_refusal(search, prefixes=False) == said
     assert engine.explain_refusal(search, prefixes=True) == "a prefix"
+
+
+def test_without_attention_nothing_is_copied():
+    engine = OnnxEngine(None, Graph("log_probs"), 30, "onnx_int8", 1)
+
+    assert engine.explain_refusal(BeamConfig(), prefixes=False) is None
+    assert engine.explain_refusal(BeamConfig(unknown="copy"), prefixes=False) == (
+        "copying unknown words"
+    )
 
 
 def test_pytorch_refuses_nothing():

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+import torch
 
 import nmt_core
 from nmt_core.bundle.engines import choose_program, prepare_engines
@@ -14,6 +15,7 @@ from nmt_core.errors import BundleError, ConfigError
 from nmt_core.fetch.settings import Languages
 from nmt_core.models.settings import RnnConfig, TransformerConfig
 from nmt_core.statistics import parity
+from nmt_core.text.vocabulary import UNK
 from nmt_core.translation import loading
 from nmt_core.translation.golden import check_golden
 from nmt_core.translation.translator import Translator
@@ -226,14 +228,33 @@ def test_ctranslate2_gets_what_it_can_express(changes, program):
 
 @pytest.mark.parametrize(("model", "name"), [(MODEL, "ctranslate2_int8"), (RNN, "onnx_int8")])
 def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog, model, name):
-    beam = BeamConfig(beam_size=3, max_length=12, unknown="copy")
-    copying = tiny_translator(model=model, beam=beam)
-    found = prepare(tmp_path, ("int8",), model=model, translator=copying)
+    beam = BeamConfig(beam_size=3, max_length=12, diversity=1.0)
+    diverse = tiny_translator(model=model, beam=beam)
+    found = prepare(tmp_path, ("int8",), model=model, translator=diverse)
 
     assert found.engines == []
-    assert f"{name} is left out: it cannot search as configured (copying unknown words)" in (
-        caplog.text
-    )
+    assert f"{name} is left out: it cannot search as configured (diversity)" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [(MODEL, "ctranslate2_float32"), (RNN, "onnx_float32"), (ARTICLE, "onnx_float32")],
+)
+def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path, model, name):
+    """Without PyTorch: the engine has seen where their translations looked."""
+    model = model.model_copy(update={"tie": "none"})
+    beam = BeamConfig(beam_size=1, max_length=12, unknown="copy")
+    slow = tiny_translator(model=model, beam=beam)
+    with torch.no_grad():
+        slow.engine.model.output.bias[UNK] += 2
+    [engine] = prepare(tmp_path, ("float32",), model=model, translator=slow).engines
+    fast = replace(slow, engine=engine.engine, load_full=pytest.fail)
+    mine, its = (one.search(LINES) for one in (fast, slow))
+
+    assert engine.name == name
+    assert [best.tokens for [best] in mine] == [best.tokens for [best] in its]
+    assert 1 < sum(best.ids.count(UNK) for [best] in mine) < 36
+    assert not any("<unk>" in best.tokens for [best] in mine)
 
 
 def test_parity_tells_good_engines_from_bad(tmp_path):
