@@ -1,34 +1,75 @@
 """What turns gradients into updates."""
 
 import inspect
-from typing import TypeVar
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 from torch.optim import Optimizer
+from typing_extensions import override
 
-from nmt_core.training.settings import AdamW, NesterovSgd
+from nmt_core.models.embedding import OutputLayer
+from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 
 Kind = TypeVar("Kind", bound=Optimizer)
 
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+"""Of the polynomial that Jordan et al. 2024 iterate; it is steepest at 0."""
 
-def build_optimizer(model: nn.Module, config: AdamW | NesterovSgd) -> Optimizer:
+ROOT_MEAN_SQUARE = 0.2
+"""Of an update by AdamW at rate 1 (Liu et al. 2025, section 2.2)."""
+
+
+def build_optimizer(model: nn.Module, config: AdamW | Muon | NesterovSgd) -> Optimizer:
     """Return an optimizer over the weights that learn; its rate is set at every step."""
     learning = [weight for weight in model.parameters() if weight.requires_grad]
     if isinstance(config, NesterovSgd):
         return _Sgd(learning, lr=0.0, momentum=config.momentum, nesterov=True, fused=True)
     matrices = [weight for weight in learning if weight.dim() > 1]
     vectors = [weight for weight in learning if weight.dim() <= 1]
-    return _AdamW(
-        [
-            {"params": matrices, "weight_decay": config.weight_decay},
-            {"params": vectors, "weight_decay": 0.0},
-        ],
-        lr=0.0,
-        betas=(config.beta1, config.beta2),
-        eps=config.epsilon,
-        fused=True,
-    )
+    groups: list[dict[str, Any]] = [
+        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    settings: dict[str, Any] = {
+        "lr": 0.0,
+        "betas": (config.beta1, config.beta2),
+        "eps": config.epsilon,
+        "fused": True,
+    }
+    if isinstance(config, Muon):
+        return MuonAdamW(groups, set(find_hidden_matrices(model)), config, **settings)
+    return _AdamW(groups, **settings)
+
+
+def find_hidden_matrices(model: nn.Module) -> Iterator[Tensor]:
+    """Yield the matrices inside layers: of no word, for words are learnt one by one."""
+    of_words = {
+        id(module.weight)
+        for module in model.modules()
+        if isinstance(module, nn.Embedding | OutputLayer)
+    }
+    for weight in model.parameters():
+        if weight.dim() == len("OI") and id(weight) not in of_words and weight.requires_grad:
+            yield weight
+
+
+def orthogonalize(matrices: Float[Tensor, "N O I"], steps: int) -> Float[Tensor, "N O I"]:
+    """Return matrices with the same singular vectors, and singular values near 1.
+
+    Newton-Schulz's iteration (Jordan et al. 2024), of several matrices at once, in their own type.
+    """
+    a, b, c = COEFFICIENTS
+    tall = matrices.size(-2) > matrices.size(-1)
+    x = matrices.mT if tall else matrices
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=torch.finfo(x.dtype).tiny)
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if tall else x
 
 
 def _without_compiler(kind: type[Kind]) -> type[Kind]:
@@ -46,3 +87,58 @@ def _without_compiler(kind: type[Kind]) -> type[Kind]:
 
 _AdamW = _without_compiler(torch.optim.AdamW)
 _Sgd = _without_compiler(torch.optim.SGD)
+
+
+class MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
+    """AdamW, but Muon for some matrices.
+
+    Args:
+        groups: of all weights, as AdamW's.
+        hidden: the matrices.
+        config: how they are updated.
+        settings: AdamW's.
+    """
+
+    def __init__(
+        self,
+        groups: Iterable[Mapping[str, Any]],
+        hidden: set[Tensor],
+        config: Muon,
+        **settings: Any,
+    ) -> None:
+        super().__init__(groups, **settings)
+        self._config = config
+        self._hidden = hidden
+
+    @override
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        """Update the matrices, and let AdamW update the others, which alone still have gradients.
+
+        Those of one shape are made orthogonal at once, which is much faster.
+        """
+        for group in self.param_groups:
+            shapes: dict[torch.Size, list[Tensor]] = {}
+            for weight in group["params"]:
+                if weight in self._hidden and weight.grad is not None:
+                    shapes.setdefault(weight.shape, []).append(weight)
+            for shape, weights in shapes.items():
+                rate = group["lr"] * self._config.matrix_rate
+                updates = orthogonalize(self._follow(weights), self._config.orthogonal_steps)
+                size = rate * ROOT_MEAN_SQUARE * math.sqrt(max(shape))
+                torch._foreach_mul_(weights, 1 - rate * group["weight_decay"])
+                torch._foreach_add_(weights, list(updates), alpha=-size)
+                for weight in weights:
+                    weight.grad = None
+        super().step(closure)
+
+    def _follow(self, weights: list[Tensor]) -> Float[Tensor, "N O I"]:
+        """Return Nesterov's mean of the gradients of some weights, and remember it."""
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
+        for weight in weights:
+            if not self.state[weight]:
+                self.state[weight]["momentum"] = torch.zeros_like(weight)
+                self.state[weight]["step"] = torch.zeros(())  # AdamW asks all weights for it
+        means = [self.state[weight]["momentum"] for weight in weights]
+        torch._foreach_lerp_(means, gradients, 1 - self._config.momentum)
+        return torch.stack(gradients).lerp_(torch.stack(means), self._config.momentum)

@@ -55,6 +55,23 @@ class AdamW(Config):
     """Share of a matrix taken off per update and unit of learning rate; biases keep theirs."""
 
 
+class Muon(AdamW):
+    """Muon (Jordan et al. 2024) for the matrices inside layers, AdamW for everything else.
+
+    The mean gradient of a matrix is made orthogonal, so that all its directions are learnt equally
+    fast. It takes about half as many updates, of which each costs more: batches should be larger.
+    """
+
+    kind: Literal["muon"] = "muon"  # type: ignore[assignment]
+    """The tag of this choice."""
+    momentum: float = Field(0.95, ge=0, lt=1)
+    """Share of the last update of a matrix that is kept."""
+    orthogonal_steps: int = Field(3, ge=1, le=20)
+    """Steps of the iteration that makes a matrix orthogonal; more are closer to it, and slower."""
+    matrix_rate: float = Field(2.0, gt=0)
+    """Size of the updates of matrices, in those that AdamW would make."""
+
+
 class NesterovSgd(Config):
     """Stochastic gradient descent with Nesterov momentum (van der Goten 2018)."""
 
@@ -64,7 +81,7 @@ class NesterovSgd(Config):
     """Share of the last update that is kept."""
 
 
-OptimizerConfig = Annotated[AdamW | NesterovSgd, Field(discriminator="kind")]
+OptimizerConfig = Annotated[AdamW | Muon | NesterovSgd, Field(discriminator="kind")]
 
 
 class ScheduledSampling(Config):

@@ -10,7 +10,7 @@ from nmt_core.errors import TrainingError
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.schedule import WarmupDecay
-from nmt_core.training.settings import ScheduledSampling
+from nmt_core.training.settings import Muon, ScheduledSampling
 from tests.support.presets import PRESETS
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
@@ -56,13 +56,14 @@ def test_resuming_with_draws_of_words_is_continuing(dataset, tmp_path, cut_at):
     assert weights(whole.model) == weights(again.model)
 
 
+@pytest.mark.parametrize("how", [{"accumulate": 3}, {"optimizer": Muon()}], ids=["passes", "muon"])
 @pytest.mark.parametrize("name", FAST)
-def test_resuming_in_several_passes_is_continuing(dataset, tmp_path, name):
-    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, accumulate=3)
+def test_resuming_in_other_ways_is_continuing(dataset, tmp_path, name, how):
+    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **how)
     whole.fit()
     with pytest.raises(PowerCut):
-        trainer(dataset, tmp_path / "cut", Log(4), name=name, accumulate=3).fit()
-    again = trainer(dataset, tmp_path / "cut", Log(), name=name, accumulate=3)
+        trainer(dataset, tmp_path / "cut", Log(4), name=name, **how).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), name=name, **how)
     again.fit()
 
     assert weights(whole.model) == weights(again.model)

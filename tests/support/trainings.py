@@ -51,9 +51,19 @@ def score(model):
     return sum(weight.abs().sum().item() for weight in model.parameters())
 
 
-def trainer(dataset, folder, log, *, name="transformer", budget=None, accumulate=1, **changes):
+def trainer(
+    dataset,
+    folder,
+    log,
+    *,
+    name="transformer",
+    optimizer=None,
+    budget=None,
+    accumulate=1,
+    **changes,
+):
     model = tiny_model(name, seed=3)
-    optimizer = NesterovSgd() if "article" in name else AdamW(weight_decay=0.01)
+    optimizer = optimizer or (NesterovSgd() if "article" in name else AdamW(weight_decay=0.01))
     settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
     return Trainer(
         model=model,
