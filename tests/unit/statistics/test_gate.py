@@ -295,7 +295,7 @@ def test_the_level_and_the_least_effect_are_enough(gain, outcome):
 def test_of_a_thousand_equal_systems_few_are_promoted():
     """At most 5 %, even where any gain would be useful."""
     language, draw = Language(300, name="null"), make_generator(1, "exchange")
-    gate = GateConfig(minimum_effect=0.0, trials=1000)
+    gate = GateConfig(minimum_effect=0.0, resamples=400, trials=400)
     pairs = [[counts(language, language.system(0.6)) for _ in range(2)] for _ in range(40)]
     outcomes = [outcome(*exchange(*pair, draw), gate) for pair in pairs for _ in range(25)]
 
@@ -308,7 +308,7 @@ def test_of_a_thousand_equal_systems_few_are_promoted():
 def test_a_gain_of_one_point_is_seen():
     """On 2,000 sentences, at least four times in five."""
     language = Language(2000, name="gain")
-    gate = GateConfig(trials=1000)
+    gate = GateConfig(resamples=400, trials=400)
     few, more = (np.mean([bleu_of(language, right) for _ in range(5)]) for right in (0.6, 0.63))
     right = 0.6 + 0.03 / (more - few)
     champions, challengers = (
