@@ -261,10 +261,22 @@ def test_a_typo_costs_seconds(fresh, tmp_path, command):
     assert not (copy.folder / "data").exists()
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
-    """With its own tokens, vectors, batches and optimizer; in one process, to import torch once."""
-    copy = prepared.untracked(tmp_path / "project")
+PROGRAM = """
+import json, os, sys
+from importlib import import_module
+stages = [import_module(f"stages.{name}") for name in sys.argv[1:]]
+for folder, settings in json.load(sys.stdin).items():
+    os.chdir(folder)
+    sys.argv = ["", *settings]
+    for stage in stages:
+        stage.main()
+    print(folder, flush=True)
+"""
+"""Runs stages in one folder after another, in one process, which imports torch once."""
+
+
+def small_settings(preset):
+    """Return what configures a preset in miniature, with its own batches and optimizer."""
     settings = SMALL | {"train.budget.steps": 4, "train.training.validate_every": 2}
     settings |= {f"train.model.{key}": small for key, small in shrunk(PRESETS[preset]).items()}
     if preset.removesuffix("_lite").endswith("_article"):
@@ -273,9 +285,34 @@ def test_every_preset_trains_and_exports(prepared, preset, tmp_path):
             "embeddings.vectors.epochs": 1,
             "embeddings.vectors.buckets": 100,
         }
-    chosen = f"data=demo model={preset} {overrides(**settings)}"
-    copy.run_stages("configure.__main__", *STAGES, settings=chosen)
+    return f"data=demo model={preset} {overrides(**settings)}".split()
 
-    assert json.loads((copy.folder / "metrics/export.json").read_text())["golden_sentences"] == 3
-    described = json.loads((copy.folder / "models/export/model.json").read_text())
-    assert described["architecture"] == PRESETS[preset]["architecture"]
+
+@pytest.fixture(scope="module")
+def exported(prepared, tmp_path_factory):
+    """Copies in which every stage has run, by their presets; and what was said."""
+    folder = tmp_path_factory.mktemp("presets")
+    copies = {preset: prepared.untracked(folder / preset) for preset in PRESETS}
+    orders = {str(copy.folder): small_settings(preset) for preset, copy in copies.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "configure.__main__", *STAGES],
+        cwd=prepared.folder,
+        env=next(iter(copies.values())).environment,
+        input=json.dumps(orders),
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    return copies, done.stderr
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_trains_and_exports(exported, preset):
+    """With its own tokens, vectors, batches and optimizer."""
+    copies, said = exported
+    export = copies[preset].folder / "models/export/model.json"
+
+    assert export.exists(), said
+    metrics = json.loads((copies[preset].folder / "metrics/export.json").read_text())
+    assert metrics["golden_sentences"] == 3
+    assert json.loads(export.read_text())["architecture"] == PRESETS[preset]["architecture"]
