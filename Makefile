@@ -16,7 +16,7 @@ TORCH ?= $(if $(shell command -v nvidia-smi),cuda,cpu)
 SIZE_cpu := 200 MB; TORCH=cuda takes the one for NVIDIA GPUs
 SIZE_cuda := 3 GB; TORCH=cpu takes the one for processors alone
 QUIETLY := --disable-pip-version-check
-INSTALL := $(BIN)/pip $(QUIETLY) install --require-hashes --no-deps
+INSTALL := $(BIN)/pip $(QUIETLY) install --require-hashes --no-deps --no-compile
 # PyPI has no PyTorch for processors alone; where pip knows no other place that has, its makers'.
 INSTALL_cpu = $(INSTALL) --quiet -r requirements/torch-cpu.txt 2> /dev/null \
   || $(INSTALL) --quiet -r requirements/torch-cpu.txt --find-links $(TORCH_CPU)
@@ -45,7 +45,7 @@ $(READY) lock: .SHELLFLAGS := -euo pipefail -c
 
 $(READY): pyproject.toml $(wildcard requirements/*.txt)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(INSTALL) --quiet -r requirements/build.txt
+	@$(INSTALL) --compile --quiet -r requirements/build.txt  # pip itself is run below
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
 	@$(INSTALL_$(TORCH))
 	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/packages.txt) packages (450 MB)"
@@ -54,6 +54,8 @@ $(READY): pyproject.toml $(wildcard requirements/*.txt)
 	  /^Installing/ {print "    all are there; writing them"}'
 	@echo "$(VENV): 3 of 3, this project"
 	@$(BIN)/pip $(QUIETLY) install -qq --no-index --no-deps --no-build-isolation --editable .
+	@# pip would compile on one core; a package's own tests, which nobody runs, need none of it
+	@$(BIN)/python -m compileall -qq -j 0 -x /tests/ $(VENV)/lib > /dev/null || true
 	@touch $@
 
 lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
