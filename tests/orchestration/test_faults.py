@@ -148,19 +148,25 @@ def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed, told)
     training.continues_to(undisturbed)
 
 
-def test_prefect_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
-    """The training goes on meanwhile, and its end is told when somebody listens again."""
-    training = Training(fleet, "server-away", prepared)  # names that begin with prefect are its own
+def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
+    """Training does not wait; its end is told when somebody listens again, and each point once."""
+    training = Training(
+        fleet, "servers-away", prepared
+    )  # names that begin with prefect are its own
     with training.worker():
         run = training.begin()
         topology.prefect.kill()
+        topology.mlflow.kill()
         step = last_step(training.clone)
         assert wait_for(lambda: last_step(training.clone) >= step + 100, seconds=300)
         topology.prefect.start()
         _, seconds = fleet.wait(run, "Completed", seconds=300)
-        told("completed after the restart, seconds", round(seconds, 1))
+        told("completed after Prefect's restart and without MLflow, seconds", round(seconds, 1))
+        topology.mlflow.start()
+    training.clone.run("python -m stages.tracking sync")
 
     assert undisturbed.lock == training.clone.lock
+    check_points(topology, training.clone)
 
 
 def test_the_database_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
@@ -175,21 +181,6 @@ def test_the_database_may_go_and_come_back(fleet, prepared, undisturbed, topolog
         topology.postgres.start()
         _, seconds = fleet.wait(run, "Completed", seconds=300)
         told("completed after the restart, seconds", round(seconds, 1))
-    training.clone.run("python -m stages.tracking sync")
-
-    assert undisturbed.lock == training.clone.lock
-    check_points(topology, training.clone)
-
-
-def test_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
-    """Training does not wait; afterwards MLflow knows each point once."""
-    training = Training(fleet, "mlflow-away", prepared)
-    with training.worker():
-        run = training.begin()
-        topology.mlflow.kill()
-        _, seconds = fleet.wait(run, "Completed", seconds=300)
-        told("completed without MLflow, seconds", round(seconds, 1))
-        topology.mlflow.start()
     training.clone.run("python -m stages.tracking sync")
 
     assert undisturbed.lock == training.clone.lock
