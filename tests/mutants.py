@@ -1039,6 +1039,13 @@ MUTANTS = [
         "tests/unit/text/test_cleaning.py -k own_size",
     ),
     Mutant(
+        "a database that is there before it is whole",
+        "stages/tracking/mlflow_experiment.py",
+        'MlflowClient(f"{SQLITE}{part}").search_experiments()',
+        "MlflowClient(uri).search_experiments()",
+        "tests/integration/test_mlflow.py -k makes_the_database",
+    ),
+    Mutant(
         "muon on words, too",
         "nmt_core/training/optimizer.py",
         'if weight.dim() == len("OI") and id(weight) not in of_words and weight.requires_grad:',
@@ -1195,7 +1202,7 @@ MUTANTS = [
     Mutant(
         "another file of sessions than was pinned",
         "nmt_core/text/sessions.py",
-        "    sessions.check()\n",
+        "    require_pinned(sessions)\n",
         "",
         "tests/unit/text/test_sessions.py",
     ),
@@ -1553,8 +1560,8 @@ MUTANTS = [
     Mutant(
         "the last decoder layer aligns",
         "nmt_core/models/transformer.py",
-        "aligning = max(0, len(self.decoder) - 2)",
-        "aligning = max(0, len(self.decoder) - 1)",
+        "self._decoder()[max(0, len(self.decoder) - 2)]",
+        "self._decoder()[max(0, len(self.decoder) - 1)]",
         "tests/unit/models/test_settings_matter.py",
     ),
     Mutant(
@@ -1833,7 +1840,7 @@ MUTANTS = [
     Mutant(
         "what was looked at in the first layer alone",
         "nmt_core/engines/tracing.py",
-        "torch.stack(looks).mean(dim=0)[:, -1]",
+        "torch.stack(list(looks)).mean(dim=0)[:, -1]",
         "looks[0][:, -1]",
         TRACED,
     ),

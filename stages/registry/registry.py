@@ -375,10 +375,10 @@ class Registry:
 
     @cached_property
     def _mlflow(self) -> "MlflowClient":
-        from mlflow import MlflowClient  # noqa: PLC0415 - takes more than a second
+        from stages.tracking.mlflow_experiment import open_client  # noqa: PLC0415 - takes seconds
 
         logging.getLogger("mlflow").setLevel(logging.WARNING)
-        return MlflowClient(self._uri)
+        return open_client(self._uri)
 
 
 def now() -> str:

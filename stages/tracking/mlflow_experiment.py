@@ -1,6 +1,7 @@
 """The project's experiment in MLflow: what its list of runs shows, and the address of that list."""
 
 import json
+from pathlib import Path
 
 from mlflow import MlflowClient
 from mlflow.exceptions import MlflowException
@@ -9,6 +10,7 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
 )
 
+from nmt_core import files
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_metric_class
 from stages import paths
 
@@ -40,6 +42,24 @@ TAGS = {
 """What MLflow is told: that models are made in it, judged by what, and how runs are listed."""
 
 
+SQLITE = "sqlite:///"
+
+
+def open_client(uri: str) -> MlflowClient:
+    """Return a client of MLflow, whose database, if it is a file, is there whole.
+
+    MLflow takes seconds to make its tables, and a stage does not wait for that at its end: what it
+    left half made would be in the way of all who come later.
+    """
+    if uri.startswith(SQLITE):
+        path = Path(uri.removeprefix(SQLITE))
+        with files.locked(path.with_name(f"{path.name}.lock")):
+            if not path.exists():
+                with files.whole_file(path) as part:
+                    MlflowClient(f"{SQLITE}{part}").search_experiments()
+    return MlflowClient(uri)
+
+
 def open_experiment(client: MlflowClient, name: str) -> str:
     """Return the number of an experiment, made if need be, that is shown as ``TAGS`` say.
 
@@ -47,7 +67,7 @@ def open_experiment(client: MlflowClient, name: str) -> str:
     """
     found = client.get_experiment_by_name(name)
     if found is None:
-        local = client.tracking_uri.startswith("sqlite:")
+        local = client.tracking_uri.startswith(SQLITE)
         files = str(paths.MLFLOW_FILES.resolve()) if local else None
         try:
             return client.create_experiment(name, artifact_location=files, tags=TAGS)
@@ -63,7 +83,7 @@ def open_experiment(client: MlflowClient, name: str) -> str:
 
 def locate_page(server: str, *, uri: str) -> str:
     """Return the address at which a server's pages list the runs that MLflow has at a URI."""
-    experiment = open_experiment(MlflowClient(uri), paths.EXPERIMENT)
+    experiment = open_experiment(open_client(uri), paths.EXPERIMENT)
     return (
         f"{server}/#/experiments/{experiment}/runs"
         f"?viewStateShareKey={LIST}&workflowType=machine_learning"

@@ -14,7 +14,6 @@ from pathlib import Path, PurePosixPath
 
 import mlflow
 import psutil
-from mlflow import MlflowClient
 from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run
 from mlflow.utils.mlflow_tags import (
     MLFLOW_DATASET_CONTEXT,
@@ -34,7 +33,7 @@ from stages.tracking.journal import (
     pack_tags,
     unpack_tags,
 )
-from stages.tracking.mlflow_experiment import open_experiment
+from stages.tracking.mlflow_experiment import open_client, open_experiment
 
 FINGERPRINT = "nmt.fingerprint"
 """The tag by which a run is found again."""
@@ -73,7 +72,7 @@ class MlflowRun:
         warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
         self._journal = journal
         self._uri = uri
-        self._client = MlflowClient(uri)
+        self._client = open_client(uri)
         headers = _of("run", entries)
         self._experiment = open_experiment(self._client, headers[-1]["experiment"])
         run = self._open_run(headers[0]["milliseconds"])

@@ -159,6 +159,28 @@ def test_the_first_run_makes_database_and_folder(project, caplog):
     assert caplog.records == []
 
 
+HALF = """
+import os
+from mlflow.store.db import utils
+from stages.tracking.mlflow_experiment import open_client
+utils._upgrade_db = lambda _: os.kill(os.getpid(), 9)
+open_client("{uri}")
+"""
+"""Ends when some tables are there and others are not."""
+
+
+def test_a_run_that_is_killed_while_it_makes_the_database_leaves_none(project, caplog):
+    assert python(HALF.format(uri=tracking.tracking_uri())).wait() == -signal.SIGKILL
+    train(1, 2)
+
+    assert points(MlflowClient(tracking.tracking_uri()), "train/norm") == [(1, 1.0), (2, 2.0)]
+    assert caplog.records == []
+    assert sorted(path.name for path in project.glob("*mlflow.db*")) == [
+        "mlflow.db",
+        "mlflow.db.lock",
+    ]
+
+
 KILLED = """
 import os, time
 from mlflow import MlflowClient

@@ -150,9 +150,7 @@ def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed, told)
 
 def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, topology, told):
     """Training does not wait; its end is told when somebody listens again, and each point once."""
-    training = Training(
-        fleet, "servers-away", prepared
-    )  # names that begin with prefect are its own
+    training = Training(fleet, "servers-away", prepared)
     with training.worker():
         run = training.begin()
         topology.prefect.kill()
