@@ -144,7 +144,7 @@ MUTANTS = [
     ),
     Mutant(
         "the causal mask off by one",
-        "nmt_core/models/transformer.py",
+        "nmt_core/models/attention.py",
         "block.triu(diagonal=1)",
         "block.triu(diagonal=2)",
         LAWS,
@@ -1044,6 +1044,13 @@ MUTANTS = [
         'MlflowClient(f"{SQLITE}{part}").search_experiments()',
         "MlflowClient(uri).search_experiments()",
         "tests/integration/test_mlflow.py -k makes_the_database",
+    ),
+    Mutant(
+        "GPUs that see what comes after",
+        "nmt_core/models/attention.py",
+        "                is_causal=causal,\n",
+        "",
+        "tests/unit/models/test_attention.py",
     ),
     Mutant(
         "muon on words, too",

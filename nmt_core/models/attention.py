@@ -32,6 +32,22 @@ def masked_softmax(
     return scores.masked_fill(blocked, floor).softmax(dim=-1).masked_fill(blocked, 0.0)
 
 
+def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
+    """Block every position from those after it."""
+    if length == 1:
+        return None
+    block = torch.ones(length, length, dtype=torch.bool, device=device)
+    return block.triu(diagonal=1)[None, None]
+
+
+def is_fused(query: Tensor) -> bool:
+    """Tell whether the fused kernel reads whole sentences faster than plain products do.
+
+    It does on GPUs; on processors, at the lengths of sentences, it takes up to six times as long.
+    """
+    return query.is_cuda
+
+
 class DotProductAttention(nn.Module):
     """Scaled dot-product attention in plain products, which shows where it looks (section 3.2.1).
 
@@ -136,20 +152,31 @@ class MultiHeadAttention(nn.Module):
         queries: Float[Tensor, "B Q D"],
         key_value: KeyValue,
         blocked: Bool[Tensor, "#B #H #Q S"] | None = None,
+        *,
+        causal: bool = False,
     ) -> Float[Tensor, "B Q D"]:
-        """Return one weighted sum of values per query; ``blocked`` is True where it may not look.
+        """Return one weighted sum of values per query.
 
         A query that may look nowhere gets the output's bias.
+
+        Args:
+            queries: what looks.
+            key_value: where it looks.
+            blocked: True where it may not.
+            causal: block, instead, every position from those after it.
         """
         query = self._split(self.query(queries))
-        if query.is_cuda:
+        if is_fused(query):
             context = F.scaled_dot_product_attention(
                 query,
                 *key_value,
                 attn_mask=None if blocked is None else ~blocked,
                 dropout_p=self.drop if self.training else 0.0,
+                is_causal=causal,
             )
-        else:  # at sentence lengths, plain products are faster on a CPU than the fused kernel
+        else:
+            if causal:
+                blocked = make_causal_mask(query.size(2), query.device)
             context, _ = self.attend(query, key_value, blocked)
         return self.output(self._join(context))
 

@@ -216,7 +216,7 @@ class DecoderLayer(nn.Module):
         """Attend to the target so far; the first half of :meth:`forward`."""
         y = self.attend_self.before(x)
         key_value = self.self_attention.project(y)
-        y = self.self_attention(y, key_value, make_causal_mask(y.size(1), y.device))
+        y = self.self_attention(y, key_value, causal=True)
         return self.attend_self.add(x, y), key_value
 
     def step(
@@ -385,14 +385,6 @@ def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:
     norm = nn.LayerNorm(config.width)
     norm.weight.requires_grad_(config.norm_scale)
     return norm
-
-
-def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
-    """Block every position from those after it."""
-    if length == 1:
-        return None
-    block = torch.ones(length, length, dtype=torch.bool, device=device)
-    return block.triu(diagonal=1)[None, None]
 
 
 def make_descent_mask(

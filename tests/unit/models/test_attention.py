@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from nmt_core.models import attention
 from nmt_core.models.attention import MultiHeadAttention, masked_softmax
 from tests.support.torchs import copy_attention
 
@@ -77,6 +78,23 @@ def test_attention_is_torchs(twins):
     assert_close(ours.weights(queries, key_value, blocked), weights)
 
 
+@pytest.mark.parametrize("where", ["everywhere", "before padding", "back"])
+def test_the_fused_kernel_makes_the_same(twins, monkeypatch, where):
+    """Which GPUs use: forwards and backwards, with a mask and by its own causal flag."""
+    ours, _ = twins
+    padding = torch.tensor([[False] * 5, [False, False, False, True, True]])
+    how = {"back": {"causal": True}, "before padding": {"blocked": padding[:, None, None]}}
+    found = []
+    for fused in (False, True):
+        monkeypatch.setattr(attention, "is_fused", lambda _, fused=fused: fused)
+        x = seeded((2, 5, 12)).requires_grad_()
+        y = ours(x, ours.project(x), **how.get(where, {}))
+        y.square().sum().backward()
+        found.append((y.detach(), x.grad))
+
+    assert_close(found[0], found[1])
+
+
 def test_causal_attention_is_torchs(twins):
     ours, theirs = twins
     x = seeded((2, 5, 12))
@@ -84,6 +102,7 @@ def test_causal_attention_is_torchs(twins):
     expected, _ = theirs(x, x, x, attn_mask=future)
 
     assert_close(ours(x, ours.project(x), future[None, None]), expected)
+    assert_close(ours(x, ours.project(x), causal=True), expected)
 
 
 @pytest.mark.parametrize("learning", [True, False])
