@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from pydantic import Field
+
 from nmt_core import config
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError
@@ -51,6 +53,8 @@ class ModelRow(Config):
     tokens: int | None
     """Up to so many target tokens; null for any number."""
     preset: str
+    settings: dict[str, int | float | str] = Field(default_factory=dict)
+    """What else the preset should have, by the dotted place."""
 
 
 class TrainRow(Config):
@@ -156,10 +160,12 @@ def choose(
         speed = known.speed[machine.device] * cores
         tokens = count_tokens(train.budget, epoch, speed)
     if "model" in wanted:
-        groups.append(f"model={take_row(known.model, 'tokens', tokens).preset}")
+        model = take_row(known.model, "tokens", tokens)
+        groups.append(f"model={model.preset}")
         settings += [
             f"tokenize.subwords.vocab_size={row.vocab_size}",
             f"train.model.dropout={row.dropout}",
+            *(f"{place}={value}" for place, value in model.settings.items()),
         ]
     reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
     return Choice(groups, settings, reason)
