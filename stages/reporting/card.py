@@ -11,7 +11,6 @@ import yaml
 
 from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from stages.params import DownloadParams
-from stages.reporting.summary import describe_novel
 
 TEMPLATE = """# {source} to {target}
 
@@ -114,6 +113,14 @@ def score_rows(scores: dict[str, Any]) -> Iterator[str]:
         value, low, high = (scores[key] for key in (name, f"{name}_low", f"{name}_high"))
         yield f"| {find_label(name)} | {value:.1f} (95 % confidence: {low:.1f} to {high:.1f}) |"
         yield f"| | `{_cell(scores[f'{name}_signature'])}` |"
+
+
+def describe_novel(scores: dict[str, Any]) -> str:
+    """Return in words what the test sentences score that are near none of the corpus."""
+    novel = scores["novel"]
+    found = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
+    number = f"{novel['sentences']:,} test sentences"
+    return f"{', '.join(found)} on the {number} that are near none of the corpus"
 
 
 def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:

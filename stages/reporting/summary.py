@@ -19,6 +19,7 @@ from nmt_core.errors import NmtError
 from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from nmt_core.fetch.address import redact_url
 from stages import paths
+from stages.reporting.card import describe_novel
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 
@@ -63,14 +64,6 @@ def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     if failed:
         lines.append(f"translations that are none: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
-
-
-def describe_novel(scores: dict[str, Any]) -> str:
-    """Return in words what the test sentences score that are near none of the corpus."""
-    novel = scores["novel"]
-    found = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
-    number = f"{novel['sentences']:,} test sentences"
-    return f"{', '.join(found)} on the {number} that are near none of the corpus"
 
 
 def describe_epochs(number: int) -> str:
