@@ -8,17 +8,12 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests.support.order import arrange
 from tests.support.presets import PRESETS, VARIANTS, tiny_model
 from tests.support.web_server import serving
 
 # the machine decides how long an example takes, and every run tries the same ones
 settings.register_profile("nmt", deadline=None, derandomize=True)
 settings.load_profile("nmt")
-
-
-def pytest_collection_modifyitems(items):
-    arrange(items)
 
 
 @pytest.fixture(autouse=True)
