@@ -68,9 +68,9 @@ def open_experiment(client: MlflowClient, name: str) -> str:
     found = client.get_experiment_by_name(name)
     if found is None:
         local = client.tracking_uri.startswith(SQLITE)
-        files = str(paths.MLFLOW_FILES.resolve()) if local else None
+        artifacts = str(paths.MLFLOW_FILES.resolve()) if local else None
         try:
-            return client.create_experiment(name, artifact_location=files, tags=TAGS)
+            return client.create_experiment(name, artifact_location=artifacts, tags=TAGS)
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise

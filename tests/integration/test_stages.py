@@ -330,8 +330,8 @@ def test_novel_sentences_are_scored_apart(project):
     assert {"sentences": len(rows), "bleu": again.value}.items() <= novel.items()
     assert "bleu_signature" not in novel
     card = (project.export / "README.md").read_text(encoding="utf-8")
-    assert f"BLEU {again.value:.1f}, chrF" in card
-    assert f"on the {len(rows)} test sentences that are near none of the corpus" in card
+    scored = f"BLEU {again.value:.1f}, chrF {novel['chrf']:.1f}"
+    assert f"{scored} on the {len(rows)} test sentences that are near none of the corpus" in card
 
 
 def test_no_stage_touches_the_corpus(project, tmp_path):
