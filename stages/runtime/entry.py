@@ -1,5 +1,6 @@
 """How every stage starts and ends as a program."""
 
+import inspect
 import os
 import signal
 import sys
@@ -10,7 +11,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from nmt_core.errors import NmtError, ServerError, is_out_of_memory
+from nmt_core.errors import ConfigError, NmtError, ServerError, is_out_of_memory
 from nmt_core.files import disk_error
 from nmt_core.parallel.parent import end_with_parent
 
@@ -22,12 +23,14 @@ def run_stage(main: Callable[[], object]) -> None:
     75 if trying again later may help; an interrupt ends with exit code 130, SIGTERM with 143 and
     the end of the terminal with 129, after files were closed and temporary ones removed. On Linux,
     the end of the parent process sends SIGTERM: DVC, when it is killed, leaves its stages running.
+    ``--help`` shows the documentation of the stage's file.
     """
     signal.signal(signal.SIGTERM, _exit)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
         signal.signal(signal.SIGHUP, _exit)
     end_with_parent()
     try:
+        answer_arguments()
         main()
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
@@ -39,6 +42,27 @@ def run_stage(main: Callable[[], object]) -> None:
             raise
         Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)
         sys.exit(os.EX_TEMPFAIL if isinstance(told, ServerError) else 1)
+
+
+def answer_arguments() -> None:
+    """Show what a stage says of itself if that is asked, and refuse what it would not look at.
+
+    Raises:
+        ConfigError: if there are arguments, and the stage's file shows a usage without any.
+    """
+    program = sys.modules["__main__"]
+    name = getattr(program.__spec__, "name", "").removesuffix(".__main__")
+    usage, described = f"Usage: python -m {name}", inspect.getdoc(program) or ""
+    if not sys.argv[1:] or not name.startswith("stages.") or usage not in described:
+        return
+    if {"-h", "--help"} & {*sys.argv[1:]}:
+        Console().print(described, markup=False, highlight=False, soft_wrap=True)
+        sys.exit(0)
+    if usage in described.splitlines():
+        raise ConfigError(
+            f"python -m {name} takes no arguments, got {sys.argv[1]!r}; settings are changed by "
+            f"python -m stages.configure SECTION.KEY=VALUE"
+        )
 
 
 def _exit(number: int, _: FrameType | None) -> NoReturn:

@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from tests.support.projects import PROJECT
+
 PROGRAM = """
 import os, sys, time
 from nmt_core.errors import CorpusError, ServerError
@@ -43,6 +45,31 @@ def test_a_stage_ends_in_words(body, code, error):
     process = start(body)
 
     assert (error, code) == (process.communicate()[1], process.returncode)
+
+
+def run_module(*command):
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(("stage", "asked"), [("shard", "--help"), ("configure", "-h")])
+def test_a_stage_that_is_asked_for_help_does_nothing_else(stage, asked):
+    done = run_module(f"stages.{stage}", asked)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"Usage: python -m stages.{stage}" in done.stdout
+    assert "Writes: " in done.stdout
+
+
+def test_a_stage_refuses_what_it_would_not_look_at():
+    done = run_module("stages.shard", "shard.max_length=5")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "python -m stages.shard takes no arguments, got 'shard.max_length=5'; settings are changed "
+        "by python -m stages.configure SECTION.KEY=VALUE\n"
+    )
 
 
 def test_a_mistake_of_ours_keeps_its_traceback():
