@@ -1,0 +1,228 @@
+"""``nmt evaluate``: how good are exported models on a test set of your own?"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_core.cli.lines import decode_lines, show_progress
+from nmt_core.cli.program import Device, EngineName, Threads, open_translator
+from nmt_core.errors import ConfigError, CorpusError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from rich.table import Table
+
+    from nmt_core.statistics.significance import Difference
+    from nmt_core.translation.translator import Translator
+
+RESAMPLES = 1000
+"""Of the bootstrap behind each interval."""
+
+PORTION = 64
+"""Lines after which progress is shown."""
+
+
+def evaluate(  # noqa: PLR0913 - one argument per option
+    *,
+    model: Annotated[
+        list[Path],
+        typer.Option(metavar="DIR", help="Exported model; repeatable, to compare several."),
+    ],
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Lines to translate, UTF-8.")],
+    reference: Annotated[
+        Path, typer.Option(metavar="FILE", help="Their translations by people, UTF-8.")
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Metric; repeatable. \\[default: bleu, chrf]"),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="Target language. \\[default: the model's]"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all translations there, separated by tabs."),
+    ] = None,
+    engine: EngineName = "auto",
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Score exported models on a test set of your own.
+
+    Scores are sacreBLEU's, of raw text, with 95 % intervals by bootstrap and the signature that
+    another program needs to compute the same.
+
+    Several models are tested against each other: paired bootstrap and approximate randomisation,
+    corrected for the number of pairs. A difference whose p-values are not both small may be chance.
+
+    **Examples**
+
+        nmt evaluate --model models/export --source test.de --reference test.en
+
+        nmt evaluate --model models/new --model models/old --source test.de --reference test.en
+    """
+    from rich.console import Console  # noqa: PLC0415 - slow to import
+
+    from nmt_core.evaluation.metrics.registered import (  # noqa: PLC0415 - takes a moment
+        DEFAULT_METRICS,
+        check_name,
+    )
+
+    try:
+        metrics = [check_name(name) for name in metric or DEFAULT_METRICS]
+    except ValueError as error:
+        raise ConfigError(f"--metric {error}") from None
+    sources, references = read_test_set(source, reference)
+    translators = {
+        name: open_translator(folder, device, threads, engine=engine)
+        for name, folder in name_models(model).items()
+    }
+    code = language or find_language(translators)
+    systems = {name: translate(one, sources) for name, one in translators.items()}
+    if out is not None:
+        write_translations(out, systems, sources, references)
+    console = Console()
+    console.print(render_scores(systems, references, sources, metrics, code))
+    if len(systems) > 1:
+        from nmt_core.statistics.significance import compare_all  # noqa: PLC0415 - takes a moment
+
+        seeds = {name: [lines] for name, lines in systems.items()}
+        found = compare_all(seeds, references, sources, metrics=metrics, language=code)
+        console.print(render_differences(found))
+
+
+def read_test_set(source: Path, reference: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of both files.
+
+    Raises:
+        CorpusError: if one cannot be read, they do not pair up, or there is no line.
+    """
+    found = []
+    for path in (source, reference):
+        try:
+            with path.open("rb") as file:
+                found.append(list(decode_lines(file, name=str(path))))
+        except OSError as error:
+            raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
+    sources, references = found
+    if len(sources) != len(references):
+        raise CorpusError(
+            f"{source} has {len(sources):,} lines and {reference} has {len(references):,}; line N "
+            f"of one must translate line N of the other"
+        )
+    if not sources:
+        raise CorpusError(f"{source} holds no line; give a test set")
+    return sources, references
+
+
+def name_models(folders: Sequence[Path]) -> dict[str, Path]:
+    """Return what to call each model: its folder, as short as tells them apart.
+
+    Raises:
+        ConfigError: if a model is given twice.
+    """
+    if len({*folders}) != len(folders):
+        raise ConfigError("--model names a folder twice; give each model once")
+    short = [folder.name or str(folder) for folder in folders]
+    names = short if len({*short}) == len(short) else [str(folder) for folder in folders]
+    return dict(zip(names, folders, strict=True))
+
+
+def find_language(translators: "Mapping[str, Translator]") -> str:
+    """Return the language that all models write.
+
+    Raises:
+        ConfigError: if they do not say so, or write several.
+    """
+    written = {one.languages.target for one in translators.values() if one.languages}
+    if len(written) != 1:
+        told = f"the models write {' and '.join(sorted(written))}" if written else "no model tells"
+        raise ConfigError(f"{told}; name the target language by --language")
+    return written.pop()
+
+
+def translate(translator: "Translator", lines: Sequence[str]) -> list[str]:
+    """Return the translations of a test set, with the progress shown."""
+    texts: list[str] = []
+    portion = max(PORTION, len(lines) // 8)  # batches of like lengths need many lines
+    with show_progress() as advance:
+        for begin in range(0, len(lines), portion):
+            part = list(lines[begin : begin + portion])
+            texts += translator.translate(part)
+            advance(len(part))
+    return texts
+
+
+def write_translations(
+    path: Path,
+    systems: Mapping[str, Sequence[str]],
+    sources: Sequence[str],
+    references: Sequence[str],
+) -> None:
+    """Write a table: source, reference, and the translation of each system."""
+    from nmt_core import files  # noqa: PLC0415 - takes a moment
+
+    rows = zip(sources, references, *systems.values(), strict=True)
+    heading = ("source", "reference", *systems)
+    lines = ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows)
+    files.write_lines(path, ["\t".join(heading), *lines])
+
+
+def render_scores(
+    systems: Mapping[str, Sequence[str]],
+    references: Sequence[str],
+    sources: Sequence[str],
+    metrics: Sequence[str],
+    language: str,
+) -> "Table":
+    """Return the scores of all systems with their intervals and signatures."""
+    from rich.table import Column, Table  # noqa: PLC0415 - slow to import
+
+    from nmt_core.evaluation.metrics.registered import (  # noqa: PLC0415 - takes a moment
+        find_label,
+        load_metric,
+    )
+
+    table = Table(
+        "model",
+        "metric",
+        Column("score", justify="right"),
+        "95 % confidence",
+        Column("signature", overflow="fold"),
+        title=f"{len(sources):,} sentences",
+    )
+    for name, lines in systems.items():
+        for metric in metrics:
+            found = load_metric(metric, language).score(
+                lines, references, sources, resamples=RESAMPLES
+            )
+            interval = f"{found.low:.1f} to {found.high:.1f}"
+            table.add_row(name, find_label(metric), f"{found.value:.1f}", interval, found.signature)
+    return table
+
+
+def render_differences(differences: "Sequence[Difference]") -> "Table":
+    """Return how every two systems differ, and how probable as much would be by chance."""
+    from rich.table import Column, Table  # noqa: PLC0415 - slow to import
+
+    from nmt_core.evaluation.metrics.registered import find_label  # noqa: PLC0415
+
+    table = Table(
+        "pair",
+        "metric",
+        Column("difference", justify="right"),
+        Column("p, bootstrap", justify="right"),
+        Column("p, randomisation", justify="right"),
+        title="Differences",
+    )
+    for one in differences:
+        table.add_row(
+            f"{one.first} - {one.second}",
+            find_label(one.metric),
+            f"{one.value:+.2f}",
+            f"{one.bootstrap_holm:.4f}",
+            f"{one.randomization_holm:.4f}",
+        )
+    return table

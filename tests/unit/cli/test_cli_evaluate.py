@@ -1,0 +1,113 @@
+"""``nmt evaluate``: the scores are sacreBLEU's, and what cannot be scored is told in a sentence."""
+
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+import sacrebleu
+from typer.testing import CliRunner
+
+from nmt_core import cli
+from nmt_core.fetch.settings import Languages
+from nmt_core.translation.translator import Translator
+from tests.support.tiny import LINES, export, tiny_translator
+
+REFERENCES = ["The dog sleeps in the garden.", "Where is the red house?", "", "We eat bread."]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Two models that have learnt nothing, each in its own way."""
+    folder = tmp_path_factory.mktemp("models")
+    languages = Languages(source="de", target="en")
+    for seed, name in enumerate(("one", "other")):
+        export(folder / name, translator=replace(tiny_translator(seed), languages=languages))
+    return folder
+
+
+@pytest.fixture
+def texts(tmp_path):
+    for name, lines in (("test.de", LINES), ("test.en", REFERENCES)):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    return "--source", tmp_path / "test.de", "--reference", tmp_path / "test.en"
+
+
+def run(*arguments):
+    result = CliRunner().invoke(
+        cli.app, ["evaluate", *map(str, arguments)], env={"COLUMNS": "200", "NO_COLOR": "1"}
+    )
+    return result.exit_code, result.stdout, " ".join(result.stderr.split())
+
+
+def numbers(row):
+    return [float(number) for number in re.findall(r"-?\d+\.\d+", row)]
+
+
+def test_scores_are_sacrebleus(models, texts):
+    code, shown, _ = run("--model", models / "one", *texts, "--metric", "chrf")
+    made = Translator.load(models / "one").translate(LINES)
+    expected = sacrebleu.corpus_chrf(made, [REFERENCES], eps_smoothing=False)
+
+    assert code == 0
+    [row] = [line for line in shown.splitlines() if "chrF" in line and "one" in line]
+    assert numbers(row)[0] == pytest.approx(expected.score, abs=0.06)
+    assert "chrF2|nrefs:1|bs:1000" in row
+    assert "4 sentences" in shown
+
+
+def test_several_models_are_tested_against_each_other(models, texts, tmp_path):
+    out = tmp_path / "all.tsv"
+    code, shown, _ = run(
+        "--model", models / "one", "--model", models / "other", *texts, "--out", out
+    )
+
+    rows = [line for line in shown.splitlines() if "one - other" in line]
+    assert (code, len(rows)) == (0, 2)
+    for row in rows:
+        _, bootstrap, randomization = numbers(row)
+        assert 0 < bootstrap <= 1
+        assert 0 < randomization <= 1
+    table = [line.split("\t") for line in out.read_text().splitlines()]
+    assert table[0] == ["source", "reference", "one", "other"]
+    made = [Translator.load(models / name).translate(LINES) for name in ("one", "other")]
+    assert [list(column) for column in zip(*table[1:], strict=True)] == [LINES, REFERENCES, *made]
+
+
+def test_a_model_equals_itself(models, texts, tmp_path):
+    shutil.copytree(models / "one", tmp_path / "same")
+    code, shown, _ = run("--model", models / "one", "--model", tmp_path / "same", *texts)
+
+    rows = [numbers(line) for line in shown.splitlines() if "one - same" in line]
+    assert code == 0
+    assert [row[-3:] for row in rows] == [[0.0, 1.0, 1.0]] * 2
+
+
+def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):
+    one = ("--model", models / "one")
+    _, source, _, reference = texts
+    short, empty, latin = tmp_path / "short", tmp_path / "empty", tmp_path / "latin"
+    short.write_text("The dog.\n")
+    empty.write_text("")
+    latin.write_bytes("Käse\n".encode("latin-1"))
+    given = {
+        "has 4 lines and": (*one, "--source", source, "--reference", short),
+        "holds no line": (*one, "--source", empty, "--reference", empty),
+        "not UTF-8": (*one, "--source", latin, "--reference", short),
+        "cannot be read": (*one, "--source", tmp_path / "none", "--reference", reference),
+        "did you mean 'bleu'?": (*one, *texts, "--metric", "blue"),
+        "names a folder twice": (*one, *one, *texts),
+    }
+
+    for expected, arguments in given.items():
+        code, shown, said = run(*arguments)
+        assert (code, shown) == (1, "")
+        assert expected in said
+
+
+def test_a_model_that_does_not_tell_its_language_needs_to_be_told(texts, tmp_path):
+    silent = export(tmp_path / "silent")
+
+    code, _, said = run("--model", silent, *texts)
+    assert (code, "name the target language by --language" in said) == (1, True)
+    assert run("--model", silent, *texts, "--language", "en")[0] == 0
