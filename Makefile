@@ -29,9 +29,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 export DO_NOT_TRACK := 1
 
-# DATA, MODEL and TRAIN choose groups of conf/; SET passes single settings, as in
+# DATA, MODEL, TRAIN and START choose groups of conf/; SET passes single settings, as in
 #   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
-CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(SET)
+CHOICES := $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(SET)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RECORD),--record)
 
@@ -71,12 +71,12 @@ audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabiliti
 	@pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
 	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }
 
-repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= SET=]
+repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	dvc repro
 	@python -m stages.reporting.summary
 
-flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= SET=]
+flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	python -m flows.train
 	@python -m stages.reporting.summary

@@ -1,10 +1,10 @@
-"""Bring parallel text and word vectors onto the disk: clean, split, and free of leaks.
+"""Bring parallel text onto the disk, clean, split and free of leaks, and what training begins with.
 
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
         data/corpus/corpus.json, data/vectors/{source,target}.vec, data/vectors/source.bin,
-        metrics/download.json
+        data/initial_model/, metrics/download.json
 """
 
 import shutil
@@ -20,11 +20,14 @@ from rich.table import Table
 from nmt_core import files
 from nmt_core.fetch import http
 from nmt_core.fetch.corpus import Obtained
+from nmt_core.fetch.initial_model import BundleModel, ChampionModel, copy_initial_model
 from nmt_core.fetch.source import Fetch
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import CleaningOutcome, clean_and_split
 from stages import paths
 from stages.params import DownloadParams, load
+from stages.registry.exported import model_name
+from stages.registry.registry import Registry
 from stages.runtime.entry import run_stage
 
 
@@ -47,14 +50,44 @@ def run(
     return measured
 
 
+def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) -> dict[str, Any]:
+    """Write what training needs of the model to start from; return what that is known by.
+
+    Raises:
+        BundleError: if it is incomplete, altered, or another one than was pinned.
+        RegistryError: if there is no such champion, or the registry does not answer.
+    """
+    config = params.initial_model
+    with files.whole_folder(folder) as part, _scratch(scratch) as arriving:
+        match config:
+            case BundleModel():
+                origin = {"folder": str(config.folder)}
+                origin |= copy_initial_model(config.folder, part, sha256=config.sha256)
+            case ChampionModel():
+                registry = Registry(model_name(params.languages))
+                version = registry.find_initial(config.sha256)
+                origin = {"registered": f"version {version.number} of {registry.name}"}
+                fetched = registry.fetch(version, arriving)
+                origin |= copy_initial_model(fetched, part, sha256=config.sha256)
+            case _:
+                origin = {}
+        # also says that there is none; DVC warns of empty folders
+        files.write_json(part / "initial_model.json", origin)
+    return origin
+
+
 def main() -> None:
     """Run on the project's files."""
+    params = load(DownloadParams, "download")
     metrics = run(
-        load(DownloadParams, "download"),
+        params,
         corpus=paths.CORPUS,
         vectors=paths.VECTORS,
         downloads=paths.DOWNLOADS,
         workers=load(WorkersConfig, "workers"),
+    )
+    metrics["initial_model"] = bring_initial_model(
+        params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
     )
     files.write_json(paths.METRICS / "download.json", metrics)
     console = Console()

@@ -19,6 +19,7 @@ from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, Met
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.europarl import EuroparlCorpus
+from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.fetch.local import FilesCorpus
 from nmt_core.fetch.settings import HttpConfig, Languages
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
@@ -29,9 +30,12 @@ from nmt_core.text.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
-from nmt_core.training.settings import OptimizerConfig, TrainingConfig, WorldConfig
+from nmt_core.training.settings import OptimizerConfig, Part, TrainingConfig, WorldConfig
 from stages import paths
 from stages.demo.corpus import DemoCorpus
+
+OF_USERS = ("corpus", "split", "initial_model")
+"""Settings of the download stage that may name the user's own files."""
 
 CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")]
 """All sources of parallel text, told apart by ``kind``; see :mod:`nmt_core.fetch.corpus`."""
@@ -58,39 +62,49 @@ class DownloadParams(Config):
     vectors: VectorsConfig = NoVectors(kind="none")
     """Where pre-trained word vectors come from."""
 
+    initial_model: InitialModelConfig = NoInitialModel()
+    """A finished model to start training from."""
+
     http: HttpConfig = HttpConfig()
     """How patient to be with servers."""
 
     def pins(self) -> dict[str, str]:
         """Return the digests by which a change of the user's own files is noticed, by path."""
-        return self.corpus.pins() | self.split.pins()
+        return self.corpus.pins() | self.split.pins() | self.initial_model.pins()
 
     def pinned(self) -> Self:
         """Return the same with the digests of what those files hold now.
 
         Raises:
             CorpusError: if a file cannot be read.
+            BundleError: if there is no model to start from.
         """
-        pinned = {"corpus": self.corpus.pinned(), "split": self.split.pinned()}
-        return self.model_copy(update=pinned)
+        owners = {name: getattr(self, name).pinned() for name in OF_USERS}
+        return self.model_copy(update=owners)
 
     def absolute(self) -> Self:
         """Return the same with paths that lead to those files from any folder."""
-        found = {"corpus": self.corpus.absolute(), "split": self.split.absolute()}
-        return self.model_copy(update=found)
+        owners = {name: getattr(self, name).absolute() for name in OF_USERS}
+        return self.model_copy(update=owners)
 
     @model_validator(mode="after")
     def _check(self) -> "DownloadParams":
         self.corpus.check(self.languages)
+        start = self.initial_model
+        if isinstance(start, BundleModel) and start.folder.absolute() == paths.EXPORT.absolute():
+            raise ValueError(
+                f"initial_model.folder {start.folder} is what this project exports, so training "
+                f"would start from its own result; copy it: cp -r {paths.EXPORT} models/initial"
+            )
         return self
 
 
 class TokenizeParams(Config):
     """How lines are cut into tokens."""
 
-    kind: Literal["sentencepiece", "spacy"] = "sentencepiece"
-    """Subwords by SentencePiece, or words by spaCy as in van der Goten 2018: letters, full stops
-    and commas in lower case."""
+    kind: Literal["sentencepiece", "spacy", "initial_model"] = "sentencepiece"
+    """Subwords by SentencePiece; words by spaCy as in van der Goten 2018: letters, full stops and
+    commas in lower case; or whatever the model cuts lines into that training starts from."""
 
     numbers: Literal["keep", "drop"] = "keep"
     """Whether spaCy's words include those that hold a digit, which van der Goten 2018 drops; of
@@ -101,15 +115,18 @@ class TokenizeParams(Config):
 
     @property
     def joint(self) -> bool:
-        """Whether both languages share one vocabulary."""
-        return self.kind == "sentencepiece" and self.subwords.joint
+        """Whether both languages share one vocabulary, as far as settings tell."""
+        return self.kind == "initial_model" or (
+            self.kind == "sentencepiece" and self.subwords.joint
+        )
 
 
 class VocabularyParams(Config):
     """Which words a word-level model knows; subwords bring their own vocabulary."""
 
-    words: Literal["corpus", "vectors"] = "corpus"
-    """The most frequent words of the training text, or of the downloaded vectors."""
+    words: Literal["corpus", "vectors", "initial_model"] = "corpus"
+    """The most frequent words of the training text, or of the downloaded vectors; or those of the
+    model that training starts from."""
 
     max_size: int = Field(100_000, ge=1, le=10_000_000)
     """Words per language, reserved tokens not counted."""
@@ -157,6 +174,10 @@ class TrainParams(Config):
 
     model: ModelConfig
     """The architecture and its shape."""
+
+    initial_parts: list[Part] = Field(["embeddings", "encoder", "decoder"], min_length=1)
+    """What to start from ``download.initial_model``, where there is one: the others start from
+    chance. The output is one of the embeddings."""
 
     batching: BatchingConfig
     """How pairs are put into batches."""
@@ -337,6 +358,16 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
         check_installed(download.languages.target)
     except ConfigError as error:
         yield f"download.languages.target: {error}"
+    asked = {
+        "tokenize.kind": tokenize.kind == "initial_model",
+        "vocabulary.words": vocabulary.words == "initial_model",
+    }
+    if download.initial_model.kind == "none":
+        for name in (name for name, does in asked.items() if does):
+            yield (
+                f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
+                f"choose 'bundle' or 'champion'"
+            )
     brought = download.vectors.kind != "none"
     if not brought and "vectors" in (vectors.kind, vocabulary.words):
         yield (

@@ -20,6 +20,7 @@ DOWNLOADS = HOME / "downloads"
 
 CORPUS = Path("data/corpus")
 VECTORS = Path("data/vectors")
+INITIAL_MODEL = Path("data/initial_model")
 TOKENIZER = Path("data/tokenizer")
 TOKENIZED = Path("data/tokenized")
 VOCABULARY = Path("data/vocabulary")

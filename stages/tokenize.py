@@ -1,7 +1,7 @@
 """Cut the corpus into tokens, with a tokenizer learnt from its training part.
 
 Usage: python -m stages.tokenize
-Reads:  data/corpus/{train,validation,test}.{source,target}
+Reads:  data/corpus/{train,validation,test}.{source,target}, data/initial_model/tokenizer/
 Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.{source,target},
         metrics/tokenize.json
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nmt_core import files
 from nmt_core.parallel.jobs import WorkersConfig, append, cut, run_in_order
-from nmt_core.text import Subwords, Tokenizer
+from nmt_core.text import Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
@@ -30,9 +30,15 @@ def run(
     tokenizer: Path,
     tokenized: Path,
     workers: WorkersConfig,
+    initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
-    """Learn or build one tokenizer per side and apply it to every split."""
-    tokenizers = build_tokenizers(params, languages=languages, corpus=corpus)
+    """Learn, build or take over one tokenizer per side and apply it to every split."""
+    if params.kind == "initial_model":
+        tokenizers = {
+            side: load_tokenizer(initial_model / "tokenizer" / side) for side in paths.SIDES
+        }
+    else:
+        tokenizers = build_tokenizers(params, languages=languages, corpus=corpus)
     with files.whole_folder(tokenizer) as part:
         for side, own in tokenizers.items():
             own.save(part / side)

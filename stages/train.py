@@ -1,7 +1,8 @@
 """Train the model, or continue where a training of the same fingerprint stopped.
 
 Usage: python -m stages.train
-Reads:  data/shards/, data/corpus/validation.*, data/tokenizer/, data/vocabulary/, data/embeddings/
+Reads:  data/shards/, data/corpus/validation.*, data/tokenizer/, data/vocabulary/, data/embeddings/,
+        data/initial_model/
 Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, as it goes,
         checkpoints/<fingerprint>/, from which the same command continues after any interruption
 
@@ -41,6 +42,7 @@ from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group
+from nmt_core.training.initial import describe_taken, load_initial_model, start_from
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
@@ -65,6 +67,7 @@ class Inputs:
     tokenizer: Path = paths.TOKENIZER
     vocabulary: Path = paths.VOCABULARY
     embeddings: Path = paths.EMBEDDINGS
+    initial_model: Path = paths.INITIAL_MODEL
 
 
 def run(
@@ -93,7 +96,12 @@ def run(
         source_size=len(source.vocabulary),
         target_size=len(target.vocabulary),
         pretrained=load_pretrained(inputs.embeddings),
-    ).to(compute.device)
+    )
+    if initial := load_initial_model(inputs.initial_model):
+        known = (source.vocabulary, target.vocabulary)
+        taken = start_from(initial, model, params.model, known, params.initial_parts)
+        notes = [*notes, *describe_taken(taken)]
+    model.to(compute.device)
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     batches = TrainingBatches(training, params.batching, params.seed)
@@ -173,7 +181,13 @@ def read_split_lines(corpus: Path, side: str, pairs: int) -> list[str]:
 
 
 def write_model(
-    folder: Path, model: Seq2Seq[Any, Any], params: TrainParams, progress: Progress, key: str
+    folder: Path,
+    model: Seq2Seq[Any, Any],
+    params: TrainParams,
+    progress: Progress,
+    key: str,
+    *,
+    initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
     """Write weights, shape and history."""
     with files.whole_folder(folder) as part:
@@ -187,9 +201,17 @@ def write_model(
             "target_tokens": progress.target_tokens,
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "params": params.model_dump(mode="json"),
+            "initial_model": read_origin(initial_model),
             "history": [point.model_dump() for point in progress.history],
         }
         files.write_json(part / "training.json", record)
+
+
+def read_origin(initial_model: Path) -> dict[str, Any]:
+    """Return what the model is known by that training started from; nothing if there was none."""
+    path = initial_model / "initial_model.json"
+    origin: dict[str, Any] = files.read_json(path) if path.exists() else {}
+    return origin
 
 
 def format_learning_curve(history: list[Point]) -> str:

@@ -1,7 +1,8 @@
 """Decide which tokens the model knows, per language.
 
 Usage: python -m stages.vocabulary
-Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/
+Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/,
+        data/initial_model/vocabulary/
 Writes: data/vocabulary/{source,target}.txt, metrics/vocabulary.json
 """
 
@@ -27,6 +28,7 @@ def run(
     vectors: Path,
     vocabulary: Path,
     workers: WorkersConfig,
+    initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
     """Write one vocabulary per side; a tokenizer that brings its own decides alone."""
     counted = count(tokenized, vocabulary, workers)
@@ -36,6 +38,8 @@ def run(
             own = load_tokenizer(tokenizer / side)
             if isinstance(own, Subwords):
                 tokens = own.vocabulary
+            elif params.words == "initial_model":
+                tokens = Vocabulary.load(initial_model / "vocabulary" / f"{side}.txt")
             elif params.words == "vectors":
                 tokens = Vocabulary.most_frequent(
                     rank_words(vectors / f"{side}.vec"), max_size=params.max_size

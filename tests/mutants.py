@@ -2537,6 +2537,55 @@ MUTANTS = [
         "    if False:",
         "tests/unit/documents/test_files.py",
     ),
+    Mutant(
+        "memory given back after every tensor",
+        "nmt_core/compute.py",
+        "        library.mallopt(MALLOPT_MMAP_MAX, 0)\n",
+        "",
+        "tests/unit/test_compute.py",
+    ),
+    Mutant(
+        "the initial model's rows taken by number, not by token",
+        "nmt_core/training/initial.py",
+        "(number, numbers[token]) for number",
+        "(number, min(number, len(old) - 1)) for number",
+        "tests/unit/training/test_initial.py",
+    ),
+    Mutant(
+        "parts of the initial model taken that were not asked for",
+        "nmt_core/training/initial.py",
+        "            if find_part(name) not in parts:\n                continue\n",
+        "",
+        "tests/unit/training/test_initial.py",
+    ),
+    Mutant(
+        "an initial model of another shape not refused",
+        "nmt_core/training/initial.py",
+        "    if differing:\n",
+        "    if not differing:\n",
+        "tests/unit/training/test_initial.py",
+    ),
+    Mutant(
+        "an initial model of another digest taken",
+        "nmt_core/fetch/initial_model.py",
+        '    if sha256 not in ("", digest):',
+        "    if sha256 is None:",
+        "tests/unit/fetch/test_initial_model.py",
+    ),
+    Mutant(
+        "test sets of two lengths scored",
+        "nmt_core/cli/evaluate.py",
+        "    if len(sources) != len(references):",
+        "    if len(sources) < len(references) < 0:",
+        "tests/unit/cli/test_cli_evaluate.py",
+    ),
+    Mutant(
+        "models that write several languages scored as one",
+        "nmt_core/cli/evaluate.py",
+        "    if len(written) != 1:",
+        "    if len(written) > 1:",
+        "tests/unit/cli/test_cli_evaluate.py",
+    ),
 ]
 
 

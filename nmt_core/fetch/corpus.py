@@ -7,9 +7,9 @@ A new source is a file with a subclass of :class:`Corpus` and its line in ``Corp
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple
 
-from nmt_core.fetch.settings import Languages
+from nmt_core.fetch.settings import Languages, Pinnable
 from nmt_core.fetch.source import Fetch, Fetchable
 from nmt_core.text.corpus import UNREADABLE, UNUSABLE, Problem, Text
 from nmt_core.text.splitting import Split
@@ -54,7 +54,7 @@ class Description(NamedTuple):
     text: str
 
 
-class Corpus(Fetchable):
+class Corpus(Pinnable, Fetchable):
     """Where parallel text comes from, as a person sets it."""
 
     kind: str
@@ -96,22 +96,6 @@ class Corpus(Fetchable):
         """
         del languages
         return None
-
-    def pins(self) -> dict[str, str]:
-        """Return the digests by which a change of the user's own files is noticed, by path."""
-        return {}
-
-    def pinned(self) -> Self:
-        """Return the same corpus with the digests of what those files hold now.
-
-        Raises:
-            CorpusError: if a file cannot be read.
-        """
-        return self
-
-    def absolute(self) -> Self:
-        """Return the same corpus with paths that lead to its files from any folder."""
-        return self
 
     def held_out(self) -> str | None:
         """Return the rule by which the test set was held out; None if a hash draws it."""

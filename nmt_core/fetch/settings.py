@@ -1,7 +1,7 @@
 """What a person sets of languages, checksums and patience with servers; this imports no client."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field
 
@@ -28,6 +28,27 @@ Checksum = Annotated[str, AfterValidator(_checksum)]
 
 Renewed = dict[str, Checksum]
 """The digest of each file as it was when its server was last asked, by :attr:`Source.name`."""
+
+
+class Pinnable(Config):
+    """What may name files of the user's own; by itself it names none."""
+
+    def pins(self) -> dict[str, str]:
+        """Return the digests by which a change of those files is noticed, by path."""
+        return {}
+
+    def pinned(self) -> Self:
+        """Return the same with the digests of what those files hold now.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+            BundleError: if there should be an exported model, and is none.
+        """
+        return self
+
+    def absolute(self) -> Self:
+        """Return the same with paths that lead to those files from any folder."""
+        return self
 
 
 class HttpConfig(Config):

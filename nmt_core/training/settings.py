@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 from nmt_core.config import Config
 
 Normalization = Literal["token", "sentence"]
+Part = Literal["embeddings", "encoder", "decoder"]
+"""Of a model; the output is one of its embeddings."""
 
 STEEPNESS = 10.0
 """Of the inverse sigmoid: the middle fifth of training sees half of its rise."""

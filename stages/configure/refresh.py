@@ -21,10 +21,13 @@ from nmt_core.config import Config
 from nmt_core.errors import DownloadError
 from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.http import renew
+from nmt_core.fetch.initial_model import ChampionModel, InitialModelConfig
 from nmt_core.fetch.source import Fetchable
 from stages import paths
 from stages.configure import compose
 from stages.params import DownloadParams, check_all
+from stages.registry.exported import model_name
+from stages.registry.registry import Registry, RegistryAwayError
 from stages.runtime.entry import run_stage
 
 LOGGER = logging.getLogger(__name__)
@@ -49,8 +52,11 @@ def refresh_pins(
     assert isinstance(download, DownloadParams)
     corpus, of_corpus = _asked(download.corpus, download, downloads)
     vectors, of_vectors = _asked(download.vectors, download, downloads)
-    fresh["download"] = download.model_copy(update={"corpus": corpus, "vectors": vectors})
-    return fresh, [*_changed_files(given, download), *of_corpus, *of_vectors]
+    initial_model, of_model = _champion_of_now(download)
+    fresh["download"] = download.model_copy(
+        update={"corpus": corpus, "vectors": vectors, "initial_model": initial_model}
+    )
+    return fresh, [*_changed_files(given, download), *of_corpus, *of_vectors, *of_model]
 
 
 def main() -> None:
@@ -66,6 +72,23 @@ def _changed_files(given: DownloadParams, fresh: DownloadParams) -> Iterator[str
     for name, digest in fresh.pins().items():
         if digest != before[name]:
             yield f"{name} {'changed' if before[name] else 'had no pin and got one'}"
+
+
+def _champion_of_now(download: DownloadParams) -> tuple[InitialModelConfig, list[str]]:
+    """Return where training starts with the digest of the champion, if it starts there."""
+    config = download.initial_model
+    if not isinstance(config, ChampionModel):
+        return config, []
+    registry = Registry(model_name(download.languages))
+    try:
+        champion = registry.find_initial("")
+    except RegistryAwayError as error:
+        LOGGER.warning("%s; training starts from the same model as before", error)
+        return config, []
+    if champion.digest == config.sha256:
+        return config, []
+    changed = f"training starts from version {champion.number} of {registry.name}, the champion"
+    return config.model_copy(update={"sha256": champion.digest}), [changed]
 
 
 def _asked(

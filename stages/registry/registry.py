@@ -174,6 +174,21 @@ class Registry:
             raise RegistryError(f"{self.name} has no version {number}; known: {known}")
         return versions[number]
 
+    def find_initial(self, digest: str) -> Version:
+        """Return the version to start training from: of a digest, or the champion if that is empty.
+
+        Raises:
+            RegistryError: if there is none.
+        """
+        found = self._holding(digest) if digest else self.champion()
+        if found is None:
+            wanted = f"no version of SHA-256 {digest}" if digest else "no champion"
+            raise RegistryError(
+                f"{self.name} has {wanted} to start training from; set download.initial_model.kind "
+                f"to none, or {PROMOTE_ONE}"
+            )
+        return found
+
     def version_holding(self, exported: Exported) -> Version:
         """Return the version that holds an export, registered now if MLflow was away before.
 

@@ -25,7 +25,7 @@ nmt translate --model FOLDER < in.txt > out.txt
 | corpus | {corpus} |
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
 | training | {steps:,} updates, {epochs} epochs, {tokens:,} target tokens; best at {best:,} |
-{scores}
+{start}{scores}
 | near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
@@ -101,6 +101,7 @@ def render_card(
     }
     text = TEMPLATE.format(
         **cells,
+        start=start_row(record.get("initial_model", {})),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
     )
@@ -113,6 +114,17 @@ def score_rows(scores: dict[str, Any]) -> Iterator[str]:
         value, low, high = (scores[key] for key in (name, f"{name}_low", f"{name}_high"))
         yield f"| {find_label(name)} | {value:.1f} (95 % confidence: {low:.1f} to {high:.1f}) |"
         yield f"| | `{_cell(scores[f'{name}_signature'])}` |"
+
+
+def start_row(origin: dict[str, Any]) -> str:
+    """Return the row of the card's table that tells which model training started from, if any."""
+    if not origin:
+        return ""
+    name = origin.get("registered") or origin["folder"]
+    return (
+        f"| started from | {_cell(name)}, SHA-256 {origin['bundle_sha256']}; what that was trained "
+        f"on is not looked through for sentences of this test set |\n"
+    )
 
 
 def describe_novel(scores: dict[str, Any]) -> str:

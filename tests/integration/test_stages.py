@@ -12,17 +12,20 @@ from safetensors.torch import load_file
 from nmt_core import config, files
 from nmt_core.errors import CorpusError, TokenizerError
 from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.fetch.initial_model import copy_initial_model
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.seal import verify_bundle
 from nmt_core.text import Subwords
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.tracking import NullTracker
+from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import WarmupDecay
 from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
-from stages.params import build_all
+from stages.params import TokenizeParams, VocabularyParams, build_all
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.runtime.trained import TrainedInputs, load_trained
@@ -171,15 +174,16 @@ def project(request, tmp_path_factory):
     return project
 
 
-def train_on(project, *, checkpoints="checkpoints"):
+def train_on(project, *, checkpoints="checkpoints", **places):
     return train.run(
-        project.settings["train"],
+        places.pop("params", project.settings["train"]),
         train.Inputs(
             shards=project.shards,
             corpus=project.corpus,
             tokenizer=project.tokenizer,
             vocabulary=project.vocabulary,
             embeddings=project.embeddings,
+            **places,
         ),
         language="en",
         checkpoints=project.folder / checkpoints,
@@ -254,6 +258,49 @@ def test_the_model_begins_at_the_vectors(project):
     for side in made:
         vectors = load_file(project.embeddings / f"{side}.safetensors")["weight"]
         assert torch.equal(vectors, weights[f"{side}_embedding.table.weight"])
+
+
+def test_training_may_start_from_an_export(project, tmp_path):
+    """Which it then is, before it has learnt anything; and its tokens are the export's."""
+    bundle = project.export
+    start = tmp_path / "initial_model"
+    start.mkdir()
+    copy_initial_model(bundle, start)
+    settings = project.settings
+    params = settings["train"].model_copy(
+        update={
+            "budget": Budget(steps=1),
+            "schedule": WarmupDecay(learning_rate=1e-9),
+            "training": settings["train"].training.model_copy(update={"validate_every": 1}),
+        }
+    )
+    _, progress = train_on(project, checkpoints="fine", initial_model=start, params=params)
+
+    [point] = progress.history
+    record = files.read_json(project.trained / "training.json")
+    best = min(record["history"], key=lambda point: abs(point["step"] - record["best_step"]))
+    assert point.validation_loss == pytest.approx(best["validation_loss"], rel=1e-4)
+    tokenize.run(
+        TokenizeParams(kind="initial_model"),
+        languages=("de", "en"),
+        corpus=project.corpus,
+        tokenizer=tmp_path / "tokenizer",
+        tokenized=tmp_path / "tokenized",
+        workers=settings["workers"],
+        initial_model=start,
+    )
+    vocabulary.run(
+        VocabularyParams(words="initial_model"),
+        tokenizer=tmp_path / "tokenizer",
+        tokenized=tmp_path / "tokenized",
+        vectors=project.vectors,
+        vocabulary=tmp_path / "vocabulary",
+        workers=settings["workers"],
+        initial_model=start,
+    )
+    for folder in ("tokenized", "vocabulary"):
+        for path in (project.folder / folder).iterdir():
+            assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
 
 
 def test_training_is_recorded(project):

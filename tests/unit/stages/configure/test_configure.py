@@ -18,7 +18,7 @@ from tests.support.projects import PROJECT
 
 GROUPS = {
     group: sorted(path.stem for path in (PROJECT / "conf" / group).glob("*.yaml"))
-    for group in ("data", "model", "train")
+    for group in ("data", "model", "train", "start")
 }
 # each two groups meet: composing takes a fifth of a second
 CHOICES = [
@@ -110,7 +110,10 @@ def test_a_preset_holds_what_differs_and_nothing_else(name):
 
 
 MODELS = "|".join(GROUPS["model"])
-GROUP_NAMES = f"data=demo|europarl|files, model={MODELS}, train=full|quick|standard"
+GROUP_NAMES = (
+    f"data=demo|europarl|files, model={MODELS}, start=bundle|champion|chance, "
+    "train=full|quick|standard"
+)
 
 
 @pytest.mark.parametrize(

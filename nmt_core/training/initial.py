@@ -1,0 +1,159 @@
+"""Starting from the weights of another model (transfer learning; Zoph et al. 2016).
+
+Training then goes on where the other model ended, on other text: fine-tuning. Its optimizer and its
+schedule begin anew. The rows of tokens that both models know are taken by the token, whatever their
+numbers; those of tokens that only the new model knows stay as chance drew them.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from nmt_core import files
+from nmt_core.config import Config
+from nmt_core.errors import ConfigError
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import Seq2SeqConfig, read_model_config
+from nmt_core.models.weights import own_tensors
+from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.training.settings import Part
+
+FREE = {"dropout", "attention_dropout", "variational_dropout"}
+"""Settings of a model that may differ from those of the one it starts from."""
+
+LAYERS: Mapping[Part, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
+"""Settings that count only where their part is taken."""
+
+
+@dataclass(frozen=True)
+class InitialModel:
+    """A finished model to start from."""
+
+    config: Seq2SeqConfig
+    tensors: Mapping[str, Tensor]
+    source: Vocabulary
+    target: Vocabulary
+
+
+class Taken(Config):
+    """What a training has from the model that it started from."""
+
+    parts: list[Part]
+    """Of that model."""
+    source_tokens: int
+    """Tokens whose rows are that model's."""
+    new_source_tokens: int
+    """Tokens that it does not know."""
+    target_tokens: int
+    """Tokens whose rows are that model's."""
+    new_target_tokens: int
+    """Tokens that it does not know."""
+
+
+def load_initial_model(folder: Path) -> InitialModel | None:
+    """Return the model that the download stage brought, if it brought any."""
+    if not (folder / "model.json").exists():
+        return None
+    return InitialModel(
+        config=read_model_config(files.read_json(folder / "model.json")),
+        tensors=load_file(folder / "model.safetensors"),
+        source=Vocabulary.load(folder / "vocabulary/source.txt"),
+        target=Vocabulary.load(folder / "vocabulary/target.txt"),
+    )
+
+
+def start_from(
+    initial: InitialModel,
+    model: Seq2Seq[Any, Any],
+    config: Seq2SeqConfig,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    parts: Collection[Part],
+) -> Taken:
+    """Give a new model the weights of another, in place; return what it has from there.
+
+    Args:
+        initial: the other.
+        model: freshly initialised.
+        config: the shape of ``model``.
+        vocabularies: of its source and of its target.
+        parts: to take; the others stay as they are.
+
+    Raises:
+        ConfigError: if the two models are not alike in what is taken.
+    """
+    check_alike(initial.config, config, parts)
+    known = (initial.source, initial.target)
+    rows = [_match(new, old) for new, old in zip(vocabularies, known, strict=True)]
+    with torch.no_grad():
+        for name, weight in own_tensors(model).items():
+            if find_part(name) not in parts:
+                continue
+            if is_of_words(name):
+                new, old = rows[0 if name.startswith("source") else 1]
+                weight[new] = initial.tensors[name][old]
+            else:
+                weight.copy_(initial.tensors[name])
+    taken = [len(new) if "embeddings" in parts else 0 for new, _ in rows]
+    return Taken(
+        parts=sorted(parts),
+        source_tokens=taken[0],
+        new_source_tokens=len(vocabularies[0]) - taken[0],
+        target_tokens=taken[1],
+        new_target_tokens=len(vocabularies[1]) - taken[1],
+    )
+
+
+def check_alike(initial: Seq2SeqConfig, config: Seq2SeqConfig, parts: Collection[Part]) -> None:
+    """Make sure that what is taken of a model fits into another.
+
+    Raises:
+        ConfigError: naming every setting that is another.
+    """
+    of_others = {layers for part, layers in LAYERS.items() if part not in parts}
+    old, new = initial.model_dump(mode="json"), config.model_dump(mode="json")
+    if old["architecture"] != new["architecture"]:
+        raise ConfigError(
+            f"a model of architecture {new['architecture']} cannot start from one of "
+            f"{old['architecture']}; choose MODEL={old['architecture']}, or another initial model"
+        )
+    differing = [name for name in new if name not in FREE | of_others and new[name] != old[name]]
+    if differing:
+        as_there = " ".join(f"train.model.{name}={json.dumps(old[name])}" for name in differing)
+        raise ConfigError(f"train.model is not the initial model's; set {as_there}")
+
+
+def find_part(name: str) -> Part:
+    """Return the part of a model that a tensor belongs to."""
+    first = name.split(".", maxsplit=1)[0]
+    if first.endswith("_embedding") or first == "output":
+        return "embeddings"
+    return "encoder" if first.startswith("encoder") else "decoder"
+
+
+def is_of_words(name: str) -> bool:
+    """Tell whether a tensor has a row for each token."""
+    return find_part(name) == "embeddings" and ".positions." not in name
+
+
+def describe_taken(taken: Taken) -> Iterator[str]:
+    """Say to a person what a training has from the model that it started from."""
+    yield f"starting from {', '.join(taken.parts)} of the initial model"
+    new = taken.new_source_tokens, taken.new_target_tokens
+    if "embeddings" in taken.parts and any(new):
+        yield (
+            f"{new[0]:,} source and {new[1]:,} target tokens are unknown to it, and start from "
+            f"chance"
+        )
+
+
+def _match(new: Vocabulary, old: Vocabulary) -> tuple[list[int], list[int]]:
+    """Return the numbers of the tokens that both know, in the one and in the other."""
+    numbers = {token: number for number, token in enumerate(old.tokens)}
+    both = [(number, numbers[token]) for number, token in enumerate(new.tokens) if token in numbers]
+    return [number for number, _ in both], [number for _, number in both]

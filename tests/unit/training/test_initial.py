@@ -1,0 +1,125 @@
+"""A model that starts from another is that model, as far as both know the same tokens."""
+
+import pytest
+import torch
+
+from nmt_core.errors import ConfigError
+from nmt_core.models.architectures import build_model
+from nmt_core.models.weights import own_tensors
+from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
+from nmt_core.training.initial import InitialModel, describe_taken, find_part, start_from
+from tests.support.presets import PRESETS, VARIANTS, tiny_config
+
+ALL = ["embeddings", "encoder", "decoder"]
+WORDS = ["a", "b", "c", "d", "e"]
+KNOWN = Vocabulary([*SPECIALS, *WORDS])
+NAMES = sorted(PRESETS | VARIANTS)
+
+
+def fresh(name, size=None, seed=1):
+    torch.manual_seed(seed)
+    size = size or len(KNOWN)
+    return build_model(tiny_config(name), source_size=size, target_size=size).eval()
+
+
+def finished(name, seed=2):
+    """A model that was trained elsewhere, and that model to start from."""
+    model = fresh(name, seed=seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn(weight.shape) / 10)
+    tensors = {key: tensor.clone() for key, tensor in own_tensors(model).items()}
+    return model, InitialModel(tiny_config(name), tensors, KNOWN, KNOWN)
+
+
+def predict(model, source, target, of):
+    """The logits of some tokens after every position of a target."""
+    padding = torch.zeros(1, len(source), dtype=torch.bool)
+    memory = model.encode(torch.tensor([source]), padding)
+    hidden, _ = model.decode(torch.tensor([target]), memory, model.start(memory))
+    return model.project(hidden)[..., of]
+
+
+def start(initial, model, name, vocabulary=KNOWN, parts=ALL):
+    return start_from(initial, model, tiny_config(name), (vocabulary, vocabulary), parts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_the_same_tokens_it_is_the_same_model(name):
+    model, initial = finished(name)
+    new = fresh(name)
+
+    taken = start(initial, new, name)
+
+    assert all(
+        torch.equal(new.state_dict()[key], value) for key, value in model.state_dict().items()
+    )
+    assert (taken.source_tokens, taken.new_target_tokens) == (len(KNOWN), 0)
+    assert len(list(describe_taken(taken))) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tokens_are_known_by_what_they_are_not_by_their_numbers(name):
+    """Tokens in another order, two of them new, one unknown by now."""
+    model, initial = finished(name)
+    words = ["new", "e", "b", "a", "newer", "d"]
+    vocabulary = Vocabulary([*SPECIALS, *words])
+    new = fresh(name, len(vocabulary))
+
+    taken = start(initial, new, name, vocabulary)
+
+    kept = [word for word in words if word in WORDS]
+    here = [EOS, *(vocabulary.encode(kept))]
+    there = [EOS, *(KNOWN.encode(kept))]
+    text = ["a", "d", "b", "a", "e"]
+    got = predict(new, vocabulary.encode(text), vocabulary.encode(text), here)
+    wanted = predict(model, KNOWN.encode(text), KNOWN.encode(text), there)
+    torch.testing.assert_close(got, wanted)
+    assert (taken.target_tokens, taken.new_target_tokens) == (len(SPECIALS) + 4, 2)
+    assert any("2 source and 2 target" in sentence for sentence in describe_taken(taken))
+
+
+@pytest.mark.parametrize("part", ALL)
+@pytest.mark.parametrize("name", ["transformer", "convs2s", "rnn_bahdanau", "rnn_additive_fed"])
+def test_a_part_is_taken_and_the_rest_left_to_chance(name, part):
+    _, initial = finished(name)
+    new, untouched = fresh(name), fresh(name)
+
+    start(initial, new, name, parts=[part])
+
+    parts = set()
+    for key, tensor in own_tensors(new).items():
+        source = initial.tensors[key] if find_part(key) == part else own_tensors(untouched)[key]
+        assert torch.equal(tensor, source), key
+        parts.add(find_part(key))
+    assert parts == {*ALL}
+
+
+def test_another_shape_is_refused_with_what_to_set():
+    _, initial = finished("transformer")
+    wider = tiny_config("transformer").model_copy(update={"feed_forward_width": 48, "norm": "post"})
+    model = build_model(wider, source_size=len(KNOWN), target_size=len(KNOWN))
+
+    with pytest.raises(ConfigError) as error:
+        start_from(initial, model, wider, (KNOWN, KNOWN), ALL)
+
+    assert "train.model.feed_forward_width=24" in str(error.value)
+    assert 'train.model.norm="pre"' in str(error.value)
+
+
+def test_layers_of_a_part_that_is_not_taken_may_be_others():
+    _, initial = finished("transformer")
+    shallow = tiny_config("transformer").model_copy(update={"decoder_layers": 1, "dropout": 0.4})
+    model = build_model(shallow, source_size=len(KNOWN), target_size=len(KNOWN))
+
+    start_from(initial, model, shallow, (KNOWN, KNOWN), ["embeddings", "encoder"])
+
+    with pytest.raises(ConfigError, match="decoder_layers=2"):
+        start_from(initial, model, shallow, (KNOWN, KNOWN), ALL)
+
+
+def test_another_architecture_is_refused():
+    _, initial = finished("transformer")
+
+    with pytest.raises(ConfigError, match="cannot start from one of transformer"):
+        start(initial, fresh("convs2s"), "convs2s")
