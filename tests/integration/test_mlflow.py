@@ -151,6 +151,13 @@ def test_what_only_programs_read_is_not_shown_among_tags(project, database):
     assert shown == {"languages", "nmt.fingerprint"}
 
 
+@pytest.fixture
+def _patient(monkeypatch):
+    """A run waits until the tables are made, which may take long on a busy machine."""
+    monkeypatch.setattr(tracking, "CLOSE_SECONDS", 120.0)
+
+
+@pytest.mark.usefixtures("_patient")
 def test_the_first_run_makes_database_and_folder(project, caplog):
     train(1, 2)
 
@@ -169,6 +176,7 @@ open_client("{uri}")
 """Ends when some tables are there and others are not."""
 
 
+@pytest.mark.usefixtures("_patient")
 def test_a_run_that_is_killed_while_it_makes_the_database_leaves_none(project, caplog):
     assert python(HALF.format(uri=tracking.tracking_uri())).wait() == -signal.SIGKILL
     train(1, 2)
