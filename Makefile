@@ -135,8 +135,8 @@ rollback: $(READY) ## Make the champion before the present one champion again [R
 serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT=]
 	python -m stages.registry serve $(if $(PORT),--port $(PORT))
 
-bench: $(READY) ## Measure the training speed against a plain loop, in one run
-	python -m benchmarks.training
+bench: $(READY) ## Measure training against a plain loop and other toolkits, in one run [PEERS="eole" RECORD=1]
+	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
 
 clean: ## Forget checkpoints and journals; DVC's cache stays
 	rm -rf checkpoints runs

@@ -19,20 +19,20 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import httpx
-import numpy as np
 import psutil
 import torch
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.training import VOCABULARY, pairs_like_captions, trainer
-from nmt_core.data.batch import collate
-from nmt_core.data.batching import batches_of_epoch
-from nmt_core.data.settings import TokenBatching
+from benchmarks.training.loops import make_batches
+from benchmarks.training.loops import train as make_updates
+from benchmarks.training.work import VOCABULARY
+from nmt_core.compute import prepare_compute
+from nmt_core.data.batch import Batch
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.tracking import NullTracker, Tracker
@@ -80,27 +80,26 @@ def hanging() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def updates() -> Callable[[], int]:
-    """Return a function that makes one update."""
-    torch.set_num_threads(1)
-    pairs = pairs_like_captions(2000)
-    lengths = np.array([[len(source), len(target)] for source, target in pairs])
-    numbers = batches_of_epoch(lengths, TokenBatching(max_tokens=512), seed=1, epoch=0)
-    batches = [collate([pairs[int(n)] for n in batch]) for batch in numbers]
+def updates() -> Iterator[int]:
+    """Make updates, one whenever the next is asked for."""
+    compute = prepare_compute("cpu", threads=1)
     model = build_model(MODEL, source_size=VOCABULARY, target_size=VOCABULARY)
-    return trainer(
-        model, lambda b: batch_loss(model, b, label_smoothing=0.1, per="token")[0], batches
-    )
+
+    def loss_of(batch: Batch) -> torch.Tensor:
+        loss, *_ = batch_loss(model, batch, label_smoothing=0.1, per="token")
+        return loss
+
+    return make_updates(model, loss_of, make_batches(512), compute)
 
 
-def train(tracker: Tracker, update: Callable[[], int], steps: int) -> tuple[float, ...]:
+def train(tracker: Tracker, update: Iterator[int], steps: int) -> tuple[float, ...]:
     """Return milliseconds: a step by the clock, its processor time, telling, and the thread's."""
     time.sleep(HEAR_SECONDS)
     took, telling, busy = [], 0.0, others_seconds()
     processor = time.thread_time()
     for step in range(steps):
         began = time.perf_counter()
-        update()
+        next(update)
         updated = time.thread_time()
         tracker.metrics({"train/loss": 1 / (step + 1), "train/learning_rate": 0.1}, step=step)
         telling += time.thread_time() - updated

@@ -1,0 +1,142 @@
+"""Our training step and a plain loop, each as a program that tells how many tokens it has seen.
+
+Usage: python -m benchmarks.training.loops {ours,plain} --steps N --batch-tokens N
+       [--precision float32|bfloat16|auto] [--threads N]
+
+The plain loop is what one would write in an afternoon with PyTorch's own parts: nn.Transformer,
+pre-norm, tied embeddings, cross entropy over all positions, AdamW; and it gets the same batches.
+"""
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Annotated
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+import typer
+from torch import Tensor, nn
+
+from benchmarks.training.work import DROPOUT, HEADS, INNER, LAYERS, VOCABULARY, WIDTH, draw_pairs
+from nmt_core.compute import Compute, prepare_compute
+from nmt_core.data.batch import Batch, collate
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.settings import TokenBatching
+from nmt_core.models.architectures import build_model
+from nmt_core.models.embedding import sinusoids
+from nmt_core.models.settings import TransformerConfig
+from nmt_core.text.vocabulary import PAD
+from nmt_core.training.loss import batch_loss
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.settings import AdamW
+from nmt_core.training.step import apply_gradients
+
+
+class System(StrEnum):
+    """What is trained here."""
+
+    OURS = "ours"
+    PLAIN = "plain"
+
+
+class Plain(nn.Module):
+    """nn.Transformer between tied embeddings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        warnings.filterwarnings("ignore", message="enable_nested_tensor")
+        self.table = nn.Embedding(VOCABULARY, WIDTH)
+        nn.init.normal_(self.table.weight, std=WIDTH**-0.5)
+        self.transformer = nn.Transformer(
+            WIDTH, HEADS, LAYERS, LAYERS, INNER, DROPOUT, batch_first=True, norm_first=True
+        )
+        self.positions: Tensor
+        self.register_buffer("positions", sinusoids(512, WIDTH), persistent=False)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        """Return words plus positions."""
+        words = self.table(tokens) * math.sqrt(WIDTH)
+        return F.dropout(words + self.positions[: tokens.size(1)], DROPOUT, self.training)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Return the mean cross entropy per token."""
+        hidden = self.transformer(
+            self.embed(batch.source),
+            self.embed(batch.target_input),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(batch.target_input.size(1)),
+            src_key_padding_mask=batch.source_padding,
+            memory_key_padding_mask=batch.source_padding,
+            tgt_is_causal=True,
+        )
+        logits = F.linear(hidden, self.table.weight)
+        return F.cross_entropy(
+            logits.flatten(0, 1),
+            batch.target_output.flatten(),
+            ignore_index=PAD,
+            label_smoothing=0.1,
+        )
+
+
+def build(system: System) -> tuple[nn.Module, Callable[[Batch], Tensor]]:
+    """Return a model, and what computes its loss."""
+    if system is System.PLAIN:
+        plain = Plain()
+        return plain, plain.loss
+    config = TransformerConfig(
+        width=WIDTH,
+        heads=HEADS,
+        encoder_layers=LAYERS,
+        decoder_layers=LAYERS,
+        feed_forward_width=INNER,
+        dropout=DROPOUT,
+    )
+    ours = build_model(config, source_size=VOCABULARY, target_size=VOCABULARY)
+
+    def loss_of(batch: Batch) -> Tensor:
+        loss, *_ = batch_loss(ours, batch, label_smoothing=0.1, per="token")
+        return loss
+
+    return ours, loss_of
+
+
+def make_batches(max_tokens: int) -> Iterator[Batch]:
+    """Yield the batches of the text over and over."""
+    pairs = draw_pairs()
+    lengths = np.array([[len(source), len(target)] for source, target in pairs])
+    numbers = batches_of_epoch(lengths, TokenBatching(max_tokens=max_tokens), seed=1, epoch=0)
+    return itertools.cycle([collate([pairs[int(n)] for n in batch]) for batch in numbers])
+
+
+def train(
+    model: nn.Module, loss_of: Callable[[Batch], Tensor], batches: Iterator[Batch], compute: Compute
+) -> Iterator[int]:
+    """Make updates; yield how many target tokens each saw."""
+    optimizer = build_optimizer(model, AdamW())
+    for batch in batches:
+        with compute.autocast():
+            loss = loss_of(batch)
+        loss.backward()
+        apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
+        yield batch.target_tokens
+
+
+def main(
+    system: System,
+    steps: Annotated[int, typer.Option()],
+    batch_tokens: Annotated[int, typer.Option()],
+    precision: Annotated[str, typer.Option()] = "auto",
+    threads: Annotated[int, typer.Option()] = 0,
+) -> None:
+    """Make some updates and print how many target tokens they saw."""
+    compute = prepare_compute("cpu", precision=precision, threads=threads)
+    torch.manual_seed(1)
+    model, loss_of = build(system)
+    updates = train(model, loss_of, make_batches(batch_tokens), compute)
+    print(sum(itertools.islice(updates, steps)))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,132 @@
+"""Other toolkits that train the same model on the same text, each in an environment of its own."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import yaml
+from rich.console import Console
+
+from benchmarks.training.work import (
+    DROPOUT,
+    HEADS,
+    INNER,
+    LAYERS,
+    VOCABULARY,
+    WIDTH,
+    Work,
+)
+
+ENVIRONMENTS = Path(".peers")
+"""Where toolkits are installed, each once."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A toolkit."""
+
+    requirements: tuple[str, ...]
+    prepare: Callable[[Path, Work, Path, int], list[str]]
+    """Takes the folder of its programs, the work, a folder to write into and a number of updates;
+    returns the command."""
+    count_tokens: Callable[..., int]
+    """Takes what it has written and the number of updates; returns target tokens, no padding."""
+
+    def install(self, name: str) -> Path:
+        """Install it unless it is there; return the folder of its programs.
+
+        Raises:
+            CalledProcessError: if a package cannot be installed.
+        """
+        folder = ENVIRONMENTS / name
+        ready = folder / "ready"
+        if not ready.exists() or ready.read_text() != "\n".join(self.requirements):
+            Console(stderr=True).print(f"installing {name} in {folder}, once")
+            subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+            pip = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet"]
+            subprocess.run([*pip, *self.requirements], check=True)
+            ready.write_text("\n".join(self.requirements))
+        return (folder / "bin").resolve()
+
+
+def prepare_eole(programs: Path, work: Work, folder: Path, steps: int) -> list[str]:
+    """Return eole's command for some updates; its settings are written into the folder."""
+    vocabulary = folder / "vocabulary"
+    vocabulary.write_text("".join(f"{token}\t1\n" for token in work.tokens.read_text().split()))
+    settings = {
+        "seed": 1,
+        "data": {"corpus": {"path_src": str(work.source), "path_tgt": str(work.target)}},
+        "transforms": [],
+        "src_vocab": str(vocabulary),
+        "tgt_vocab": str(vocabulary),
+        "share_vocab": True,
+        "src_vocab_size": VOCABULARY,
+        "tgt_vocab_size": VOCABULARY,
+        "vocab_size_multiple": 1,
+        "save_data": str(folder / "data"),
+        "overwrite": True,
+        "report_every": steps,
+        "model": {
+            "architecture": "transformer",
+            "embeddings": {
+                "word_vec_size": WIDTH,
+                "position_encoding_type": "SinusoidalInterleaved",
+            },
+            "hidden_size": WIDTH,
+            "encoder": {"layers": LAYERS},
+            "decoder": {"layers": LAYERS},
+            "heads": HEADS,
+            "transformer_ff": INNER,
+            "mlp_activation_fn": "relu",
+            "add_qkvbias": True,
+            "add_final_linear_bias": True,
+            "add_ffnbias": True,
+            "share_decoder_embeddings": True,
+            "share_embeddings": True,
+        },
+        "training": {
+            "model_path": str(folder / "model"),
+            "world_size": 0,
+            "gpu_ranks": [],
+            "compute_dtype": "fp32",  # it knows no other on a processor
+            "batch_type": "tokens",
+            "batch_size": work.batch_tokens,
+            "normalization": "tokens",
+            "accum_count": [1],
+            "optim": "adam",
+            "adam_beta2": 0.98,
+            "learning_rate": 0.0001,
+            "max_grad_norm": 1,
+            "dropout": [DROPOUT],
+            "attention_dropout": [0.0],
+            "label_smoothing": 0.1,
+            "train_steps": steps,
+            "valid_steps": 10**9,
+            "save_checkpoint_steps": 10**9,
+            "bucket_size": 10**5,
+            "num_workers": 0,
+            "log_attention_entropy": False,
+        },
+    }
+    (folder / "eole.yaml").write_text(yaml.safe_dump(settings))
+    return [str(programs / "eole"), "train", "-config", str(folder / "eole.yaml")]
+
+
+def count_eole_tokens(said: str, steps: int) -> int:
+    """Return the target tokens that eole says it has trained on: updates times their mean."""
+    [mean] = re.findall(rf"Step +{steps}/.*bsz: +\d+/ *(\d+)/", said)
+    return int(mean) * steps
+
+
+PEERS: Mapping[str, Peer] = {
+    "eole": Peer(
+        # it imports aiohttp, but does not ask for it
+        ("eole==0.6.4", "aiohttp==3.14.5", f"torch=={torch.__version__.partition('+')[0]}"),
+        prepare_eole,
+        count_eole_tokens,
+    )
+}
