@@ -32,12 +32,15 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
 from nmt_core.training.settings import OptimizerConfig, Part, TrainingConfig, WorldConfig
 from stages import paths
+from stages.dates.corpus import DatesCorpus
 from stages.demo.corpus import DemoCorpus
 
 OF_USERS = ("corpus", "split", "initial_model")
 """Settings of the download stage that may name the user's own files."""
 
-CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")]
+CorpusConfig = Annotated[
+    DatesCorpus | DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")
+]
 """All sources of parallel text, told apart by ``kind``; see :mod:`nmt_core.fetch.corpus`."""
 
 
@@ -102,27 +105,30 @@ class DownloadParams(Config):
 class TokenizeParams(Config):
     """How lines are cut into tokens."""
 
-    kind: Literal["sentencepiece", "spacy", "initial_model"] = "sentencepiece"
+    kind: Literal["sentencepiece", "spacy", "characters", "initial_model"] = "sentencepiece"
     """Subwords by SentencePiece; words by spaCy as in van der Goten 2018: letters, full stops and
-    commas in lower case; or whatever the model cuts lines into that training starts from."""
+    commas in lower case; characters, of which a line has some four times as many as subwords, so
+    that ``shard.max_length`` and ``evaluate.beam.max_length`` may have to be raised; or whatever
+    the model cuts lines into that training starts from."""
 
     numbers: Literal["keep", "drop"] = "keep"
     """Whether spaCy's words include those that hold a digit, which van der Goten 2018 drops; of
-    no effect with SentencePiece."""
+    effect with spaCy alone."""
 
     subwords: SubwordConfig = SubwordConfig()
-    """How SentencePiece learns; of no effect with spaCy."""
+    """How SentencePiece learns; of effect with SentencePiece alone."""
 
     @property
     def joint(self) -> bool:
         """Whether both languages share one vocabulary, as far as settings tell."""
-        return self.kind == "initial_model" or (
+        return self.kind in ("characters", "initial_model") or (
             self.kind == "sentencepiece" and self.subwords.joint
         )
 
 
 class VocabularyParams(Config):
-    """Which words a word-level model knows; subwords bring their own vocabulary."""
+    """Which words, or characters of both languages together, a model knows; subwords bring their
+    own vocabulary."""
 
     words: Literal["corpus", "vectors", "initial_model"] = "corpus"
     """The most frequent words of the training text, or of the downloaded vectors; or those of the
@@ -368,6 +374,11 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
                 f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
                 f"choose 'bundle' or 'champion'"
             )
+    if vocabulary.words == "vectors" and tokenize.kind == "characters":
+        yield (
+            "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
+            "'corpus'"
+        )
     brought = download.vectors.kind != "none"
     if not brought and "vectors" in (vectors.kind, vocabulary.words):
         yield (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nmt_core import files
 from nmt_core.parallel.jobs import WorkersConfig, append, cut, run_in_order
-from nmt_core.text import Subwords, Tokenizer, load_tokenizer
+from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
@@ -54,12 +54,14 @@ def build_tokenizers(
     params: TokenizeParams, *, languages: tuple[str, str], corpus: Path
 ) -> dict[str, Tokenizer]:
     """Return the tokenizers of both sides; a joint one stands for both."""
-    config = params.subwords
+    if params.kind == "characters":
+        return dict.fromkeys(paths.SIDES, Characters())
     if params.kind == "spacy":
         from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
 
         words = (SpacyWords(language, numbers=params.numbers) for language in languages)
         return dict(zip(paths.SIDES, words, strict=True))
+    config = params.subwords
     if config.joint:
         joint = Subwords.train(
             chain.from_iterable(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nmt_core import files
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
-from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.text.word_vectors import read_sound_rows
@@ -30,8 +30,13 @@ def run(
     workers: WorkersConfig,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
-    """Write one vocabulary per side; a tokenizer that brings its own decides alone."""
+    """Write one vocabulary per side; a tokenizer that brings its own decides alone.
+
+    Characters of both sides are counted together: both have the same vocabulary, as tied embeddings
+    need it.
+    """
     counted = count(tokenized, vocabulary, workers)
+    together = sum(counted.values(), Counter[str]())
     metrics: dict[str, float] = {}
     with files.whole_folder(vocabulary) as part:
         for side, counts in counted.items():
@@ -46,7 +51,9 @@ def run(
                 )
             else:
                 tokens = Vocabulary.most_frequent(
-                    counts, max_size=params.max_size, min_count=params.min_count
+                    together if isinstance(own, Characters) else counts,
+                    max_size=params.max_size,
+                    min_count=params.min_count,
                 )
             tokens.save(part / f"{side}.txt")
             unknown = sum(count for token, count in counts.items() if token not in tokens)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from nmt_core.errors import TokenizerError
+from nmt_core.text.characters import Characters
 from nmt_core.text.subwords import Subwords, read_kind
 from nmt_core.text.tokenizer import Tokenizer
 
@@ -16,6 +17,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     kind = read_kind(folder)
     if kind == "sentencepiece":
         return Subwords.load(folder)
+    if kind == "characters":
+        return Characters()
     if kind == "spacy":
         from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
 
@@ -23,4 +26,4 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     raise TokenizerError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")
 
 
-__all__ = ["Subwords", "Tokenizer", "load_tokenizer"]
+__all__ = ["Characters", "Subwords", "Tokenizer", "load_tokenizer"]

@@ -59,7 +59,7 @@ class TableCorpus(Corpus):
     def describe(self):
         return Description("table", {"license": "cc0-1.0"}, "A table that anybody may copy.")
 '''
-LINE = "CorpusConfig = Annotated[DemoCorpus | EuroparlCorpus | FilesCorpus,"
+LINE = "CorpusConfig = Annotated[\n    DatesCorpus |"
 
 TOLD = """
 import json

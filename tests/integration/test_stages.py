@@ -1,4 +1,4 @@
-"""From text to an exported model, stage by stage, in miniature, for both kinds of tokens."""
+"""From text to an exported model, stage by stage, in miniature, for all kinds of tokens."""
 
 import math
 from dataclasses import dataclass
@@ -56,6 +56,12 @@ TINY = [
 KINDS = {
     "subwords": [
         "tokenize.subwords.vocab_size=400",
+        "train.model.width=32",
+        "train.model.heads=2",
+        "train.schedule.learning_rate=0.01",
+    ],
+    "characters": [
+        "tokenize.kind=characters",
         "train.model.width=32",
         "train.model.heads=2",
         "train.schedule.learning_rate=0.01",
@@ -232,6 +238,9 @@ def test_vocabularies_are_of_the_tokenizers_kind(project):
     if is_words(project):
         assert len(source) == len(seen) + len(SPECIALS)
         assert source.tokens != target.tokens
+    elif project.settings["tokenize"].kind == "characters":
+        assert source.tokens == target.tokens
+        assert {len(token) for token in source.tokens[len(SPECIALS) :]} == {1}
     else:
         assert len(source) == 400
         assert (

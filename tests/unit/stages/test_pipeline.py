@@ -41,7 +41,16 @@ BESIDE = {
 }
 """Code of ``stages`` that settles how a stage runs, not what it makes."""
 
-PACKAGES = {"comparison", "configure", "demo", "registry", "reporting", "runtime", "tracking"}
+PACKAGES = {
+    "comparison",
+    "configure",
+    "dates",
+    "demo",
+    "registry",
+    "reporting",
+    "runtime",
+    "tracking",
+}
 """What stands in ``stages`` beside the pipeline, each of one subject."""
 
 

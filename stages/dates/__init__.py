@@ -1,0 +1,1 @@
+"""A corpus of dates, in English and in ISO 8601."""

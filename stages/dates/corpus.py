@@ -1,0 +1,110 @@
+"""Dates as a corpus: English is to be translated into ISO 8601."""
+
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin, Size
+from nmt_core.fetch.settings import Languages
+from nmt_core.fetch.source import Fetch
+from nmt_core.text.corpus import Pair, Text, write_pairs
+from nmt_core.text.splitting import SPLITS, Split
+
+ISO = "zxx"
+"""What ISO 639 calls what is in no language, such as 2019-04-22."""
+
+CHARACTERS = 10
+"""Of a date in ISO 8601."""
+
+
+class DatesCorpus(Corpus):
+    """Dates such as April 22, 2019 with their form in ISO 8601, 2019-04-22: no network, no licence.
+
+    No date stands twice, in whichever split.
+    """
+
+    kind: Literal["dates"]
+    """The tag of this choice."""
+
+    first_year: int = Field(1000, ge=1000, le=9999)
+    """Year of the earliest dates; of four digits."""
+
+    last_year: int = Field(9999, ge=1000, le=9999)
+    """Year of the latest dates."""
+
+    train_pairs: int = Field(10_000, ge=1, le=10_000_000)
+    """Dates in the training set."""
+
+    validation_pairs: int = Field(500, ge=1, le=10_000_000)
+    """Dates in the validation set."""
+
+    test_pairs: int = Field(1000, ge=1, le=10_000_000)
+    """Dates in the test set."""
+
+    seed: int = Field(1, ge=0)
+    """Another seed draws other dates."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "DatesCorpus":
+        if self.first_year > self.last_year:
+            raise ValueError(
+                f"first_year {self.first_year} is after last_year {self.last_year}; exchange them"
+            )
+        wanted = sum(self._counts().values())
+        days = date(self.last_year, 12, 31) - date(self.first_year - 1, 12, 31)
+        if wanted > days.days:
+            raise ValueError(
+                f"{self.first_year} to {self.last_year} have {days.days} days, but train, "
+                f"validation and test ask for {wanted}; ask for fewer, or for more years"
+            )
+        return self
+
+    def check(self, languages: Languages) -> None:
+        """Check that the one is English, and the other in no language."""
+        if {*languages.codes} != {"en", ISO}:
+            raise ValueError(
+                f"the corpus of dates has English (en) and ISO 8601, which is no language ({ISO}), "
+                f"got {' and '.join(languages.codes)}"
+            )
+
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+        """Write dates, source first."""
+        from stages.dates.generate import draw_dates  # noqa: PLC0415 - for who wants them
+
+        del fetch
+        drawn = draw_dates(self.first_year, self.last_year, self._counts(), self.seed)
+        texts: dict[Split, Text] = {}
+        for split in SPLITS:
+            paths = (scratch / f"dates.{split}.source", scratch / f"dates.{split}.target")
+            step = 1 if languages.source == "en" else -1
+            write_pairs((Pair(*pair[::step]) for pair in drawn[split]), *paths)
+            texts[split] = Text((paths,))
+        return Obtained(texts, origins=[])
+
+    def origin(self, split: str, languages: Languages) -> Origin:
+        """Return where the code stands that draws them."""
+        del split, languages
+        return Origin("code", "stages/dates")
+
+    def estimate_size(self, languages: Languages) -> Size:
+        """Return what will be written, as if the target were ISO 8601."""
+        del languages
+        return Size(self.train_pairs, self.train_pairs * CHARACTERS)
+
+    def describe(self) -> Description:
+        """Return that it is a part of this project."""
+        text = "Dates that a program of this project wrote; like it, they are Apache-2.0."
+        return Description("dates", {"license": "apache-2.0"}, text)
+
+    def held_out(self) -> str | None:
+        """Return that each date was drawn for one split alone."""
+        return "by draw, no date twice"
+
+    def _counts(self) -> dict[Split, int]:
+        return {
+            "test": self.test_pairs,
+            "validation": self.validation_pairs,
+            "train": self.train_pairs,
+        }
