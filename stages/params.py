@@ -127,8 +127,7 @@ class TokenizeParams(Config):
 
 
 class VocabularyParams(Config):
-    """Which words, or characters of both languages together, a model knows; subwords bring their
-    own vocabulary."""
+    """Which words a model knows, or characters of both languages; subwords bring their own."""
 
     words: Literal["corpus", "vectors", "initial_model"] = "corpus"
     """The most frequent words of the training text, or of the downloaded vectors; or those of the

@@ -1,6 +1,7 @@
 """Dates as English writes them, and as ISO 8601 does: April 22, 2019 is 2019-04-22 (Géron)."""
 
 from datetime import date
+from itertools import islice
 
 from nmt_core.random import make_generator
 from nmt_core.text.corpus import Pair
@@ -34,11 +35,9 @@ def draw_dates(
     """
     first = date(first_year, 1, 1).toordinal()
     days = date(last_year, 12, 31).toordinal() - first + 1
-    drawn = make_generator(seed, "dates").permutation(days).tolist()
+    drawn = iter(make_generator(seed, "dates").permutation(days)[: sum(counts.values())].tolist())
     pairs: dict[Split, list[Pair]] = {}
-    begin = 0
     for split, count in counts.items():
-        own = (date.fromordinal(first + day) for day in drawn[begin : begin + count])
+        own = (date.fromordinal(first + day) for day in islice(drawn, count))
         pairs[split] = [Pair(write_english(day), day.isoformat()) for day in own]
-        begin += count
     return pairs
