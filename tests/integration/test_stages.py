@@ -113,7 +113,14 @@ def settings():
         yield
 
 
-@pytest.fixture(scope="module", params=KINDS)
+LONG = "characters"
+"""Of whose tokens a line has most."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(kind, marks=[pytest.mark.slow] * (kind == LONG)) for kind in KINDS],
+)
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     arguments = [*KINDS[request.param], *TINY]

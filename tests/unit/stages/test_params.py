@@ -171,6 +171,18 @@ NO_VECTORS = (
     ("values", "messages"),
     [
         ({"tokenize__kind": "spacy"}, [JOINT]),
+        ({"tokenize__kind": "characters", "tokenize__subwords__joint": False}, []),
+        (
+            {
+                "tokenize__kind": "characters",
+                "vocabulary__words": "vectors",
+                "download__vectors": {"kind": "download"},
+            },
+            [
+                "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
+                "'corpus'",
+            ],
+        ),
         ({"tokenize__subwords__joint": False}, [JOINT]),
         ({"tokenize__subwords__joint": False, "train__model__tie": "output"}, []),
         (
