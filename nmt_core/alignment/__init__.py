@@ -1,0 +1,1 @@
+"""Which word translates which, learnt from parallel text alone."""

@@ -1,0 +1,105 @@
+"""Sentence pairs in batches of like lengths, and the pairs of words that stand in them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+ROWS = 64
+"""Pairs of a batch."""
+
+CELLS = 2**19
+"""Positions of the source squared, or times words of the target, times pairs: of a batch."""
+
+STEP = 4
+"""Source lengths that are batched together."""
+
+
+PORTION = 5000
+"""Sentence pairs after which equal pairs of words are made one, to save memory."""
+
+
+class Batch(NamedTuple):
+    """Pairs that are aligned together, padded."""
+
+    rows: list[int]
+    """Their numbers."""
+    cells: NDArray[np.int32]
+    """The pair of words at each place, (source words, target words, rows); the last for padding."""
+    source: NDArray[np.int32]
+    """The words, (source words, rows)."""
+    target: NDArray[np.int32]
+    source_lengths: Numbers
+    target_lengths: Numbers
+
+    def turn(self) -> "Batch":
+        """Return the same with source and target exchanged."""
+        cells = np.ascontiguousarray(self.cells.transpose(1, 0, 2))
+        return Batch(
+            self.rows, cells, self.target, self.source, self.target_lengths, self.source_lengths
+        )
+
+
+@dataclass(frozen=True)
+class PairedText:
+    """Sentence pairs as batches, and which pairs of words they hold."""
+
+    batches: list[Batch]
+    keys: Numbers
+    """Of each pair of words that stand in one sentence pair, source number times the size of the
+    target vocabulary plus target number, rising."""
+
+
+def pair_text(source: Sequence[Numbers], target: Sequence[Numbers], target_size: int) -> PairedText:
+    """Batch sentence pairs, none of them empty on a side, and number their pairs of words."""
+    keys = np.zeros(0, np.int64)
+    found: list[Numbers] = []
+    for number, (ours, theirs) in enumerate(zip(source, target, strict=True), start=1):
+        found.append(np.unique(ours[:, None] * target_size + theirs))
+        if number % PORTION == 0 or number == len(source):
+            keys, found = np.unique(np.concatenate([keys, *found])), []
+    groups = plan_batches([len(words) for words in source], [len(words) for words in target])
+    batches = [_fill(rows, source, target, keys, target_size) for rows in groups]
+    return PairedText(batches, keys)
+
+
+def plan_batches(source: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the numbers of pairs to batch, by their lengths."""
+    order = sorted(
+        range(len(source)), key=lambda row: (source[row] // STEP, target[row], source[row], row)
+    )
+    rows: list[int] = []
+    longest = 0
+    for row in order:
+        length = max(longest, source[row] + 1, target[row] + 1)
+        if rows and (len(rows) == ROWS or length**2 * (len(rows) + 1) > CELLS):
+            yield rows
+            rows, length = [], max(source[row] + 1, target[row] + 1)
+        rows.append(row)
+        longest = length
+    if rows:
+        yield rows
+
+
+def _fill(
+    rows: list[int],
+    source: Sequence[Numbers],
+    target: Sequence[Numbers],
+    keys: Numbers,
+    target_size: int,
+) -> Batch:
+    lengths = [np.array([len(side[row]) for row in rows]) for side in (source, target)]
+    cells = np.full((lengths[0].max(), lengths[1].max(), len(rows)), len(keys), np.int32)
+    ours = np.zeros((lengths[0].max(), len(rows)), np.int32)
+    theirs = np.zeros((lengths[1].max(), len(rows)), np.int32)
+    for place, row in enumerate(rows):
+        one, other = source[row], target[row]
+        ours[: len(one), place], theirs[: len(other), place] = one, other
+        wanted, places = np.unique(one[:, None] * target_size + other, return_inverse=True)
+        found = np.searchsorted(keys, wanted)  # faster of rising numbers
+        cells[: len(one), : len(other), place] = found[places].reshape(len(one), len(other))
+    return Batch(rows, cells, ours, theirs, *lengths)

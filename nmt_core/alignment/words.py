@@ -1,0 +1,53 @@
+"""A line as the pieces that are aligned, each of one word of the line.
+
+Words are what spaces part, as in every program that reads or writes links. A piece is a word
+without the signs around it, in lower case, or one such sign.
+"""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
+"""What is written together with a word and translated apart, as in ``the Commission's``."""
+
+
+class Pieces(NamedTuple):
+    """What a line is aligned by."""
+
+    spelt: list[str]
+    """Each piece, case folded."""
+    words: list[int]
+    """The word that each piece is of, from 0."""
+
+
+def is_sign(character: str) -> bool:
+    """Tell whether a character is punctuation or a symbol."""
+    return unicodedata.category(character)[0] in "PS"
+
+
+def cut_word(word: str) -> list[str]:
+    """Return the pieces of a word; put together, they spell it."""
+    begin, end = 0, len(word)
+    while begin < end and is_sign(word[begin]):
+        begin += 1
+    while end > begin and is_sign(word[end - 1]):
+        end -= 1
+    inner = word[begin:end]
+    ending = ENDING.search(inner)
+    edge = ending.start() if ending else len(inner)
+    middle = [piece for piece in (inner[:edge], inner[edge:]) if piece]
+    signs = [] if begin == 0 else list(word[:begin])
+    if not middle and len(word) > 1 and word.startswith("'"):
+        return [word]
+    return [*signs, *middle, *word[end:]]
+
+
+def cut_line(line: str) -> Pieces:
+    """Return the pieces of a line."""
+    found = [
+        (piece.casefold(), number)
+        for number, word in enumerate(line.split())
+        for piece in cut_word(word)
+    ]
+    return Pieces([spelt for spelt, _ in found], [number for _, number in found])
