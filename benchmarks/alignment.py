@@ -17,8 +17,8 @@ from rich.progress import track
 from rich.table import Table
 
 from nmt_core import files
+from nmt_core.alignment.links import Links, read_links
 from nmt_core.evaluation import alignment
-from nmt_core.evaluation.alignment import Links
 from nmt_core.translation.translation import NOTHING
 from nmt_core.translation.translator import Translator
 
@@ -47,7 +47,7 @@ def main(
     endings = languages.split(",")
     plain = [list(files.read_lines(Path(f"{text}.{end}"))) for end in endings]
     cut = [[line.split() for line in files.read_lines(Path(f"{text}.tok.{e}"))] for e in endings]
-    given = [alignment.read_links(line) for line in files.read_lines(Path(f"{text}.tok.align"))]
+    given = [read_links(line) for line in files.read_lines(Path(f"{text}.tok.align"))]
     table = Table("model", "alignment error rate", "the diagonal's", "sentences")
     for folder in model:
         translator = Translator.load(folder)

@@ -99,7 +99,8 @@ def _fill(
     for place, row in enumerate(rows):
         one, other = source[row], target[row]
         ours[: len(one), place], theirs[: len(other), place] = one, other
-        wanted, places = np.unique(one[:, None] * target_size + other, return_inverse=True)
+        here = (one[:, None] * target_size + other).ravel()
+        wanted, places = np.unique(here, return_inverse=True)
         found = np.searchsorted(keys, wanted)  # faster of rising numbers
         cells[: len(one), : len(other), place] = found[places].reshape(len(one), len(other))
     return Batch(rows, cells, ours, theirs, *lengths)

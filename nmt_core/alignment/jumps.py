@@ -69,8 +69,7 @@ class Jumps(NamedTuple):
             jumps: from each position to each other, (positions, positions).
         """
         bins = self._bins(len(jumps))
-        sums: Array = np.bincount(bins.ravel(), jumps.ravel(), minlength=len(self.weights))
-        return sums
+        return np.bincount(bins.ravel(), jumps.ravel(), len(self.weights)).astype(np.float64)
 
     def _bins(self, positions: int) -> NDArray[np.int64]:
         width = len(self.weights) // 2

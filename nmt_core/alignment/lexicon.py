@@ -61,7 +61,7 @@ class Table(NamedTuple):
     def of(cls, counts: Counts, prior: Prior) -> Self:
         """Sum up expected counts."""
         more = counts.pairs[:-1] + prior.counts - prior.unmet
-        sums: Array = np.bincount(prior.givens, weights=more, minlength=prior.sizes[0])
+        sums = np.bincount(prior.givens, more, prior.sizes[0]).astype(np.float64)
         return cls(sums + prior.unmet * prior.sizes[1], counts.nulls)
 
     def extend(self, sizes: tuple[int, int], unmet: float) -> "Table":

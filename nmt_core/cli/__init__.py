@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_core.cli.align import align
 from nmt_core.cli.evaluate import evaluate
 from nmt_core.cli.generate import generate
 from nmt_core.cli.learn import learn
@@ -50,6 +51,6 @@ app = typer.Typer(
     help="Translate with an exported model, ask what it expects, and learn language models.",
 )
 app.callback()(nmt)
-for command in (translate, evaluate, serve, verify, learn, score, generate):
+for command in (translate, evaluate, serve, verify, learn, score, generate, align):
     app.command()(command)
 app.command("next")(next_tokens)

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.alignment.links import read_links
 from nmt_core.errors import CorpusError
 from nmt_core.evaluation.alignment import (
     alignment_error_rate,
     extract_links,
     link_diagonally,
     map_tokens_to_words,
-    read_links,
 )
 
 words = st.lists(st.text("abc.", min_size=1, max_size=4), min_size=1, max_size=6)

@@ -1,0 +1,90 @@
+"""``nmt align``: which word of a sentence translates which of the other language?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nmt_core.cli.evaluate import read_test_set
+from nmt_core.errors import ConfigError
+
+if TYPE_CHECKING:  # help should not wait for it
+    from nmt_core.alignment.aligner import Aligner
+
+
+def align(
+    *,
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Sentences, one a line, UTF-8.")],
+    target: Annotated[Path, typer.Option(metavar="FILE", help="Their translations.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="LINKS", help="File to write the links to.")
+    ] = None,
+    learn: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Learn an aligner from these sentences; keep it there."),
+    ] = None,
+    aligner: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Align by what was learnt before.")
+    ] = None,
+) -> None:
+    """Align the words of parallel text.
+
+    Words are what spaces part; signs before and after a word are told apart from it while learning.
+    Cut text of languages without spaces into words first.
+
+    An aligner learns from parallel text alone: an HMM in both directions, which must agree. Text
+    that is to be aligned is best learnt from, too; 20,000 pairs are a beginning.
+
+    **Examples**
+
+        nmt align --source train.de --target train.en --learn models/aligner --out train.links
+
+        nmt align --source test.de --target test.en --aligner models/aligner --out test.links
+
+    **What is written**: a line for each pair, such as `0-0 2-1`: the first word of the source goes
+    with the first of the target, the third with the second (Pharaoh format).
+    """
+    if (learn is None) == (aligner is None):
+        raise ConfigError(
+            "say which aligner: --learn DIR learns one from the text, --aligner DIR takes one"
+        )
+    if learn is None and out is None:
+        raise ConfigError("nothing would be written; add --out LINKS")
+    sources, targets = read_test_set(source, target)
+    lines = list(zip(sources, targets, strict=True))
+    chosen = open_aligner(aligner) if aligner else learn_and_keep(lines, learn)
+    if out is not None:
+        from nmt_core import files  # noqa: PLC0415 - takes a moment
+
+        files.write_lines(out, write_links(chosen, lines))
+
+
+def open_aligner(folder: Path) -> "Aligner":
+    """Load what ``nmt align --learn`` wrote."""
+    from nmt_core.alignment.bundle import load_aligner  # noqa: PLC0415 - takes a moment
+
+    return load_aligner(folder)
+
+
+def learn_and_keep(lines: list[tuple[str, str]], folder: Path | None) -> "Aligner":
+    """Learn an aligner from sentence pairs and seal it into a folder."""
+    from nmt_core.alignment.bundle import write_aligner  # noqa: PLC0415 - takes a moment
+    from nmt_core.alignment.learning import learn_aligner  # noqa: PLC0415 - takes a moment
+
+    assert folder is not None
+    learnt = learn_aligner(
+        lines,
+        tell=lambda step, log_likelihood: typer.echo(
+            f"{step}: log-likelihood {log_likelihood:.0f}", err=True
+        ),
+    )
+    write_aligner(folder, learnt)
+    return learnt
+
+
+def write_links(aligner: "Aligner", lines: list[tuple[str, str]]) -> Iterator[str]:
+    """Yield the links of each pair as a line."""
+    from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
+
+    return (format_links(links) for links in aligner.align(lines))
