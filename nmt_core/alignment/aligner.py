@@ -41,7 +41,8 @@ class Aligner:
         Args:
             lines: source and target.
         """
-        pieces = [(cut_line(source), cut_line(target)) for source, target in lines]
+        letters = self.config.stem_length
+        pieces = [(cut_line(one, letters), cut_line(other, letters)) for one, other in lines]
         rows = [row for row, (one, other) in enumerate(pieces) if one.spelt and other.spelt]
         links: list[Links] = [frozenset()] * len(lines)
         for row, (forward, backward) in zip(

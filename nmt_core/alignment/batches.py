@@ -101,6 +101,6 @@ def _fill(
         ours[: len(one), place], theirs[: len(other), place] = one, other
         here = (one[:, None] * target_size + other).ravel()
         wanted, places = np.unique(here, return_inverse=True)
-        found = np.searchsorted(keys, wanted)  # faster of rising numbers
+        found = np.asarray(np.searchsorted(keys, wanted))  # faster of rising numbers
         cells[: len(one), : len(other), place] = found[places].reshape(len(one), len(other))
     return Batch(rows, cells, ours, theirs, *lengths)

@@ -9,6 +9,7 @@
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ def load_aligner(folder: Path) -> Aligner:
 
 
 def _check(
-    tensors: dict[str, NDArray[np.generic]], words: _Words, settings: AlignerConfig, path: Path
+    tensors: dict[str, NDArray[Any]], words: _Words, settings: AlignerConfig, path: Path
 ) -> None:
     """Make sure that arrays have the shapes and values of an aligner of these words."""
     source, target, pairs = len(words.source), len(words.target), len(tensors["keys"])

@@ -148,9 +148,10 @@ def learn_aligner(
         CorpusError: if no pair is left.
     """
     config = config or AlignerConfig()
+    letters = config.stem_length
     pairs = [
         (source, target)
-        for source, target in ((cut_line(one).spelt, cut_line(other).spelt) for one, other in lines)
+        for source, target in ([cut_line(line, letters).spelt for line in pair] for pair in lines)
         if 0 < len(source) <= config.max_words and 0 < len(target) <= config.max_words
     ]
     if not pairs:

@@ -10,6 +10,8 @@ class AlignerConfig(Config):
 
     max_words: int = Field(100, ge=1, le=1000)
     """Pieces of a sentence; pairs with more on either side are not learnt from."""
+    stem_length: int = Field(6, ge=1, le=100)
+    """First letters of a word that it is known by; what is alike in them counts as one word."""
     model_1_iterations: int = Field(4, ge=1, le=100)
     """Of IBM model 1 with a preference for the diagonal, from which the HMM starts."""
     hmm_iterations: int = Field(2, ge=0, le=100)
@@ -22,7 +24,7 @@ class AlignerConfig(Config):
     """More of it for pairs that are spelt alike, times how much so."""
     least_likeness: float = Field(0.6, gt=0, le=1)
     """From which words count as spelt alike."""
-    null_probability: float = Field(0.2, gt=0, lt=1)
+    null_probability: float = Field(0.1, gt=0, lt=1)
     """That a word translates none."""
     diagonal: float = Field(4.0, ge=0, le=100)
     """How much model 1 prefers words at the same relative place (Dyer et al. 2013)."""

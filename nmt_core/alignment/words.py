@@ -11,6 +11,9 @@ from typing import NamedTuple
 ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
 """What is written together with a word and translated apart, as in ``the Commission's``."""
 
+ALONE = re.compile(r"['’]\w{1,2}")
+"""The same where it was cut off before."""
+
 
 class Pieces(NamedTuple):
     """What a line is aligned by."""
@@ -28,6 +31,8 @@ def is_sign(character: str) -> bool:
 
 def cut_word(word: str) -> list[str]:
     """Return the pieces of a word; put together, they spell it."""
+    if ALONE.fullmatch(word):
+        return [word]
     begin, end = 0, len(word)
     while begin < end and is_sign(word[begin]):
         begin += 1
@@ -37,16 +42,13 @@ def cut_word(word: str) -> list[str]:
     ending = ENDING.search(inner)
     edge = ending.start() if ending else len(inner)
     middle = [piece for piece in (inner[:edge], inner[edge:]) if piece]
-    signs = [] if begin == 0 else list(word[:begin])
-    if not middle and len(word) > 1 and word.startswith("'"):
-        return [word]
-    return [*signs, *middle, *word[end:]]
+    return [*word[:begin], *middle, *word[end:]]
 
 
-def cut_line(line: str) -> Pieces:
-    """Return the pieces of a line."""
+def cut_line(line: str, letters: int | None = None) -> Pieces:
+    """Return the pieces of a line, of each the first letters; None takes all."""
     found = [
-        (piece.casefold(), number)
+        (piece.casefold()[:letters], number)
         for number, word in enumerate(line.split())
         for piece in cut_word(word)
     ]

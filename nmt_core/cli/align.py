@@ -1,6 +1,5 @@
 """``nmt align``: which word of a sentence translates which of the other language?"""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,18 +52,13 @@ def align(
         raise ConfigError("nothing would be written; add --out LINKS")
     sources, targets = read_test_set(source, target)
     lines = list(zip(sources, targets, strict=True))
-    chosen = open_aligner(aligner) if aligner else learn_and_keep(lines, learn)
-    if out is not None:
-        from nmt_core import files  # noqa: PLC0415 - takes a moment
-
-        files.write_lines(out, write_links(chosen, lines))
-
-
-def open_aligner(folder: Path) -> "Aligner":
-    """Load what ``nmt align --learn`` wrote."""
+    from nmt_core import files  # noqa: PLC0415 - takes a moment
     from nmt_core.alignment.bundle import load_aligner  # noqa: PLC0415 - takes a moment
+    from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
 
-    return load_aligner(folder)
+    chosen = load_aligner(aligner) if aligner else learn_and_keep(lines, learn)
+    if out is not None:
+        files.write_lines(out, map(format_links, chosen.align(lines)))
 
 
 def learn_and_keep(lines: list[tuple[str, str]], folder: Path | None) -> "Aligner":
@@ -81,10 +75,3 @@ def learn_and_keep(lines: list[tuple[str, str]], folder: Path | None) -> "Aligne
     )
     write_aligner(folder, learnt)
     return learnt
-
-
-def write_links(aligner: "Aligner", lines: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the links of each pair as a line."""
-    from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
-
-    return (format_links(links) for links in aligner.align(lines))

@@ -55,12 +55,15 @@ class SearchOptions:
         """Tell whether a line of input may give several of output."""
         return self.n_best is not None or (self.sample or 1) > 1
 
-    def search(self, translator: "Translator", *, probabilities: bool) -> Search:
+    def search(
+        self, translator: "Translator", *, probabilities: bool, attention: bool = False
+    ) -> Search:
         """Return the search that was asked for.
 
         Args:
             translator: searches.
             probabilities: whether it must tell those of the tokens.
+            attention: whether it must tell at what they looked; drawn translations never do.
 
         Raises:
             ConfigError: if an option is out of its range.
@@ -84,6 +87,7 @@ class SearchOptions:
             diversity=self.diversity,
             prefixes=begin,
             probabilities=probabilities,
+            attention=attention,
         )
 
     def _given(self, *names: str) -> Iterator[str]:

@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.cli.alignments import (
+    AlignerFolder,
+    Alignments,
+    Keep,
+    choose_linking,
+    keep_links,
+)
 from nmt_core.cli.documents import (
     FormatName,
     Output,
@@ -99,6 +106,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         int | None,
         typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
     ] = None,
+    alignments: Alignments = None,
+    aligner: AlignerFolder = None,
     paragraphs: Paragraphs = False,
     kind: FormatName = None,
     output: Output = None,
@@ -157,6 +166,10 @@ def translate(  # noqa: PLR0913 - one argument per option
     the mean of their logarithms (for a length penalty other than 1, their sum over the length to
     that power); higher is better. Both are the model's own, however a translation was found.
 
+    With `--alignments`, the file gets a line for each translation: which word of the line (by
+    number, from 0) goes with which of the translation, words being what spaces part. The model's
+    attention tells, roughly, or an aligner, better: `nmt align --help`.
+
     Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
     may be unlike what the model was trained on. Samples, translations with a prefix and those of
     shallow fusion are not judged, for the scores of such ones were not measured.
@@ -180,6 +193,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     beginnings = Beginnings(prefix, prefix_file)
     if lines and interactive:
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
+    if alignments and interactive:
+        raise ConfigError("--interactive shows translations, not their links; leave one out")
     given = [decode_argument(line, name="LINE") for line in lines or []]
     only_lines = {
         "--interactive": interactive,
@@ -189,6 +204,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--prefix": prefix,
         "--prefix-file": prefix_file,
         "--scores": scores,
+        "--alignments": alignments,
+        "--aligner": aligner,
     }
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
     translator = fuse_language_model(
@@ -199,7 +216,10 @@ def translate(  # noqa: PLR0913 - one argument per option
     if documents:
         translate_documents(translator, given, kind=kind, output=output, beam_size=beam_size)
         return
-    search = options.search(translator, probabilities=scores or interactive)
+    linking = choose_linking(translator, alignments, aligner)
+    search = options.search(
+        translator, probabilities=scores or interactive, attention=bool(linking and not aligner)
+    )
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
     search([], [])  # refuses what is out of range before any line comes
@@ -211,7 +231,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
     portions = read_chunks(source) if source else iter([given])
     write = partial(format_records, ranked=options.ranked, scores=scores)
-    translate_lines(portions, search, beginnings, write, unsure_below)
+    with keep_links(alignments, linking) as keep:
+        translate_lines(portions, search, beginnings, write, unsure_below, keep)
 
 
 def translate_lines(
@@ -220,6 +241,7 @@ def translate_lines(
     beginnings: Beginnings,
     write: "Callable[[int, list[Translation]], Iterable[str]]",
     unsure_below: float,
+    keep: Keep,
 ) -> None:
     """Translate lines portion by portion, to standard output.
 
@@ -229,13 +251,16 @@ def translate_lines(
         beginnings: how the translations are to begin.
         write: makes records of the number of a line and its translations.
         unsure_below: the score below which a line is named.
+        keep: takes each line with its translations, for their links.
     """
     numbers = count(1)
     with show_progress() as advance:
         for portion in portions:
             doubtful = []
-            for found in search(portion, beginnings.next(len(portion))):
+            found_all = search(portion, beginnings.next(len(portion)))
+            for line, found in zip(portion, found_all, strict=True):
                 number = next(numbers)
+                keep(line, found)
                 for record in write(number, found):
                     sys.stdout.buffer.write(f"{record}\n".encode())
                 if found[0].score < unsure_below:

@@ -234,11 +234,12 @@ class Translator:
         }
         if diversity is not None:
             changes["diversity"] = diversity
-        if configured.unknown == "copy" and not self._can_look():
+        if configured.unknown == "copy" and not self.has_attention:
             changes["unknown"] = "forbid"  # nothing tells which word to copy
         return config.build(BeamConfig, configured.model_dump() | changes, at="beam")
 
-    def _can_look(self) -> bool:
+    @property
+    def has_attention(self) -> bool:
         """Tell whether the model has attention."""
         return self.engine.sees_attention or self.full.attend([[EOS]], [()]) is not None
 

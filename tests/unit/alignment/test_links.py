@@ -1,0 +1,77 @@
+"""Links as text, and those of two directions made into one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.alignment.links import (
+    choose_likely,
+    format_links,
+    grow_links,
+    join_pieces,
+    read_links,
+)
+from nmt_core.errors import CorpusError
+
+link_sets = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
+
+
+def swap(links):
+    return frozenset((target, source) for source, target in links)
+
+
+@given(link_sets)
+def test_what_is_written_is_read(links):
+    assert links == read_links(format_links(links))
+
+
+def test_links_are_written_by_source_and_target():
+    assert "0-1 2-0 2-10" == format_links({(2, 10), (2, 0), (0, 1)})
+    with pytest.raises(CorpusError, match="written as in '0-0 2-1'"):
+        read_links("0:0")
+
+
+@given(link_sets, link_sets)
+def test_grown_links_lie_between_intersection_and_union(forward, backward):
+    grown = grow_links(forward, backward)
+
+    assert forward & backward <= grown <= forward | backward
+
+
+@given(link_sets)
+def test_directions_that_agree_are_left_as_they_are(links):
+    assert links == grow_links(links, links)
+
+
+def test_links_grow_to_neighbours_and_then_to_words_that_have_none():
+    """(1, 1) touches what both found; (4, 4) ends free; (3, 4) and (4, 3) were taken by then."""
+    forward = frozenset({(0, 0), (1, 1), (4, 4)})
+    backward = frozenset({(0, 0), (4, 6)})
+
+    assert {(0, 0), (1, 1), (4, 4)} == grow_links(forward, backward)
+    assert {(0, 0), (0, 1)} == grow_links(frozenset({(0, 0), (0, 1)}), frozenset({(0, 0)}))
+    assert {(0, 0), (1, 1)} == grow_links(
+        frozenset({(0, 0), (1, 1), (0, 1)}), frozenset({(0, 0), (1, 1)})
+    )
+
+
+@given(st.integers(0, 999), st.floats(0.05, 0.95))
+def test_likely_links_are_the_same_from_either_side(seed, threshold):
+    forward, backward = np.random.default_rng(seed).uniform(0, 1, (2, 3, 4))
+
+    assert choose_likely(forward, backward, threshold) == swap(
+        choose_likely(backward.T, forward.T, threshold)
+    )
+
+
+def test_likely_links_have_a_mean_above_the_threshold():
+    forward, backward = np.array([[0.9, 0.4]]), np.array([[0.4, 0.1]])
+
+    assert {(0, 0)} == choose_likely(forward, backward, 0.5)
+    assert frozenset() == choose_likely(forward, backward, 0.61)
+    assert {(0, 0), (0, 1)} == choose_likely(forward, backward, 0.19)
+
+
+def test_pieces_bring_their_links_to_their_words():
+    assert {(0, 0), (1, 0)} == join_pieces(frozenset({(0, 0), (1, 1), (2, 1)}), [0, 0, 1], [0, 0])
