@@ -8,8 +8,8 @@ from nmt_core.alignment.bundle import load_aligner
 from nmt_core.alignment.links import read_links
 from nmt_core.documents.alignment import align
 from nmt_core.documents.sentences import Span
-from nmt_core.models.settings import RnnConfig
 from nmt_core.translation.translator import Translator
+from tests.support.presets import tiny_config
 from tests.support.tiny import LINES, export, tiny_translator
 
 SOURCES = ["das haus", "das rote haus", "", "er sieht das haus", "er sieht das rote haus"]
@@ -152,9 +152,7 @@ def test_an_aligner_links_translations(bundle, aligner, tmp_path):
 
 
 def test_a_model_without_attention_says_so(aligner, tmp_path):
-    plain = RnnConfig(
-        embedding_width=8, hidden_width=8, layers=1, attention="none", input_feeding=False
-    )
+    plain = tiny_config("rnn_plain")
     model = export(tmp_path / "plain", translator=tiny_translator(model=plain), model=plain)
     command = "translate", "--model", model, "--alignments", tmp_path / "links", "Haus"
 
