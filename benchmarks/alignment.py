@@ -99,6 +99,8 @@ def score(found: Sequence[Links | None], task: Task) -> list[str]:
     """Return cells of the table: error rate, precision, recall, the diagonal's, sentences."""
     kept = [n for n, links in enumerate(found) if links is not None]
     ours = [links for links in found if links is not None]
+    if not ours:
+        raise typer.BadParameter("no sentence is spelt as the tokens of this model")
     theirs = [task.given[n] for n in kept]
     straight = [alignment.link_diagonally(*map(len, task.cut[n])) for n in kept]
     agreement = alignment.compare_links(ours, theirs)

@@ -10,13 +10,14 @@ from benchmarks import alignment
 from benchmarks.alignment import leave_out, main, read_gold, score
 from tests.support.tiny import export
 
-GOLD = Path(os.environ.get("NMT_ALIGNMENTS", "shared/data/alignments-de-en"))
+GOLD = os.environ.get("NMT_GOLD_ALIGNMENTS")
+"""A folder as ``--gold`` names it."""
 
 
 @pytest.fixture
 def gold(tmp_path):
-    (tmp_path / "gold.de").write_text("Das rote Haus\nEin Hund .\n")
-    (tmp_path / "gold.en").write_text("The red house\nA dog .\n")
+    (tmp_path / "gold.de").write_text("Hund sieht Haus\nHaus malt Brot\n")
+    (tmp_path / "gold.en").write_text("dog finds house\nhouse paints bread\n")
     (tmp_path / "gold.talp").write_text("1-1 2-2 3-3\n1p1 2-2 3-3\n")
     return tmp_path
 
@@ -48,8 +49,8 @@ def test_an_aligner_and_a_model_are_scored(gold):
     assert result.stdout.count("2/2") == 2
 
 
-@pytest.mark.skipif(not GOLD.is_dir(), reason="there are no links of people")
+@pytest.mark.skipif(not GOLD, reason="NMT_GOLD_ALIGNMENTS names no folder")
 def test_links_of_people_pair_up_with_their_text():
-    task = read_gold(GOLD, ("de", "en"))
+    task = read_gold(Path(GOLD), ("de", "en"))
     for (source, target), given in zip(task.cut, task.given, strict=True):
         assert all(one < len(source) and other < len(target) for one, other in given.possible)
