@@ -1,5 +1,9 @@
 """Learning word alignments: the laws of expectation maximisation, and what comes out of it."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -169,3 +173,25 @@ def test_a_forged_aligner_is_refused(learnt, tmp_path, change, reason, monkeypat
     write_aligner(tmp_path / "aligner", learnt)
     with pytest.raises(BundleError, match=reason):
         load_aligner(tmp_path / "aligner")
+
+
+def test_no_bit_depends_on_threads():
+    """Sums are made in order, and none by BLAS."""
+    program = f"""
+import hashlib
+from nmt_core.alignment.learning import learn_aligner
+learnt = learn_aligner({PAIRS!r} * 40)
+arrays = (learnt.counts, *learnt.tables[0], *learnt.tables[1], *learnt.jumps[0], *learnt.jumps[1])
+print(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())
+"""
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2", "5")
+    }
+
+    assert len(digests) == 1
