@@ -9,9 +9,12 @@ from typing import Annotated
 import typer
 
 from nmt_core.cli.align import align
+from nmt_core.cli.classify import classify
 from nmt_core.cli.evaluate import evaluate
 from nmt_core.cli.generate import generate
 from nmt_core.cli.learn import learn
+from nmt_core.cli.learn_classifier import learn_classifier
+from nmt_core.cli.neighbours import neighbours
 from nmt_core.cli.next_tokens import next_tokens
 from nmt_core.cli.program import Program
 from nmt_core.cli.score import score
@@ -39,7 +42,7 @@ def nmt(
         typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Translate with an exported model, ask what it expects, and learn language models."""
+    """Translate with an exported model; learn language models and classifiers of text."""
 
 
 app = typer.Typer(
@@ -48,9 +51,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
-    help="Translate with an exported model, ask what it expects, and learn language models.",
+    help="Translate with an exported model; learn language models and classifiers of text.",
 )
 app.callback()(nmt)
-for command in (translate, evaluate, serve, verify, learn, score, generate, align):
+for command in (translate, evaluate, serve, verify, learn, score, generate, align, classify, neighbours):
     app.command()(command)
+app.command("learn-classifier")(learn_classifier)
 app.command("next")(next_tokens)

@@ -1,15 +1,15 @@
 """``nmt learn``: a language model from a text."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_core.cli.program import Threads
+from nmt_core.cli.set_options import change_settings
 from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -121,50 +121,11 @@ def learn(  # noqa: PLR0913 - one argument per option
     console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
 
 
-def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
-    """Turn ``model.order=3`` into nested values; what is no JSON is a word.
-
-    Raises:
-        ConfigError: if a setting has no value, or its place is a value already.
-    """
-    values: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not (name and equals):
-            raise ConfigError(f"--set {setting} has no value; write --set name=value")
-        *way, last = name.split(".")
-        place = values
-        for step in way:
-            place = place.setdefault(step, {})
-            if not isinstance(place, dict):
-                raise ConfigError(f"--set {setting} is at odds with a setting before it")
-        try:
-            place[last] = json.loads(value)
-        except ValueError:
-            place[last] = value
-    return values
-
-
-def merge_settings(default: Any, changes: Any) -> Any:
-    """Return settings with some changed; those of another kind share nothing with the default."""
-    if not (isinstance(default, dict) and isinstance(changes, dict)):
-        return changes
-    if changes.get("kind", default.get("kind")) != default.get("kind"):
-        return changes
-    return default | {
-        name: merge_settings(default.get(name), value) for name, value in changes.items()
-    }
-
-
 def read_settings(settings: Sequence[str]) -> "LearningConfig":
     """Return what is to be learnt, from ``name=value`` for all that is not as by default."""
-    from nmt_core import config  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.training import LearningConfig  # noqa: PLC0415 - takes seconds
 
-    default = LearningConfig().model_dump(mode="json")
-    return config.build(
-        LearningConfig, merge_settings(default, parse_setting(settings)), at="learn"
-    )
+    return change_settings(LearningConfig(), settings, at="learn")
 
 
 def read_text(paths: Sequence[Path]) -> str:

@@ -7,7 +7,7 @@ there is nothing to learn: in padding, and at the BOS between two lines.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,11 +15,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from nmt_core.data.batch import pad
+from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, PAD
-
-POOL = 64
-"""Batches whose rows are sorted by length together, so that little is padding."""
 
 
 class Passage(NamedTuple):
@@ -33,16 +31,6 @@ class Passage(NamedTuple):
     def to(self, device: torch.device) -> "Passage":
         """Return the passage on a device."""
         return Passage(self.tokens.to(device), self.targets.to(device), self.continues)
-
-
-class Reading(Protocol):
-    """A text, passage by passage."""
-
-    def steps(self, epoch: int) -> int:
-        """Count the passages of an epoch."""
-
-    def epoch(self, epoch: int) -> Iterator[Passage]:
-        """Yield the passages of an epoch; the same whenever it is asked for."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +96,9 @@ class Windows:
         """See the contract."""
         draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
-        spans = [spans[place] for place in draw.permutation(len(spans))]
-        pool = POOL * self.rows
-        pools = [sorted(spans[at : at + pool], key=_length) for at in range(0, len(spans), pool)]
-        spans = [span for pool in pools for span in pool]
-        for batch in draw.permutation(self.steps(epoch)):
-            yield self._passage(spans[batch * self.rows : (batch + 1) * self.rows])
+        lengths = [end - begin for begin, end in spans]
+        for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
+            yield self._passage([spans[place] for place in batch])
 
     def _spans(self, epoch: int) -> list[tuple[int, int]]:
         begins = 1 + np.flatnonzero(self.text == BOS)
@@ -131,7 +116,3 @@ class Windows:
         targets = [self.text[begin:end] for begin, end in spans]
         tokens = [[BOS, *row[:-1]] for row in targets]
         return Passage(pad(tokens), pad(targets), continues=False)
-
-
-def _length(span: tuple[int, int]) -> int:
-    return span[1] - span[0]

@@ -4,7 +4,6 @@ Characters make a document, kept verbatim, line ends included, and read as one s
 subwords make lines, each from BOS to EOS, as translations are.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,12 +19,10 @@ from nmt_core import config, files
 from nmt_core.config import Config
 from nmt_core.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
-from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Tokenizer
 from nmt_core.text.vocabulary import BOS, EOS, UNK, Vocabulary
-
-WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
+from nmt_core.text.words import Words
 
 
 class CharacterUnit(Config):
@@ -72,26 +69,6 @@ class Characters(Tokenizer):
     @override
     def save(self, folder: Path) -> None:
         """Do nothing: there is nothing to know."""
-
-
-class Words(Tokenizer):
-    """Cuts lines into words; joining them puts a space between any two."""
-
-    def __init__(self, split: Literal["punctuation", "whitespace"]) -> None:
-        self.split = split
-
-    @override
-    def encode(self, line: str) -> list[str]:
-        line = normalize(line)
-        return line.split() if self.split == "whitespace" else WORDS_AND_MARKS.findall(line)
-
-    @override
-    def decode(self, tokens: Sequence[str]) -> str:
-        return " ".join(tokens)
-
-    @override
-    def save(self, folder: Path) -> None:
-        """Do nothing: the settings say it all."""
 
 
 @dataclass(frozen=True)

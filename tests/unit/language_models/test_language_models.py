@@ -299,7 +299,7 @@ def test_the_rate_of_every_update_counts_the_update(tmp_path, monkeypatch):
         optimizers.append(build_optimizer(*arguments))
         return optimizers[-1]
 
-    monkeypatch.setattr(module, "LOG_EVERY", 1)
+    monkeypatch.setattr("nmt_core.training.learning.LOG_EVERY", 1)
     monkeypatch.setattr(module, "build_optimizer", remembered)
     config, *_ = learnt(tmp_path, log=Rates())
     rate, end = config.training.schedule.rate, len(told) + 1
@@ -323,7 +323,7 @@ def test_a_single_update_learns(tmp_path):
 
 
 def test_where_memory_ran_out_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(module.Learning, "_sum_loss", lambda *_: torch.empty(2**60))
+    monkeypatch.setattr(module.Learning, "sum_loss", lambda *_: torch.empty(2**60))
 
     with pytest.raises(TrainingError, match=r"ran out at step 1; .* lower training.rows or train"):
         learnt(tmp_path)

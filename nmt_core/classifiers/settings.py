@@ -1,0 +1,77 @@
+"""What a classifier is and how it learns, as a person sets it; this file imports no torch."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nmt_core.config import Config
+from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
+from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
+
+
+class TextConfig(Config):
+    """How a text becomes numbers."""
+
+    words: int = Field(10_000, ge=1, le=10_000_000)
+    """Most frequent words, each with an embedding of its own."""
+    buckets: int = Field(1_000, ge=1, le=10_000_000)
+    """Embeddings that all other words share, by a hash of their letters."""
+    lower_case: bool = True
+    """Read capital letters as small ones."""
+    longest: int = Field(250, ge=1)
+    """Tokens of a text that are read."""
+    keep: Literal["first", "last"] = "last"
+    """Which tokens of a longer text: its beginning or its end."""
+
+
+class ClassifierConfig(Config):
+    """The shape of a classifier."""
+
+    embedding_width: int = Field(128, ge=1, le=65_536)
+    """Features of a word; word vectors bring their own width."""
+    layers: int = Field(2, ge=1, le=1000)
+    """Recurrent layers, of gated units (Cho et al. 2014)."""
+    width: int = Field(128, ge=1, le=65_536)
+    """Features that each layer remembers."""
+    pool: Literal["max", "last"] = "max"
+    """What a text is judged by: the largest value of every feature, or the features at its end."""
+    embedding_dropout: float = Field(0.3, ge=0, le=0.99)
+    """Probability of dropping a feature of a word."""
+    dropout: float = Field(0.5, ge=0, le=0.99)
+    """Probability of dropping a feature between layers, and of what a text is judged by."""
+    frozen: bool = False
+    """Leave word vectors as they were given; only with vectors."""
+
+
+class ClassifierTrainingConfig(Config):
+    """How a classifier is trained."""
+
+    epochs: int = Field(3, ge=1)
+    """Passes over the texts; the best one on what is held out is kept."""
+    rows: int = Field(64, ge=1)
+    """Texts per update."""
+    optimizer: OptimizerConfig = AdamW(beta2=0.999, epsilon=1e-8)
+    """What turns gradients into updates."""
+    schedule: ScheduleConfig = WarmupDecay(learning_rate=2e-3, shape="linear")
+    """Learning rate by the step."""
+    max_gradient_norm: float = Field(1.0, gt=0)
+    """L2 norm to which gradients are clipped."""
+    patience: int | None = Field(None, ge=1)
+    """Epochs without a better accuracy after which to stop; null never stops early."""
+    compute: ComputeConfig = ComputeConfig()
+    """Where and how precisely to compute."""
+
+
+class LearnClassifierConfig(Config):
+    """A classifier: its shape, what it reads, and how it learns."""
+
+    text: TextConfig = TextConfig()
+    """How a text becomes numbers."""
+    model: ClassifierConfig = ClassifierConfig()
+    """Its shape."""
+    training: ClassifierTrainingConfig = ClassifierTrainingConfig()
+    """How it learns."""
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the texts, drawn by chance, that the best epoch is chosen by."""
+    seed: int = Field(1, ge=0)
+    """Decides what is held out, initial weights, dropout and the order of texts."""

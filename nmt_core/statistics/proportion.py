@@ -1,0 +1,21 @@
+"""How sure a share of right answers is."""
+
+import math
+from statistics import NormalDist
+
+
+def compute_wilson_interval(
+    right: int, total: int, *, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Return the interval of a proportion (Wilson 1927), which holds near 0 and 1, too.
+
+    Raises:
+        ValueError: if there is no answer, or there are more right ones than answers.
+    """
+    if not 0 <= right <= total or total < 1:
+        raise ValueError(f"{right} of {total} is no proportion")
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share, weight = right / total, z * z / total
+    middle = (share + weight / 2) / (1 + weight)
+    half = z * math.sqrt(share * (1 - share) / total + weight / (4 * total)) / (1 + weight)
+    return max(0.0, middle - half), min(1.0, middle + half)
