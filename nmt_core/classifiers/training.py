@@ -23,6 +23,7 @@ from nmt_core.compute import prepare_compute
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.random import derive_seed, make_generator
+from nmt_core.text.vocabulary import PAD
 from nmt_core.tracking import Display
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.learning import EpochLearning, EpochPoint, SummedLoss
@@ -95,7 +96,7 @@ class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
         tokens = portion.tokens.to(self.compute.device)
         labels = portion.labels.to(self.compute.device)
         nats = F.cross_entropy(self.model(tokens), labels, reduction="sum")
-        return SummedLoss(nats, len(labels), tokens.numel())
+        return SummedLoss(nats, len(labels), int((tokens != PAD).sum()))
 
     @override
     def validate(self) -> dict[str, float]:

@@ -1,0 +1,104 @@
+"""The commands that learn classifiers, apply them and look at their words."""
+
+import pytest
+from typer.testing import CliRunner
+
+from nmt_core import cli
+from nmt_core.classifiers.bundle import load_classifier
+
+TEXT = "neg\tan awful film\npos\ta superb film\n" * 20
+SMALL = [
+    *("--set", "model.width=8", "--set", "model.embedding_width=8", "--set", "training.epochs=4"),
+    *("--set", "training.rows=8", "--set", "training.schedule.learning_rate=0.05"),
+    *("--threads", "1"),
+]
+
+
+def run(*arguments, lines=b""):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
+
+
+def told(*arguments):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    return result.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("classifier")
+    (folder / "labelled.tsv").write_text(TEXT)
+    result = run(
+        "learn-classifier", "--labelled", folder / "labelled.tsv", "--out", folder / "out", *SMALL
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "36 texts to learn from, 4 held out, labels neg, pos" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["labelled.tsv", "out"]
+    return folder
+
+
+def test_every_line_has_a_label(folder):
+    lines = ["a superb film", "", "an awful film"]
+    result = run("classify", "--model", folder / "out", lines="\n".join(lines).encode())
+    expected = load_classifier(folder / "out", device="cpu").classify(lines)
+
+    assert result.exit_code == 0
+    assert result.stdout == "".join(f"{one.label}\t{one.probability:.4f}\n" for one in expected)
+    assert [expected[0].label, expected[2].label] == ["pos", "neg"]
+
+
+def test_accuracy_is_told_with_its_interval(folder, tmp_path):
+    """Two texts of three are labelled as they are; Wilson's interval of 2 in 3 is known."""
+    (tmp_path / "test.tsv").write_text("pos\ta superb film\nneg\ta superb film\nneg\tawful\n")
+    result = run("classify", "--model", folder / "out", "--labelled", tmp_path / "test.tsv")
+
+    assert result.stdout.splitlines() == [
+        "accuracy\t66.67 %\t20.77 to 93.85 %\t2 of 3",
+        "of neg\t50.00 %\t9.45 to 90.55 %\t1 of 2",
+        "of pos\t100.00 %\t20.65 to 100.00 %\t1 of 1",
+    ]
+
+
+def test_neighbours_are_a_table_and_a_picture(folder, tmp_path):
+    pictures = [tmp_path / name for name in ("one.png", "two.png")]
+    for picture in pictures:
+        arguments = ("--model", folder / "out", "awful", "superb", "--count", 2)
+        result = run("neighbours", *arguments, "--picture", picture)
+        assert result.exit_code == 0, result.stderr
+
+    assert all(word in result.stdout for word in ("awful", "superb", "before learning", "0."))
+    assert pictures[0].read_bytes().startswith(b"\x89PNG")
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+def test_vectors_bring_their_width(folder, tmp_path):
+    (tmp_path / "a.vec").write_text("2 3\nfilm 1 2 3\nawful 0 1 0\n")
+    arguments = ("--labelled", folder / "labelled.tsv", "--out", tmp_path / "out", *SMALL)
+    frozen = ("--vectors", tmp_path / "a.vec", "--set", "model.frozen=true")
+    result = run("learn-classifier", *arguments, *frozen)
+    classifier = load_classifier(tmp_path / "out", device="cpu")
+    film = classifier.words.number("film")
+
+    assert result.exit_code == 0, result.stderr
+    assert classifier.model.embedding.weight[film].tolist() == [1, 2, 3]
+    assert "add --vectors" in told("learn-classifier", *arguments, "--set", "model.frozen=true")
+
+
+def test_what_cannot_be_is_told(folder, tmp_path):
+    (tmp_path / "strange.tsv").write_text("meh\ta film\n")
+    (tmp_path / "one.tsv").write_text("pos\ta film\npos\ta film\n")
+    out = tmp_path / "out"
+    model = folder / "out"
+
+    assert "has the label 'meh', which the classifier does not know" in told(
+        "classify", "--model", model, "--labelled", tmp_path / "strange.tsv"
+    )
+    assert "labelled 'pos'" in told(
+        "learn-classifier", "--labelled", tmp_path / "one.tsv", "--out", out
+    )
+    assert "'unheard' is none of the" in told("neighbours", "--model", model, "unheard")
+    assert "model.depth" in told(
+        *("learn-classifier", "--labelled", folder / "labelled.tsv", "--out", out),
+        *("--set", "model.depth=3"),
+    )
+    assert not out.exists()
