@@ -293,9 +293,10 @@ def test_a_word_that_decides_is_learnt(learnt):
 def test_texts_are_shuffled_whole():
     texts = [[row] * (1 + row % 5) for row in range(40)]
     reading = ShuffledTexts(texts, list(range(40)), rows=6, seed=1)
-    orders = []
+    orders, beside = [], []
     for epoch in (0, 1, 0):
         portions = list(reading.epoch(epoch))
+        beside.append({frozenset(portion.labels.tolist()) for portion in portions})
         assert len(portions) == reading.steps(epoch) == 7
         for portion in portions:
             firsts = portion.tokens[:, 0].tolist()
@@ -305,6 +306,7 @@ def test_texts_are_shuffled_whole():
         orders.append([row for portion in portions for row in portion.labels.tolist()])
 
     assert orders[0] == orders[2] != orders[1]
+    assert beside[0] != beside[1]
     assert sorted(orders[0]) == list(range(40))
 
 
