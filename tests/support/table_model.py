@@ -21,7 +21,7 @@ Rows = Mapping[tuple[str, ...], Mapping[str, float]]
 
 
 class Table(nn.Module):
-    """The next log-probabilities of prefixes; words that nothing says anything of are ``filler``."""
+    """The next log-probabilities of prefixes, and so many words more as ``filler``."""
 
     def __init__(self, rows: Rows, *, otherwise: Mapping[str, float], filler: int = 0) -> None:
         super().__init__()

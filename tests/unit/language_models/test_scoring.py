@@ -27,7 +27,9 @@ def sentence_model():
             rows.setdefault(tuple(words[:place]), {})[words[place]] = 0.02
         rows[tuple(words)] = {END: probability / (0.3 * 0.02 ** (len(words) - 1))}
     table = Table(rows, otherwise={})
-    return TextModel(TableLanguageModel(table), Units(WordUnit(), Words("whitespace"), table.vocabulary))
+    return TextModel(
+        TableLanguageModel(table), Units(WordUnit(), Words("whitespace"), table.vocabulary)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +82,4 @@ def test_a_validation_sees_the_same(scores):
 def test_lines_of_another_length_beside_it_change_nothing_of_a_line(scores):
     model = sentence_model()
 
-    assert [model.score([line])[0] for line in LINES] == [
-        pytest.approx(score) for score in scores
-    ]
+    assert [model.score([line])[0] for line in LINES] == [pytest.approx(score) for score in scores]
