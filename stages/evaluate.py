@@ -16,15 +16,16 @@ import numpy as np
 
 from nmt_core import files
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.fonts import choose_fonts
+from nmt_core.evaluation.attention import Look, draw_looks, trace_attention
 from nmt_core.evaluation.metrics.base import check_detokenized
 from nmt_core.evaluation.metrics.registered import find_label, load_metric
-from nmt_core.evaluation.pictures import draw_attention, draw_learning_curve
+from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
+from stages.reporting.learning_rate import trace_learning_rate
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import TrainedInputs, choose, load_trained
 from stages.tracking import run_metadata
@@ -62,16 +63,7 @@ def run(
     ]
     files.write_json(reports / "examples.json", examples)
     draw_pictures(params, translator, sources, found, reports / "attention")
-    history = files.read_json(inputs.trained / "training.json")["history"]
-    metric = next(iter(history[0]["validation_scores"]))
-    draw_learning_curve(
-        reports / "learning_curve.png",
-        [point["step"] for point in history],
-        [point["train_loss"] for point in history],
-        [point["validation_loss"] for point in history],
-        [point["validation_scores"][metric] for point in history],
-        metric=find_label(metric),
-    )
+    draw_training(reports / "learning_curve.png", files.read_json(inputs.trained / "training.json"))
     near = inputs.corpus / "test.near"
     counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
     return {
@@ -170,6 +162,22 @@ def measure_translations(
     }
 
 
+def draw_training(path: Path, record: dict[str, Any]) -> None:
+    """Draw how a training went, from its ``training.json``."""
+    history = record["history"]
+    metric = next(iter(history[0]["validation_scores"]))
+    steps = [point["step"] for point in history]
+    draw_learning_curve(
+        path,
+        [
+            Curve("validation", steps, [point["validation_loss"] for point in history]),
+            Curve("training, with dropout", steps, [point["train_loss"] for point in history]),
+        ],
+        Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history]),
+        trace_learning_rate(record),
+    )
+
+
 def write_translations(
     path: Path, sources: list[str], references: list[str], found: list[Translation]
 ) -> None:
@@ -190,26 +198,18 @@ def draw_pictures(
     folder: Path,
 ) -> None:
     """Draw the attention of a few sentences short enough to be read."""
-    pictures: list[dict[str, Any]] = []
+    looks: dict[int, Look] = {}
     for number in choose(len(sources), len(sources), params.seed):
         words = translator.source.tokens(sources[number])
-        target = list(found[number].tokens)
-        if len(pictures) == params.pictures:
+        if len(looks) == params.pictures:
             break
-        if not 0 < max(len(words), len(target)) <= PICTURE_TOKENS:
+        if not 0 < max(len(words), len(found[number].tokens)) <= PICTURE_TOKENS:
             continue
-        weights = translator.attention(sources[number], found[number])
-        if weights is None:
+        look = trace_attention(translator, sources[number], found[number])
+        if look is None:
             break
-        sides = {"source": [*words, "</s>"], "target": [*target, "</s>"]}
-        pictures.append({"weights": weights, "title": sources[number], **sides})
-    written = (
-        text for drawn in pictures for text in (drawn["title"], *drawn["source"], *drawn["target"])
-    )
-    fonts = choose_fonts(written)
-    with files.whole_folder(folder) as part:
-        for place, drawn in enumerate(pictures, start=1):
-            draw_attention(part / f"{place}.png", fonts=fonts, **drawn)
+        looks[len(looks) + 1] = look
+    draw_looks(folder, looks)
 
 
 def main() -> None:

@@ -15,6 +15,15 @@ from matplotlib.figure import Figure
 from nmt_core import files
 
 
+@dataclass(frozen=True)
+class Curve:
+    """How a number follows another, such as a score time; what belongs together shares a label."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
 def draw_attention(
     path: Path,
     weights: Float[np.ndarray, "T S"],
@@ -53,30 +62,57 @@ def draw_attention(
 
 def draw_learning_curve(
     path: Path,
-    steps: Sequence[int],
-    training_loss: Sequence[float],
-    validation_loss: Sequence[float],
-    scores: Sequence[float],
-    *,
-    metric: str,
+    losses: Sequence[Curve],
+    scores: Curve,
+    rates: Curve,
 ) -> None:
-    """Write a PNG with both losses of a training beside its validation scores, by update.
+    """Write a PNG of a training: losses, validation scores and learning rates, by update.
 
-    ``metric`` is what people call the scores, such as BLEU.
+    Args:
+        path: where to write.
+        losses: in nats per token.
+        scores: of greedy translations of validation text, labelled by the metric.
+        rates: of the updates.
     """
-    figure = Figure(figsize=(11, 3.6), layout="constrained")
-    losses, learning = figure.subplots(1, 2)
+    figure = Figure(figsize=(14, 3.6), layout="constrained")
+    loss, learning, rate = figure.subplots(1, 3)
     colors = _colors(2)
-    losses.plot(steps, training_loss, ".-", color=colors[1], label="training, with dropout")
-    losses.plot(steps, validation_loss, ".-", color=colors[0], label="validation")
-    losses.set_ylabel("cross entropy in nats per token")
-    losses.legend(frameon=False)
-    learning.plot(steps, scores, ".-", color=colors[0])
-    learning.set_ylabel(f"validation {metric}, greedy search")
+    for curve, color in zip(losses, colors, strict=True):
+        loss.plot(curve.x, curve.y, ".-", color=color, label=curve.label)
+    loss.set_ylabel("cross entropy in nats per token")
+    loss.set_ylim(bottom=0)
+    loss.legend(frameon=False)
+    learning.plot(scores.x, scores.y, ".-", color=colors[0])
+    learning.set_ylabel(f"validation {scores.label}, greedy search")
     learning.set_ylim(bottom=0)
-    for axes in (losses, learning):
+    rate.plot(rates.x, rates.y, "-", color=colors[0], linewidth=1.3)
+    rate.set_ylabel("learning rate")
+    rate.set_ylim(bottom=0)
+    for axes in (loss, learning, rate):
         axes.set_xlabel("updates")
+        axes.set_xlim(left=0)
         _tidy(axes)
+    _save(figure, path)
+
+
+def draw_positions(path: Path, signal: Float[np.ndarray, "T D"]) -> None:
+    """Write a PNG of what positions add to words: sines, cosines, and both as they alternate.
+
+    Time goes to the right and features upwards, as in figure 2 of van der Goten 2018.
+
+    Args:
+        path: where to write.
+        signal: sine on even and cosine on odd features, from -1 to 1.
+    """
+    figure = Figure(figsize=(12, 3.8), layout="constrained")
+    panels = {"sine": signal[:, 0::2], "cosine": signal[:, 1::2], "juxtaposed": signal}
+    for axes, (title, part) in zip(figure.subplots(1, 3), panels.items(), strict=True):
+        style = {"cmap": "RdBu_r", "vmin": -1.0, "vmax": 1.0, "interpolation": "nearest"}
+        image = axes.imshow(part.T, origin="lower", aspect="auto", **style)
+        axes.set_title(title, fontsize="medium")
+        axes.set_xlabel("position")
+        axes.set_ylabel("feature" if title == "juxtaposed" else "every other feature")
+    figure.colorbar(image, ax=axes, fraction=0.05)
     _save(figure, path)
 
 
@@ -92,12 +128,37 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """How a score rose in one training; trainings of a system share their label."""
+class Panel:
+    """Curves over one pair of axes, with what these count; ``ticks`` makes x logarithmic."""
 
-    label: str
-    x: Sequence[float]
-    y: Sequence[float]
+    curves: Sequence[Curve]
+    x: str
+    y: str
+    ticks: Sequence[float] = ()
+
+
+def draw_panels(path: Path, panels: Sequence[Panel], *, points: bool = True) -> None:
+    """Write a PNG with panels side by side, a colour for each label; ``points`` marks the values.
+
+    The legend stands in the last panel, and nowhere if there is one label only.
+    """
+    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
+    colors = dict(zip(labels, _colors(len(labels)), strict=True))
+    figure = Figure(figsize=(5.5 * len(panels), 3.6), layout="constrained")
+    for panel, axes in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
+        for curve in panel.curves:
+            style = {"color": colors[curve.label], "label": curve.label}
+            axes.plot(curve.x, curve.y, ".-" if points else "-", linewidth=1.3, **style)
+        if panel.ticks:
+            axes.set_xscale("log")
+            axes.set_xticks(panel.ticks, [f"{tick:g}" for tick in panel.ticks], minor=False)
+            axes.set_xticks([], minor=True)
+        axes.set_xlabel(panel.x)
+        axes.set_ylabel(panel.y)
+        _tidy(axes)
+    if len(labels) > 1:
+        axes.legend(frameon=False)
+    _save(figure, path)
 
 
 def draw_comparison(

@@ -176,7 +176,7 @@ def share_right(model, questions):
 def test_a_recurrent_model_keeps_what_a_window_loses(tmp_path, write):
     """Asked of lines with eight words or more in between; lines of training may have fewer."""
     draw = make_generator(1, "train")
-    lines = [write(draw, least=0)[1] for _ in range(1600)]
+    lines = [write(draw, least=0)[1] for _ in range(1500)]
     draw = make_generator(1, "test")
     asked = list(zip(*(write(draw, least=2)[0] for _ in range(300)), strict=True))
     found, sizes = {}, {}
@@ -185,7 +185,7 @@ def test_a_recurrent_model_keeps_what_a_window_loses(tmp_path, write):
             tmp_path / name,
             lines,
             {**shape, "dropout": 0.0},
-            epochs=8,
+            epochs=12,
             rows=16,
             schedule={"kind": "warmup_decay", "learning_rate": 0.01},
         )

@@ -1,0 +1,62 @@
+"""Pictures of what a translator looked at."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from nmt_core import files
+from nmt_core.evaluation.fonts import choose_fonts
+from nmt_core.evaluation.pictures import draw_attention
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
+
+END = "</s>"
+"""How the end of a sentence is shown; it is looked at, and looks."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Where each token of a translation looked."""
+
+    line: str
+    source: list[str]
+    """Tokens, the end with them; so of the target."""
+    target: list[str]
+    weights: Float[np.ndarray, "T S"]
+
+
+def trace_attention(translator: Translator, line: str, found: Translation) -> Look | None:
+    """Return where a translation looked; None if the model has no attention, or the line no token.
+
+    Args:
+        translator: what translated.
+        line: what was translated.
+        found: its translation.
+    """
+    weights = translator.attention(line, found)
+    if weights is None:
+        return None
+    source, target = translator.source.tokens(line), list(found.tokens)
+    return Look(line, [*source, END], [*target, END], weights)
+
+
+def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:
+    """Write a folder with a PNG for each look, ``1.png`` for number 1, in fonts that have all."""
+    fonts = choose_fonts(_texts(looks.values()))
+    with files.whole_folder(folder) as part:
+        for number, look in looks.items():
+            draw_attention(
+                part / f"{number}.png",
+                look.weights,
+                source=look.source,
+                target=look.target,
+                title=look.line,
+                fonts=fonts,
+            )
+
+
+def _texts(looks: Iterable[Look]) -> Iterable[str]:
+    return (text for look in looks for text in (look.line, *look.source, *look.target))
