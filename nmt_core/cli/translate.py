@@ -20,6 +20,7 @@ from nmt_core.cli.alignments import (
     choose_linking,
     keep_links,
 )
+from nmt_core.cli.attention import Attention, AttentionPictures
 from nmt_core.cli.documents import (
     FormatName,
     Output,
@@ -99,6 +100,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     scores: Annotated[
         bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
     ] = False,
+    attention: Attention = None,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask for lines, show how sure the model is.")
     ] = False,
@@ -138,6 +140,8 @@ def translate(  # noqa: PLR0913 - one argument per option
 
         nmt translate --model models/export --fuse models/english --fuse-weight 0.2 < in.txt
 
+        nmt translate --model models/export --attention pictures 'Ein Haus.'
+
         nmt translate --model models/export --paragraphs < letter > translated
 
         nmt translate --model models/export --format html < page > translated
@@ -170,6 +174,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     number, from 0) goes with which of the translation, words being what spaces part. The model's
     attention tells, roughly, or an aligner, better: `nmt align --help`.
 
+    `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
+    a column for each token of the line, dark where the one looked at the other much.
+
     Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
     may be unlike what the model was trained on. Samples, translations with a prefix and those of
     shallow fusion are not judged, for the scores of such ones were not measured.
@@ -195,6 +202,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         raise ConfigError("--interactive asks for lines; leave it out to translate those given")
     if alignments and interactive:
         raise ConfigError("--interactive shows translations, not their links; leave one out")
+    if attention and interactive:
+        raise ConfigError("--attention draws lines that are given; leave --interactive out")
     given = [decode_argument(line, name="LINE") for line in lines or []]
     only_lines = {
         "--interactive": interactive,
@@ -206,6 +215,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--scores": scores,
         "--alignments": alignments,
         "--aligner": aligner,
+        "--attention": attention,
     }
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
     translator = fuse_language_model(
@@ -222,6 +232,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     )
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
+    pictures = AttentionPictures(attention, translator) if attention else None
+    search = pictures.watch(search) if pictures else search
     search([], [])  # refuses what is out of range before any line comes
     source = open_standard_input() if lines is None else None
     if interactive:
@@ -233,6 +245,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     write = partial(format_records, ranked=options.ranked, scores=scores)
     with keep_links(alignments, linking) as keep:
         translate_lines(portions, search, beginnings, write, unsure_below, keep)
+    if pictures:
+        pictures.draw()
 
 
 def translate_lines(

@@ -12,6 +12,7 @@ from nmt_core import cli
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import render_translation
 from nmt_core.decoding.settings import SamplingConfig
+from nmt_core.models.settings import RnnConfig
 from nmt_core.seal import digest_bundle
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
@@ -414,3 +415,55 @@ def test_a_broken_pipe_is_quiet(bundle):
 
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+def test_attention_is_drawn_for_each_line(bundle, tmp_path):
+    """By the numbers of the lines, of which an empty one has nothing to look at."""
+    folder = tmp_path / "pictures"
+    plain = translate(bundle)
+
+    assert translate(bundle, "--attention", folder) == plain
+    assert sorted(path.name for path in folder.iterdir()) == ["1.png", "2.png", "4.png"]
+
+
+def test_a_folder_that_is_there_is_not_written_over(bundle, tmp_path):
+    refused = run("translate", "--model", bundle, "--attention", tmp_path, "Hund")
+
+    assert refused.stdout == ""
+    assert "is there already; name a folder that is not" in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_attention_of_many_or_long_lines_is_left_out_aloud(bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt_core.cli.attention.MOST_PICTURES", 1)
+    found = run("translate", "--model", bundle, "--attention", tmp_path / "a", "Hund", "Haus")
+    long = run("translate", "--model", bundle, "--attention", tmp_path / "b", "Hund " * 99)
+
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["1.png"]
+    assert list((tmp_path / "b").iterdir()) == []
+    assert f"1 lines are not drawn in {tmp_path / 'a'}: more than 1 lines" in found.stderr
+    assert "1 lines are not drawn" in long.stderr
+
+
+def test_a_model_without_attention_says_so(tmp_path):
+    shape = RnnConfig(
+        width=8, hidden_width=8, attention="none", input_feeding=False, direction="forward"
+    )
+    plain = export(tmp_path / "export", translator=tiny_translator(model=shape), model=shape)
+    refused = run("translate", "--model", plain, "--attention", tmp_path / "a", "Hund")
+
+    assert refused.stderr.endswith("nmt: this model has no attention; leave --attention out\n")
+    assert not (tmp_path / "a").exists()
+
+
+def test_without_matplotlib_nothing_is_drawn_or_translated(bundle, tmp_path, monkeypatch):
+    monkeypatch.setattr("nmt_core.cli.attention.find_spec", lambda _: None)
+    refused = run("translate", "--model", bundle, "--attention", tmp_path / "a", "Hund")
+
+    assert refused.stdout == ""
+    assert refused.stderr.endswith("not installed; run: pip install 'nmt[train]'\n")
+
+
+@pytest.mark.parametrize("option", ["-i", "--format=html"])
+def test_attention_is_of_lines(bundle, tmp_path, option):
+    assert run("translate", "--model", bundle, "--attention", tmp_path / "a", option).exit_code

@@ -7,14 +7,19 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import get_data_path, image
 from matplotlib.font_manager import fontManager
 
+from nmt_core.evaluation import pictures
 from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import (
     Curve,
     Interval,
+    Panel,
     draw_attention,
     draw_comparison,
     draw_learning_curve,
+    draw_panels,
+    draw_positions,
 )
+from nmt_core.models.embedding import sinusoids
 
 SOURCE = ["▁Die", "▁Eule", "</s>"]
 TARGET = ["▁The", "▁owl", "s", "</s>"]
@@ -153,13 +158,73 @@ def test_many_systems_are_drawn(tmp_path):
 
 @pytest.mark.parametrize("validations", [0, 1, 50])
 def test_a_training_is_drawn_alike_twice_and_another_otherwise(tmp_path, validations):
-    """However short it was."""
+    """However short it was; by its scores, and by its rates."""
     steps, falling = list(range(validations)), [9.0 / (step + 1) for step in range(validations)]
-    pictures = []
-    for number, bleu in enumerate(([10.0], [10.0], [20.0])):
+    drawn = []
+    for number, (bleu, rate) in enumerate([(10.0, 0.1), (10.0, 0.1), (20.0, 0.1), (10.0, 0.2)]):
         path = tmp_path / f"{number}.png"
-        draw_learning_curve(path, steps, falling, falling, bleu * validations, metric="BLEU")
-        pictures.append(path.read_bytes())
+        draw_learning_curve(
+            path,
+            [Curve("validation", steps, falling), Curve("training", steps, falling)],
+            Curve("BLEU", steps, [bleu] * validations),
+            Curve("learning rate", steps, [rate * step for step in steps]),
+        )
+        drawn.append(path.read_bytes())
 
-    assert pictures[0] == pictures[1]
-    assert (pictures[0] == pictures[2]) == (validations == 0)
+    assert drawn[0] == drawn[1]
+    assert (drawn[0] == drawn[2]) == (validations == 0)
+    assert (drawn[0] == drawn[3]) == (validations <= 1)
+
+
+def test_panels_are_drawn_alike_twice_and_other_numbers_otherwise(tmp_path):
+    """Sizes from 1 to 50 stand on a logarithmic axis."""
+    drawn = []
+    for number, (top, ticks) in enumerate([(2.0, ()), (2.0, ()), (3.0, ()), (2.0, (1, 50))]):
+        curves = [Curve(name, [1, 50], [1.0, top + more]) for more, name in enumerate("ab")]
+        panels = [
+            Panel(curves, "beam size", "BLEU", ticks),
+            Panel(curves[:1], "beam size", "length"),
+        ]
+        draw_panels(tmp_path / f"{number}.png", panels)
+        drawn.append((tmp_path / f"{number}.png").read_bytes())
+
+    assert drawn[0] == drawn[1]
+    assert len(set(drawn)) == 3
+
+
+def drawn_panels(monkeypatch, draw, *arguments):
+    """What is drawn on each axes: the arrays of its images and lines."""
+    figures = []
+    monkeypatch.setattr(pictures, "_save", lambda figure, _: figures.append(figure))
+    draw(Path("unused.png"), *arguments)
+    return figures[0].axes
+
+
+def test_positions_are_drawn_by_time_and_feature(monkeypatch):
+    """Sines are the even features, cosines the odd ones, and all stand juxtaposed."""
+    signal = sinusoids(7, 4).numpy()
+    axes = drawn_panels(monkeypatch, draw_positions, signal)
+    sine, cosine, both = (one.images[0].get_array() for one in axes[:3])
+
+    assert both.shape == (4, 7)
+    assert np.array_equal(both.T, signal)
+    assert np.array_equal(sine[0], np.sin(np.arange(7)).astype(np.float32))
+    assert np.array_equal(cosine[0], np.cos(np.arange(7)).astype(np.float32))
+
+
+def test_the_learning_rate_stands_beside_losses_and_scores(monkeypatch):
+    rates = Curve("learning rate", [1, 2, 3], [0.1, 0.2, 0.05])
+    losses = [Curve("validation", [3], [2.0]), Curve("training", [3], [1.0])]
+    axes = drawn_panels(monkeypatch, draw_learning_curve, losses, Curve("chrF", [3], [5.0]), rates)
+
+    assert [one.get_ylabel() for one in axes] == [
+        "cross entropy in nats per token",
+        "validation chrF, greedy search",
+        "learning rate",
+    ]
+    assert list(axes[2].lines[0].get_ydata()) == [0.1, 0.2, 0.05]
+    assert [line.get_ydata().tolist() for line in axes[0].lines] == [[2.0], [1.0]]
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == [
+        "validation",
+        "training",
+    ]

@@ -1,0 +1,67 @@
+"""The learning rates of a training, against those that its trainer used."""
+
+import pytest
+
+from nmt_core.training.budget import Budget
+from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
+from stages.reporting import learning_rate
+from stages.reporting.learning_rate import trace_learning_rate
+
+SPEED = 30
+"""Target tokens of an update."""
+
+
+def trained(schedule, budget, *, steps=100, every=20):
+    """Return what a training leaves, and the rates that it used."""
+    rates = [
+        schedule.rate(n, budget.done(steps=n + 1, tokens=(n + 1) * SPEED, seconds=n / 10))
+        for n in range(steps)
+    ]
+    history = [
+        {"step": n, "learning_rate": rates[n - 1], "target_tokens": n * SPEED}
+        for n in range(every, steps + 1, every)
+    ]
+    settings = {"schedule": schedule.model_dump(mode="json"), "budget": budget.model_dump()}
+    return {"params": settings, "history": history, "steps": steps}, rates
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        WarmupDecay(warmup=0.13),
+        WarmupDecay(shape="linear", floor=0.1),
+        InverseSquareRoot(warmup_steps=30),
+        CosineRestarts(first_steps=7, length_factor=1.5),
+    ],
+    ids=lambda schedule: schedule.kind,
+)
+@pytest.mark.parametrize("budget", [Budget(steps=100), Budget(tokens=3300), Budget(steps=150)])
+def test_every_update_has_the_rate_that_it_had(schedule, budget):
+    record, rates = trained(schedule, budget)
+    curve = trace_learning_rate(record)
+
+    assert curve.x == list(range(1, 101))
+    assert curve.y == pytest.approx(rates)
+
+
+def test_restarts_do_not_ask_for_the_clock():
+    record, rates = trained(CosineRestarts(first_steps=7), Budget(seconds=60.0))
+
+    assert trace_learning_rate(record).y == pytest.approx(rates)
+
+
+def test_of_a_schedule_by_the_clock_only_validations_are_known():
+    record, rates = trained(WarmupDecay(), Budget(seconds=60.0))
+    curve = trace_learning_rate(record)
+
+    assert curve.x == [20, 40, 60, 80, 100]
+    assert curve.y == [rates[step - 1] for step in curve.x]
+
+
+def test_long_trainings_are_thinned_from_end_to_end(monkeypatch):
+    monkeypatch.setattr(learning_rate, "MOST_POINTS", 10)
+    record, rates = trained(CosineRestarts(), Budget(steps=100))
+    curve = trace_learning_rate(record)
+
+    assert (len(curve.x), curve.x[0], curve.x[-1]) == (10, 1, 100)
+    assert curve.y == pytest.approx([rates[step - 1] for step in curve.x])
