@@ -10,14 +10,15 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from nmt_core.models.dense import Dense
 from nmt_core.models.settings import CellKind
+from nmt_core.models.unrolled import CellState, draw_state_mask, gru, lstm, unroll
 
-CellState = tuple[Tensor, ...]
-"""What a layer remembers, (R, C) each: its hidden features, and the cell of an LSTM."""
-
-STATE_PARTS: dict[CellKind, int] = {"lstm": 2, "gru": 1}
-GATES: dict[CellKind, int] = {"lstm": 4, "gru": 3}
+STATE_PARTS: dict[CellKind, int] = {"lstm": 2, "gru": 1, "lstm_1997": 2}
+GATES: dict[CellKind, int] = {"lstm": 4, "gru": 3, "lstm_1997": 4}
 FORGET = 1
 """The forget gate's place among those of an LSTM: input, forget, cell, output."""
+
+OPEN = 100.0
+"""The bias of a gate that never closes: its sigmoid is 1 in any precision, its gradient 0."""
 
 
 class RecurrentLayer(nn.Module):
@@ -28,13 +29,21 @@ class RecurrentLayer(nn.Module):
         inputs: features that come in.
         width: features that go out, C; two directions share them evenly.
         bidirectional: read from both ends.
+        state_dropout: probability of dropping a feature of the state on its way to the next step.
     """
 
     def __init__(
-        self, cell: CellKind, inputs: int, width: int, *, bidirectional: bool = False
+        self,
+        cell: CellKind,
+        inputs: int,
+        width: int,
+        *,
+        bidirectional: bool = False,
+        state_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        kind = nn.LSTM if cell == "lstm" else nn.GRU
+        self.state_dropout = state_dropout
+        kind = nn.GRU if cell == "gru" else nn.LSTM
         half = width // 2 if bidirectional else width
         self.cells = kind(inputs, half, batch_first=True, bidirectional=bidirectional)
         for name, weight in self.cells.named_parameters():
@@ -45,6 +54,9 @@ class RecurrentLayer(nn.Module):
         self, x: Float[Tensor, "R T I"], state: CellState
     ) -> tuple[Float[Tensor, "R T C"], CellState]:
         """Read the next positions of every row, in one direction."""
+        if self.training and self.state_dropout:
+            outputs, after = unroll(self.cells, x, state, self._mask(state[0]))
+            return outputs.to(x.dtype), after
         outputs, last = self.cells(x, _packed([part[None] for part in state]))
         return outputs.to(x.dtype), tuple(part[0] for part in _parts(last))
 
@@ -55,11 +67,30 @@ class RecurrentLayer(nn.Module):
 
         Return zeros at padding, and the state at the end of every sequence.
         """
+        if self.training and self.state_dropout:
+            return self._read_dropping(x, lengths)
         sequences = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, last = self.cells(sequences)
         padded, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.size(1))
         ends = tuple(part.transpose(0, 1).flatten(1) for part in _parts(last))
         return padded.to(x.dtype), ends
+
+    def _read_dropping(
+        self, x: Float[Tensor, "B S I"], lengths: Int[Tensor, " B"]
+    ) -> tuple[Float[Tensor, "B S C"], CellState]:
+        precise = torch.promote_types(x.dtype, torch.float32)
+        nothing = x.new_zeros(x.size(0), self.cells.hidden_size, dtype=precise)
+        start = (nothing,) * (2 if isinstance(self.cells, nn.LSTM) else 1)
+        found = [
+            unroll(self.cells, x, start, self._mask(nothing), lengths=lengths, backwards=backwards)
+            for backwards in ((False, True) if self.cells.bidirectional else (False,))
+        ]
+        ends = zip(*(end for _, end in found), strict=True)
+        outputs = torch.cat([outputs for outputs, _ in found], dim=2)
+        return outputs.to(x.dtype), tuple(torch.cat(parts, dim=1) for parts in ends)
+
+    def _mask(self, hidden: Float[Tensor, "R C"]) -> Float[Tensor, "R C"]:
+        return draw_state_mask(hidden, self.state_dropout)
 
 
 def _parts(last: Tensor | CellState) -> CellState:
@@ -101,41 +132,31 @@ class RecurrentStep(nn.Module):
         return self.input(x)
 
     def forward(
-        self, prepared: Float[Tensor, "R gates"], fed: Float[Tensor, "R F"] | None, state: CellState
+        self,
+        prepared: Float[Tensor, "R gates"],
+        fed: Float[Tensor, "R F"] | None,
+        state: CellState,
+        mask: Float[Tensor, "R C"] | None = None,
     ) -> CellState:
-        """Return the state after one position; its first part goes out."""
+        """Return the state after one position; its first part goes out.
+
+        ``mask`` is a factor of the hidden features where they go into gates.
+        """
         if self.feed is not None:
             prepared = prepared + self.feed(fed)
-        recurrent = self.recurrent(state[0])
+        recurrent = self.recurrent(state[0] if mask is None else state[0] * mask)
         precise = state[0].dtype
-        if self.cell == "lstm":
+        if self.cell != "gru":
             gates = (prepared + recurrent).to(precise)
             return lstm(gates, state[1])
         return gru(prepared.to(precise), recurrent.to(precise), state[0])
 
 
-def lstm(gates: Float[Tensor, "R 4C"], cell: Float[Tensor, "R C"]) -> CellState:
-    """Return hidden features and cell, from the sums that go into the gates."""
-    write, keep, value, show = gates.chunk(4, dim=1)
-    cell = keep.sigmoid() * cell + write.sigmoid() * value.tanh()
-    return show.sigmoid() * cell.tanh(), cell
-
-
-def gru(
-    inputs: Float[Tensor, "R 3C"], recurrent: Float[Tensor, "R 3C"], hidden: Float[Tensor, "R C"]
-) -> CellState:
-    """Return hidden features, with the reset gate after the recurrent product, as in cuDNN."""
-    reset_in, keep_in, value_in = inputs.chunk(3, dim=1)
-    reset_back, keep_back, value_back = recurrent.chunk(3, dim=1)
-    reset, keep = (reset_in + reset_back).sigmoid(), (keep_in + keep_back).sigmoid()
-    value = (value_in + reset * value_back).tanh()
-    return (torch.lerp(value, hidden, keep),)
-
-
 def initialize(weight: Tensor, cell: CellKind, *, recurrent: bool) -> None:
     """Draw recurrent matrices orthogonal and others by Glorot's rule, gate by gate; zero biases.
 
-    The forget gate begins open (Jozefowicz et al. 2015): of its biases, the input's is 1.
+    The forget gate begins open (Jozefowicz et al. 2015): of its biases, the input's is 1. That of
+    1997 stays open, since nothing goes into it but a bias whose gradient is 0.
     """
     gates = weight.detach().chunk(GATES[cell])
     for gate in gates:
@@ -145,5 +166,7 @@ def initialize(weight: Tensor, cell: CellKind, *, recurrent: bool) -> None:
             nn.init.orthogonal_(gate)
         else:
             nn.init.xavier_uniform_(gate)
-    if weight.dim() == 1 and cell == "lstm" and not recurrent:
-        nn.init.ones_(gates[FORGET])
+    if weight.dim() == 1 and cell != "gru" and not recurrent:
+        nn.init.constant_(gates[FORGET], 1.0 if cell == "lstm" else OPEN)
+    if weight.dim() > 1 and cell == "lstm_1997":
+        nn.init.zeros_(gates[FORGET])

@@ -21,14 +21,10 @@ from nmt_core.models.attention import masked_softmax
 from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
-from nmt_core.models.recurrence import (
-    STATE_PARTS,
-    CellState,
-    RecurrentLayer,
-    RecurrentStep,
-)
+from nmt_core.models.recurrence import STATE_PARTS, RecurrentLayer, RecurrentStep
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import AttentionKind, RnnConfig
+from nmt_core.models.unrolled import CellState, draw_state_mask
 
 
 @dataclass(frozen=True)
@@ -49,6 +45,9 @@ class RnnState(State):
     vector: Tensor  # (R, C), the last attentional vector; zeros at the start
 
 
+Masks = tuple[Tensor | None, ...]
+"""Factors of the state of each layer, (R, C)."""
+
 Decoded = tuple[Tensor, Tensor | None, RnnState]
 """Vectors to predict from (R, T, C), attention weights (R, T, S) if there are any, and the state
 after them."""
@@ -61,7 +60,13 @@ class Encoder(nn.Module):
         super().__init__()
         both = config.direction == "bidirectional"
         self.layers = nn.ModuleList(
-            RecurrentLayer(config.cell, inputs, config.hidden_width, bidirectional=both)
+            RecurrentLayer(
+                config.cell,
+                inputs,
+                config.hidden_width,
+                bidirectional=both,
+                state_dropout=config.state_dropout,
+            )
             for inputs in layer_inputs(config, config.encoder_layers)
         )
         self.reversed = config.direction == "reversed"
@@ -157,7 +162,9 @@ class WholeDecoder(nn.Module):
         super().__init__()
         self.attention = attention
         self.layers = nn.ModuleList(
-            RecurrentLayer(config.cell, inputs, config.hidden_width)
+            RecurrentLayer(
+                config.cell, inputs, config.hidden_width, state_dropout=config.state_dropout
+            )
             for inputs in layer_inputs(config, config.decoder_layers)
         )
         self.drop = config.dropout
@@ -192,40 +199,52 @@ class SteppedDecoder(nn.Module):
             for number, inputs in enumerate(layer_inputs(config, config.decoder_layers))
         )
         self.drop = config.dropout
+        self.state_dropout = config.state_dropout
 
     def forward(self, words: Float[Tensor, "R T D"], memory: RnnMemory, state: RnnState) -> Decoded:
         """Read the next words of every row."""
         words = dropout(words, self.drop, training=self.training)
         vectors, weights = [], []
+        masks = self._draw_masks(state)
         for prepared in self._layers()[0].prepare(words).unbind(dim=1):
-            weight, state = self._step(prepared, memory, state)
+            weight, state = self._step(prepared, memory, state, masks)
             weights.append(weight)
             vectors.append(state.vector)
         return torch.stack(vectors, dim=1), torch.cat(weights, dim=1), state
 
+    def _draw_masks(self, state: RnnState) -> Masks:
+        """Return a factor of the state of every layer, for all positions of a training sentence."""
+        if not (self.training and self.state_dropout):
+            return (None,) * len(state.layers)
+        return tuple(draw_state_mask(layer[0], self.state_dropout) for layer in state.layers)
+
     def _step(
-        self, prepared: Float[Tensor, "R gates"], memory: RnnMemory, state: RnnState
+        self,
+        prepared: Float[Tensor, "R gates"],
+        memory: RnnMemory,
+        state: RnnState,
+        masks: Masks,
     ) -> tuple[Float[Tensor, "R 1 S"], RnnState]:
         """Read one position; return its attention weights and the state after it."""
         fed = [state.vector] if self.input_feeding else []
         if self.looks_before:
             context, weights = self.attention(state.layers[-1][0][:, None], memory)
             fed.append(context[:, 0])
-        x, layers = self._advance(prepared, torch.cat(fed, dim=1), state.layers)
+        x, layers = self._advance(prepared, torch.cat(fed, dim=1), state.layers, masks)
         if not self.looks_before:
             context, weights = self.attention(x[:, None], memory)
         return weights, RnnState(layers, self.attention.vector(context[:, 0], x))
 
     def _advance(
-        self, prepared: Tensor, fed: Tensor, before: tuple[CellState, ...]
+        self, prepared: Tensor, fed: Tensor, before: tuple[CellState, ...], masks: Masks
     ) -> tuple[Float[Tensor, "R C"], tuple[CellState, ...]]:
         """Return the last layer's features, and the state of every layer."""
         first, *others = self._layers()
-        after = [first(prepared, fed, before[0])]
+        after = [first(prepared, fed, before[0], masks[0])]
         x = after[0][0]
-        for layer, state in zip(others, before[1:], strict=True):
+        for layer, state, mask in zip(others, before[1:], masks[1:], strict=True):
             below = dropout(x, self.drop, training=self.training)
-            after.append(layer(layer.prepare(below), None, state))
+            after.append(layer(layer.prepare(below), None, state, mask))
             x = x + after[-1][0]
         return x, tuple(after)
 

@@ -10,7 +10,7 @@ from nmt_core import config
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError
 
-CellKind = Literal["lstm", "gru"]
+CellKind = Literal["lstm", "gru", "lstm_1997"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 
@@ -144,7 +144,12 @@ class RnnConfig(Seq2SeqConfig):
     architecture: Literal["rnn"] = "rnn"
     """Which architecture this is."""
     cell: CellKind = "lstm"
-    """What layers are made of."""
+    """What layers are made of; ``lstm_1997`` has no forget gate (Hochreiter and Schmidhuber
+    1997)."""
+    state_dropout: float = Field(0.0, ge=0, le=0.99)
+    """Probability of dropping a feature of a layer's state on its way to the next step, the same
+    one at all steps of a sentence (Gal and Ghahramani 2016); above 0, training goes step by step,
+    which is slower."""
     hidden_width: int = Field(512, ge=1, le=65_536)
     """Features of a layer's state, C; two directions share them evenly."""
     encoder_layers: int = Field(1, ge=1, le=1000)

@@ -40,6 +40,9 @@ VARIANTS = {
     | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False},
     "rnn_concat_reversed": PRESETS["rnn_attention"]
     | {"attention": "concat", "direction": "reversed", "input_feeding": False},
+    "rnn_lstm_1997": PRESETS["rnn_attention"] | {"cell": "lstm_1997", "state_dropout": 0.2},
+    "rnn_gru_dropping": PRESETS["rnn_attention"]
+    | {"attention": "dot", "cell": "gru", "input_feeding": False, "state_dropout": 0.2},
     "rnn_additive_fed": PRESETS["rnn_attention"]
     | {"attention": "additive", "bridge": "projection", "tie": "none"},
 }
