@@ -152,6 +152,11 @@ class RecurrentStep(nn.Module):
         return gru(prepared.to(precise), recurrent.to(precise), state[0])
 
 
+def open_forget_gate(bias: Tensor, cell: CellKind) -> None:
+    """Set the input's bias of an LSTM's forget gate: open at first, or for ever."""
+    nn.init.constant_(bias.detach().chunk(GATES[cell])[FORGET], 1.0 if cell == "lstm" else OPEN)
+
+
 def initialize(weight: Tensor, cell: CellKind, *, recurrent: bool) -> None:
     """Draw recurrent matrices orthogonal and others by Glorot's rule, gate by gate; zero biases.
 
@@ -167,6 +172,6 @@ def initialize(weight: Tensor, cell: CellKind, *, recurrent: bool) -> None:
         else:
             nn.init.xavier_uniform_(gate)
     if weight.dim() == 1 and cell != "gru" and not recurrent:
-        nn.init.constant_(gates[FORGET], 1.0 if cell == "lstm" else OPEN)
+        open_forget_gate(weight, cell)
     if weight.dim() > 1 and cell == "lstm_1997":
         nn.init.zeros_(gates[FORGET])

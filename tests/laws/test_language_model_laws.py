@@ -27,6 +27,8 @@ KINDS = {
     "feed_forward": FeedForwardConfig(order=3, **SHAPE),
     "lstm": RecurrentConfig(**SHAPE),
     "lstm_of_one": RecurrentConfig(layers=1, stateful=False, **SHAPE),
+    "lstm_1997": RecurrentConfig(cell="lstm_1997", state_dropout=0.3, **SHAPE),
+    "one_hot": RecurrentConfig(input="one_hot", layers=1, **SHAPE),
     "gru": RecurrentConfig(cell="gru", tie=True, **SHAPE),
 }
 tokens = torch.tensor([[BOS, 4, 5, 6, 7], [BOS, 6, 4, 3, 8], [BOS, 5, 5, 4, 4]])
