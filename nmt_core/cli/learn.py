@@ -70,8 +70,9 @@ def learn(  # noqa: PLR0913 - one argument per option
     - feed_forward: `model.order=5`, `model.embedding_width=128`, `model.width=512`,
       `model.dropout=0.2`
 
-    - rnn: `model.cell=lstm` (or `gru`), `model.layers=2`, `model.embedding_width=64`,
-      `model.width=512`, `model.dropout=0.2`, `model.tie=false`, `model.stateful=true`
+    - rnn: `model.cell=lstm` (or `gru`, or `lstm_1997` without forget gate), `model.layers=2`,
+      `model.input=embedding` (or `one_hot`), `model.embedding_width=64`, `model.width=512`,
+      `model.dropout=0.2`, `model.state_dropout=0.0`, `model.tie=false`, `model.stateful=true`
 
     - word: `unit.split=punctuation` (or `whitespace`), `unit.min_count=2`, `unit.max_words=null`
 
@@ -79,29 +80,37 @@ def learn(  # noqa: PLR0913 - one argument per option
       `training.schedule.learning_rate=0.004`, `training.max_gradient_norm=1.0`,
       `training.patience=null`
 
-    - all: `held_out=0.1`, `seed=1`
+    - all: `held_out=0.1` (validated on), `tested=0.0` (the end, tested on once), `gap=0` (between),
+      `seed=1`
     """
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:
         chosen.append(f"training.compute.threads={threads}")
     from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.bundle import write_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.language_models.parts import Parts, cut_in_order  # noqa: PLC0415 - its package does
     from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds
 
     built = read_settings(chosen)
     document = built.unit.kind == "character"
-    training_text = read_text(text)
-    if validation:
-        validation_text = read_text(validation)
-    else:
-        training_text, validation_text = language_model.hold_out(
-            training_text, built.held_out, document=document
+    if validation and (built.tested or built.gap):
+        raise ConfigError("tested and gap cut the end off --text; leave --validation out for that")
+    parts = (
+        Parts(read_text(text), read_text(validation), "")
+        if validation
+        else cut_in_order(
+            read_text(text),
+            held_out=built.held_out,
+            tested=built.tested,
+            gap=built.gap,
+            document=document,
         )
-    units = find_units(built, training_text, tokens_of)
+    )
+    units = find_units(built, parts.training, tokens_of)
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     console = Console(stderr=True, highlight=False)
-    training, validating = units.encode(training_text), units.encode(validation_text)
+    training, validating = units.encode(parts.training), units.encode(parts.validation)
     console.print(
         f"{len(training):,} tokens to learn from, {len(validating):,} to validate on, "
         f"{len(units.vocabulary):,} in the vocabulary"
@@ -113,11 +122,16 @@ def learn(  # noqa: PLR0913 - one argument per option
         built, units, **texts, checkpoints=checkpoints, display=show_training
     )
     learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
+    if parts.test:
+        test = units.encode(parts.test)
+        learning["test_loss"] = language_model.mean_loss(model, test, document=document)
     write_language_model(out, TextModel(model, units), model_config=built.model, learning=learning)
     shutil.rmtree(checkpoints, ignore_errors=True)
     with suppress(OSError):  # others may be there, of other settings
         place.rmdir()
     best = min(point.validation_loss for point in points)
+    if parts.test:
+        console.print(f"test loss {learning['test_loss']:.4f} nats per token")
     console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
 
 

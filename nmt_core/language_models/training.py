@@ -19,7 +19,6 @@ from typing_extensions import override
 
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
-from nmt_core.errors import CorpusError
 from nmt_core.language_models import (
     LanguageModel,
     LanguageModelConfig,
@@ -77,6 +76,10 @@ class LearningConfig(Config):
     """How it learns, if it is neural."""
     held_out: float = Field(0.1, gt=0, lt=1)
     """Share of the text, its end, that is validated on where there is no text for that."""
+    tested: float = Field(0.0, ge=0, lt=1)
+    """Share of the text, after that, on which the finished model is tested once."""
+    gap: int = Field(0, ge=0)
+    """Characters, or lines, left out before each of these two, so that no paragraph is in both."""
     seed: int = Field(1, ge=0)
     """Decides initial weights, dropout and the order of windows."""
 
@@ -215,19 +218,3 @@ def compute_text_fingerprint(
     for text in (training, validation):
         digest.update(text.astype("<i8").tobytes())
     return digest.hexdigest()[:16]
-
-
-def hold_out(text: str, share: float, *, document: bool) -> tuple[str, str]:
-    """Cut a text in two: the beginning to learn from, the end to validate on.
-
-    Raises:
-        CorpusError: if either would be empty.
-    """
-    pieces = list(text) if document else text.removesuffix("\n").split("\n")
-    kept = len(pieces) - max(1, round(len(pieces) * share))
-    if kept < 1:
-        raise CorpusError(
-            "the text is too short to hold out any of it; give more, or a text for --validation"
-        )
-    joint = "" if document else "\n"
-    return joint.join(pieces[:kept]), joint.join(pieces[kept:])

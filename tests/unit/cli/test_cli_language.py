@@ -1,5 +1,6 @@
 """The commands that learn, score and generate, and translating with a language model's advice."""
 
+import json
 import re
 
 import pytest
@@ -11,6 +12,7 @@ from nmt_core.cli.learn import read_settings
 from nmt_core.cli.set_options import merge_settings, parse_setting
 from nmt_core.errors import ConfigError
 from nmt_core.language_models.bundle import load_language_model
+from nmt_core.language_models.training import mean_loss
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translator import Translator
@@ -66,6 +68,23 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind):
 
     assert load_language_model(model, device="cpu").model.config.kind == kind
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
+
+
+def test_the_end_of_a_text_is_tested_on_once(tmp_path):
+    """The model is the one that is learnt without it, and its loss on it is told and kept."""
+    parts = ["--set", "held_out=0.05", "--set", "tested=0.05", "--set", "gap=10"]
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    result = run("learn", "--text", path, "--out", tmp_path / "lm", *parts)
+    model = load_language_model(tmp_path / "lm", device="cpu")
+    kept = json.loads((tmp_path / "lm" / "learning.json").read_text())
+    text = TEXT[-round(len(TEXT) * 0.05) :]
+    expected = mean_loss(model.model, model.units.encode(text), document=True)
+
+    assert kept["test_loss"] == pytest.approx(expected)
+    assert f"test loss {expected:.4f} nats per token\n" in result.stderr
+    refused = told("learn", "--text", path, "--validation", path, "--out", tmp_path / "b", *parts)
+    assert refused.startswith("nmt: tested and gap cut the end off --text")
 
 
 def test_a_line_in_gives_a_score_out(counted):

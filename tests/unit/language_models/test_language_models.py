@@ -19,16 +19,22 @@ from nmt_core.decoding.score import LogLikelihood
 from nmt_core.decoding.settings import TokenSampling
 from nmt_core.decoding.token_sampling import shape_distribution
 from nmt_core.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
-from nmt_core.language_models import NGram, NGramConfig, RecurrentConfig, restore_language_model
+from nmt_core.language_models import (
+    NGram,
+    NGramConfig,
+    RecurrentConfig,
+    build_neural,
+    restore_language_model,
+)
 from nmt_core.language_models import training as module
 from nmt_core.language_models.bundle import FORMAT, load_language_model, write_language_model
 from nmt_core.language_models.generation import generate_tokens
+from nmt_core.language_models.parts import cut_in_order
 from nmt_core.language_models.reading import Streams, Windows
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.training import (
     LearningConfig,
     compute_text_fingerprint,
-    hold_out,
     mean_loss,
     train_language_model,
 )
@@ -132,10 +138,55 @@ def test_an_empty_text_is_refused():
 
 
 def test_the_end_of_a_text_is_held_out():
-    assert hold_out("abcdefghij", 0.2, document=True) == ("abcdefgh", "ij")
-    assert hold_out("a\nb\nc\n", 0.2, document=False) == ("a\nb", "c")
+    assert cut_in_order("abcdefghij", held_out=0.2, document=True) == ("abcdefgh", "ij", "")
+    assert cut_in_order("a\nb\nc\n", held_out=0.2, document=False) == ("a\nb", "c", "")
     with pytest.raises(CorpusError, match="too short"):
-        hold_out("a\n", 0.2, document=False)
+        cut_in_order("a\n", held_out=0.2, document=False)
+
+
+def test_the_very_end_is_tested_on_with_a_gap_before_it():
+    """90, 5 and 5 in a hundred, in order, less what is left out."""
+    text = "".join(map(chr, range(200, 400)))
+    training, validation, test = cut_in_order(
+        text, held_out=0.05, tested=0.05, gap=3, document=True
+    )
+
+    assert (training, validation, test) == (text[:174], text[177:187], text[190:])
+
+
+@given(
+    st.integers(1, 200),
+    st.floats(0.01, 0.5),
+    st.sampled_from([0.0, 0.05, 0.3]),
+    st.integers(0, 5),
+    st.booleans(),
+)
+def test_parts_are_apart_and_in_order(pieces, held_out, tested, gap, document):
+    """Or refused, where one would be empty."""
+    names = [chr(0x4E00 + number) for number in range(pieces)]
+    joint = "" if document else "\n"
+    try:
+        parts = cut_in_order(
+            joint.join(names), held_out=held_out, tested=tested, gap=gap, document=document
+        )
+    except CorpusError:
+        assert pieces * (1 - held_out - tested) < 2 * gap + 3 or round(pieces * tested) == 0
+        return
+    found = [
+        [names.index(piece) for piece in part.split(joint or None) if piece]
+        if joint
+        else [names.index(piece) for piece in part]
+        for part in parts
+    ]
+    training, validation, test = found
+
+    assert training[0] == 0
+    assert validation[0] - training[-1] == 1 + gap
+    assert [*training, *validation, *test] == sorted({*training, *validation, *test})
+    assert (test or validation)[-1] == pieces - 1
+    assert len(validation) == max(1, round(pieces * held_out))
+    assert len(test) == round(pieces * tested)
+    assert not test or test[0] - validation[-1] == 1 + gap
 
 
 # --- reading
@@ -237,8 +288,13 @@ def test_what_is_drawn_is_as_frequent_as_it_is_likely():
 @pytest.mark.parametrize("unit", ["character", "word"])
 @pytest.mark.parametrize(
     "model",
-    [LSTM, LSTM | {"stateful": False, "cell": "gru"}, {"kind": "feed_forward", **SMALL}],
-    ids=["stateful", "stateless", "feed_forward"],
+    [
+        LSTM,
+        LSTM | {"stateful": False, "cell": "gru"},
+        LSTM | {"cell": "lstm_1997", "input": "one_hot", "state_dropout": 0.2},
+        {"kind": "feed_forward", **SMALL},
+    ],
+    ids=["stateful", "stateless", "lstm_1997", "feed_forward"],
 )
 def test_learning_lowers_the_loss(tmp_path, model, unit):
     _, _, points = learnt(tmp_path, model, unit=unit)
@@ -248,9 +304,10 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
 
 @pytest.mark.parametrize("cut_after", [1, 2])
 @pytest.mark.parametrize("stateful", [True, False])
-def test_resuming_is_continuing(tmp_path, cut_after, stateful):
+@pytest.mark.parametrize("more", [{}, {"state_dropout": 0.3, "input": "one_hot"}], ids=str)
+def test_resuming_is_continuing(tmp_path, cut_after, stateful, more):
     """Stopped in the middle of an epoch, it begins that epoch again."""
-    model = LSTM | {"stateful": stateful, "dropout": 0.3}
+    model = LSTM | {"stateful": stateful, "dropout": 0.3} | more
     _, whole, points = learnt(tmp_path / "whole", model)
     with pytest.raises(PowerCut):
         learnt(tmp_path / "cut", model, log=Log(cut_after))
@@ -365,6 +422,63 @@ def test_the_loss_of_lines_is_the_mean_over_their_tokens():
 def test_tied_weights_need_one_width():
     with pytest.raises(ValueError, match="tied weights need one width"):
         RecurrentConfig(tie=True, width=8, embedding_width=4)
+
+
+def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
+    """Vectors that are the rows of the identity, so the first layer's weights are the vectors."""
+    words = 9
+    torch.manual_seed(0)
+    shape = {"width": 12, "embedding_width": words, "layers": 2}
+    plain = build_neural(RecurrentConfig(input="one_hot", **shape), words).eval()
+    vectors = build_neural(RecurrentConfig(**shape), words).eval()
+    with torch.no_grad():
+        for name, weight in plain.named_parameters():
+            vectors.get_parameter(name).copy_(weight)
+        vectors.embedding.weight.copy_(torch.eye(words) / words**0.5)
+    tokens = torch.tensor([[BOS, 4, 5, 8], [BOS, PAD, UNK, 6]])
+
+    torch.testing.assert_close(plain(tokens), vectors(tokens))
+    assert "embedding.weight" not in plain.state_dict()
+
+
+def test_one_hot_input_has_nothing_to_tie():
+    with pytest.raises(ValueError, match="no vectors to tie"):
+        RecurrentConfig(tie=True, input="one_hot", width=8, embedding_width=8)
+
+
+def test_a_state_is_dropped_by_one_mask_a_window_and_layer(monkeypatch):
+    """In training alone."""
+    drawn = []
+
+    def draw(hidden, probability):
+        drawn.append((tuple(hidden.shape), probability))
+        return torch.zeros_like(hidden)
+
+    monkeypatch.setattr("nmt_core.language_models.recurrent.draw_state_mask", draw)
+    torch.manual_seed(0)
+    config = RecurrentConfig(width=6, embedding_width=4, dropout=0.0, state_dropout=0.4)
+    model = build_neural(config, 9)
+    tokens = torch.tensor([[BOS, 4, 5, 8, 4], [BOS, 5, 5, 6, 7]])
+    whole = model.eval()(tokens)
+    assert drawn == []
+    blind = model.train()(tokens)
+
+    assert drawn == [((2, 6), 0.4)] * 2
+    torch.testing.assert_close(blind[:, :1], whole[:, :1])
+    assert not torch.allclose(blind[:, 1:], whole[:, 1:])
+
+
+@pytest.mark.parametrize("cell", ["lstm", "lstm_1997"])
+def test_the_forget_gate_begins_open_or_stays_so(cell):
+    model = build_neural(RecurrentConfig(cell=cell, width=4, embedding_width=4), 9)
+    gates = {name: w.detach().chunk(4)[1] for name, w in model.layers.named_parameters()}
+    bias = 1.0 if cell == "lstm" else 100.0
+
+    for name, gate in gates.items():
+        if "bias_ih" in name:
+            assert (gate == bias).all()
+        elif "weight" in name:
+            assert (gate == 0).all() == (cell == "lstm_1997")
 
 
 # --- texts
