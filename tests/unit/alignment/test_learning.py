@@ -85,9 +85,24 @@ def test_the_words_of_a_small_language_are_found(learnt):
 
 
 def test_unknown_words_that_are_spelt_alike_are_linked(learnt):
-    [links] = learnt.align([("das Straßburg", "the Strasbourg")])
+    """Though others stand nearer."""
+    [links] = learnt.align([("Straßburg Zebra", "giraffe Strasbourg")])
 
-    assert (1, 1) in links
+    assert (0, 1) in links
+    assert (0, 0) not in links
+
+
+def test_what_a_word_is_translated_by_sums_to_one():
+    """With all that it never met; and so what none translates."""
+    learner = prepare(AlignerConfig())
+    learner.step_model_1()
+    for side, prior in enumerate(learner.priors):
+        lexicon, totals = learner.directions[side].lexicon, learner.table(side).totals
+        met = np.bincount(prior.givens, lexicon.pairs[:-1])
+        unmet = prior.sizes[1] - np.bincount(prior.givens)
+
+        np.testing.assert_allclose(met + unmet * prior.unmet / totals, 1)
+        assert lexicon.nulls.sum() == pytest.approx(1)
 
 
 def test_probabilities_are_probabilities(learnt):
