@@ -54,7 +54,18 @@ app = typer.Typer(
     help="Translate with an exported model; learn language models and classifiers of text.",
 )
 app.callback()(nmt)
-for command in (translate, evaluate, serve, verify, learn, score, generate, align, classify, neighbours):
+for command in (
+    translate,
+    evaluate,
+    serve,
+    verify,
+    learn,
+    score,
+    generate,
+    align,
+    classify,
+    neighbours,
+):
     app.command()(command)
 app.command("learn-classifier")(learn_classifier)
 app.command("next")(next_tokens)
