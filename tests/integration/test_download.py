@@ -326,7 +326,7 @@ def test_vectors_come_from_files(run, write, tmp_path):
         (
             {"kind": "tmx"},
             ("de", "en"),
-            "download.corpus.kind must be one of 'demo', 'europarl', 'files', got 'tmx'",
+            "download.corpus.kind must be one of 'dates', 'demo', 'europarl', 'files', got 'tmx'",
         ),
     ],
 )
