@@ -1109,6 +1109,20 @@ MUTANTS = [
         "tests/unit/stages/configure/test_auto.py",
     ),
     Mutant(
+        "dropout of text that is seen but once",
+        "stages/configure/auto.py",
+        "row.dropout if tokens >= epoch else 0.0",
+        "row.dropout",
+        "tests/unit/stages/configure/test_auto.py",
+    ),
+    Mutant(
+        "validations counted in batches of another size",
+        "stages/configure/auto.py",
+        "if most := model.settings.get(BATCH):",
+        "if most := model.settings.get(AUTO):",
+        "tests/unit/stages/configure/test_auto.py",
+    ),
+    Mutant(
         "a row that does not hold its own limit",
         "stages/configure/auto.py",
         "or number <= most",

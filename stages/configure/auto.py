@@ -16,6 +16,7 @@ from pydantic import Field
 
 from nmt_core import config
 from nmt_core.config import Config
+from nmt_core.data.settings import BatchingConfig, TokenBatching
 from nmt_core.errors import ConfigError
 from nmt_core.fetch.corpus import Size
 from nmt_core.training.budget import Budget
@@ -29,8 +30,11 @@ GROUPS = ("model", "train")
 
 Device = Literal["cpu", "cuda"]
 
-TOKENS_PER_STEP = 900
-"""Target tokens in a batch of 1,024 padded ones."""
+REAL_SHARE = 0.88
+"""Share of a batch's tokens that is no padding."""
+
+BATCH = "train.batching.max_tokens"
+"""Where the size of a batch is set."""
 
 EMA_DECAYS = {1_500: 0.99, 15_000: 0.999}
 """Decay of the averages of weights, by updates: they remember a tenth of a training at most."""
@@ -45,6 +49,7 @@ class TextRow(Config):
     """Up to so many pairs of train; null for any number."""
     vocab_size: int
     dropout: float
+    """Where all of the text is seen; what is not seen again cannot be learnt by heart."""
 
 
 class ModelRow(Config):
@@ -144,28 +149,32 @@ def choose(
         )
     row = take_row(known.text, "pairs", size.pairs)
     epoch = estimate_tokens(size, row.vocab_size)
-    groups, settings = [], []
+    batch_tokens = estimate_batch(train.batching)
     if "train" in wanted:
         tokens = min(known.train.epochs * epoch, known.train.most_tokens[machine.device])
         tokens = round_down(tokens)
-        steps = max(1, round(tokens / TOKENS_PER_STEP))
-        settings += [
-            "train.budget.steps=null",
-            f"train.budget.tokens={tokens}",
-            f"train.training.validate_every={max(1, steps // known.train.validations)}",
-            f"train.training.ema_decay={choose_ema_decay(steps)}",
-        ]
     else:
         cores = machine.cores if machine.device == "cpu" else 1
         speed = known.speed[machine.device] * cores
-        tokens = count_tokens(train.budget, epoch, speed)
+        tokens = count_tokens(train.budget, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
+    groups, settings = [], []
     if "model" in wanted:
         model = take_row(known.model, "tokens", tokens)
         groups.append(f"model={model.preset}")
         settings += [
             f"tokenize.subwords.vocab_size={row.vocab_size}",
-            f"train.model.dropout={row.dropout}",
+            f"train.model.dropout={row.dropout if tokens >= epoch else 0.0}",
             *(f"{place}={value}" for place, value in model.settings.items()),
+        ]
+        if most := model.settings.get(BATCH):
+            batch_tokens = round(int(most) * REAL_SHARE)
+    if "train" in wanted:
+        steps = max(1, round(tokens / batch_tokens))
+        settings += [
+            "train.budget.steps=null",
+            f"train.budget.tokens={tokens}",
+            f"train.training.validate_every={max(1, steps // known.train.validations)}",
+            f"train.training.ema_decay={choose_ema_decay(steps)}",
         ]
     reason = f"{size.pairs:,} pairs and some {tokens:,} target tokens to train on"
     return Choice(groups, settings, reason)
@@ -192,17 +201,26 @@ def choose_ema_decay(steps: int) -> float:
     return next((decay for most, decay in EMA_DECAYS.items() if steps <= most), LONGEST_EMA)
 
 
-def count_tokens(budget: Budget, epoch: int, speed: float) -> int:
+def estimate_batch(batching: BatchingConfig) -> int:
+    """Return about how many target tokens an update trains on."""
+    most = (
+        batching.max_tokens if isinstance(batching, TokenBatching) else TokenBatching().max_tokens
+    )
+    return round(most * REAL_SHARE)
+
+
+def count_tokens(budget: Budget, *, epoch: int, batch_tokens: int, speed: float) -> int:
     """Return about how many target tokens a budget trains on.
 
     Args:
         budget: when training ends, at whichever limit is reached first.
         epoch: target tokens of the text.
+        batch_tokens: target tokens of an update.
         speed: target tokens a second.
     """
     limits: Mapping[str, float | None] = {
         "tokens": budget.tokens,
-        "steps": budget.steps and budget.steps * TOKENS_PER_STEP,
+        "steps": budget.steps and budget.steps * batch_tokens,
         "epochs": budget.epochs and budget.epochs * epoch,
         "seconds": budget.seconds and budget.seconds * speed,
     }

@@ -42,7 +42,7 @@ def fit(tokens):
     return auto.take_row(auto.read_auto(PROJECT / "conf").model, "tokens", tokens)
 
 
-@pytest.mark.parametrize(("pairs", "vocab_size"), [(10_000, 2000), (10_001, 4000), (10**9, 16_000)])
+@pytest.mark.parametrize(("pairs", "vocab_size"), [(10_000, 2000), (10_001, 4000), (10**9, 8000)])
 def test_the_first_row_that_fits_is_taken(pairs, vocab_size):
     rows = auto.read_auto(PROJECT / "conf").text
 
@@ -73,7 +73,7 @@ def test_tokens_are_estimated_within_a_tenth(vocab_size, tokens):
 @pytest.mark.parametrize(
     ("budget", "tokens"),
     [
-        (Budget(steps=10), 10 * auto.TOKENS_PER_STEP),
+        (Budget(steps=10), 9000),
         (Budget(tokens=777), 777),
         (Budget(epochs=3), 3000),
         (Budget(seconds=2.0), 100),
@@ -81,7 +81,7 @@ def test_tokens_are_estimated_within_a_tenth(vocab_size, tokens):
     ],
 )
 def test_a_budget_is_counted_in_tokens(budget, tokens):
-    assert tokens == auto.count_tokens(budget, epoch=1000, speed=50.0)
+    assert tokens == auto.count_tokens(budget, epoch=1000, batch_tokens=900, speed=50.0)
 
 
 @pytest.mark.parametrize(("steps", "decay"), [(1, 0.99), (1501, 0.999), (15_001, 0.9999)])
@@ -108,12 +108,11 @@ def test_what_is_chosen_is_written_and_said(project, monkeypatch, capsys):
     assert tokens == auto.round_down(known.train.epochs * epoch)
     assert written["train"]["budget"]["steps"] is None
     assert written["tokenize"]["subwords"]["vocab_size"] == 4000
-    assert written["train"]["training"]["validate_every"] == round(tokens / 900) // 16
+    assert written["train"]["training"]["validate_every"] == round(tokens / 901) // 16
     said = capsys.readouterr().err
     assert said.startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train on")
-    assert (
-        f" model={fit(tokens).preset} train.budget.steps=null train.budget.tokens={tokens} " in said
-    )
+    assert f": model={fit(tokens).preset} tokenize.subwords.vocab_size=4000 " in said
+    assert f" train.budget.steps=null train.budget.tokens={tokens} " in said
 
 
 def test_what_a_person_sets_counts_more(project):
@@ -134,7 +133,8 @@ def test_what_a_person_sets_counts_more(project):
 @pytest.mark.parametrize(
     ("budget", "tokens"),
     [
-        (["train.budget.steps=300"], 300 * auto.TOKENS_PER_STEP),
+        (["train.budget.steps=500"], 500 * 901),
+        (["train.budget.steps=500", "train.batching.max_tokens=2048"], 500 * 1802),
         (["train.budget.steps=null", "train.budget.seconds=3600"], 3600 * 1500 * 4),
     ],
 )
@@ -155,6 +155,33 @@ def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
     assert said == [
         f"chosen for 20,000 pairs and some {tokens:,} target tokens to train on: {' '.join(chosen)}"
     ]
+
+
+@pytest.mark.parametrize(("tokens", "dropout"), [(10_000_000, 0.0), (50_000_000, 0.1)])
+def test_what_is_not_seen_again_needs_no_dropout(project, tokens, dropout):
+    """A pass over a million pairs of the demo's has some 22 million tokens."""
+    budget = ["train.budget.steps=null", f"train.budget.tokens={tokens}"]
+    found = compose_sections(
+        "data=demo", "model=auto", "download.corpus.grammar.train_pairs=1000000", *budget
+    )
+
+    assert 10_000_000 < auto.estimate_tokens(Size(1_000_000, 72_000_000), 8000) < 50_000_000
+    assert found["train"].model.dropout == dropout
+
+
+@pytest.mark.parametrize(("choices", "batch_tokens"), [([], 901), (["model=auto"], 2703)])
+def test_validations_are_counted_in_the_batches_that_were_chosen(
+    project, monkeypatch, choices, batch_tokens
+):
+    known = auto.read_auto()
+    longest = known.train.model_copy(update={"most_tokens": {"cpu": 20_000_000, "cuda": 1}})
+    monkeypatch.setattr(auto, "read_auto", lambda _: known.model_copy(update={"train": longest}))
+    found = compose_sections(
+        "data=demo", *choices, "train=auto", "download.corpus.grammar.train_pairs=1000000"
+    )
+
+    assert found["train"].budget.tokens == 20_000_000
+    assert found["train"].training.validate_every == round(20_000_000 / batch_tokens) // 16
 
 
 def test_a_model_of_ones_own_keeps_its_shape(project):
