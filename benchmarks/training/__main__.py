@@ -1,11 +1,12 @@
 """Training speed beside other toolkits and a plain loop, in turns, so that noise is noise to all.
 
 Usage: python -m benchmarks.training [--peer NAME ...] [--rounds N] [--steps N] [--threads N]
-       [--batch-tokens N] [--precision float32|bfloat16|auto] [--record]
+       [--batch-tokens N] [--precision float32|bfloat16 ...] [--record]
 
 All train a pre-norm Transformer of 3 + 3 layers, width 256, 4 heads, 1,024 inside, dropout 0.2 and
-8,000 tied tokens, by Adam. Peers are toolkits that are installed in environments of their own; they
-read the same text and make their own batches, in float32.
+8,000 tied tokens, by Adam. Ours and the plain loop run in each precision, by default in float32 and
+in what `auto` takes on this machine. Peers are toolkits that are installed in environments of their
+own; they read the same text and make their own batches, in float32.
 
 Every round starts each system twice, for a few updates and for many: the difference is free of
 what it takes to start. What is counted is target tokens that are no padding, by the second of
@@ -33,6 +34,7 @@ from benchmarks.training.loops import System
 from benchmarks.training.peers import PEERS
 from benchmarks.training.work import Work, write_work
 from nmt_core import files
+from nmt_core.compute import prepare_compute
 from nmt_core.config import suggest
 
 WARM_UP = 10
@@ -43,13 +45,20 @@ BEGIN, END = "<!-- training: begin -->", "<!-- training: end -->"
 
 NAMES: dict[str, str] = {System.OURS: "this project", System.PLAIN: "a plain nn.Transformer loop"}
 
-COLUMNS = (
-    "system",
-    "tokens per processor second",
-    "tokens per second",
-    "ours is so many times as fast",
-    "GiB at most",
-)
+
+class Contestant(NamedTuple):
+    """A system in a precision."""
+
+    system: str
+    precision: str = "float32"
+
+    def __str__(self) -> str:
+        return f"{NAMES.get(self.system, self.system)}, {self.precision}"
+
+
+def name_precision() -> str:
+    """Return the precision that training takes on this machine, where none is asked for."""
+    return str(prepare_compute("cpu").dtype).removeprefix("torch.")
 
 
 class Run(NamedTuple):
@@ -104,9 +113,10 @@ def run(command: Sequence[str], count_tokens: Callable[[str], int], *, threads: 
 
 
 def prepare(
-    system: str, work: Work, folder: Path, *, steps: int, precision: str, threads: int
+    contestant: Contestant, work: Work, folder: Path, *, steps: int, threads: int
 ) -> tuple[list[str], Callable[[str], int]]:
     """Return the command for some updates of a system, and what reads its target tokens."""
+    system, precision = contestant
     if system in PEERS:
         peer = PEERS[system]
         place = folder / f"{system}-{steps}"
@@ -124,37 +134,38 @@ def prepare(
     return [sys.executable, "-m", "benchmarks.training.loops", system, *given], int
 
 
-def measure(
-    system: str, work: Work, folder: Path, *, steps: int, precision: str, threads: int
-) -> Speed:
+def measure(contestant: Contestant, work: Work, folder: Path, *, steps: int, threads: int) -> Speed:
     """Return the speed of a system by a short run and a long one."""
     runs = []
     for updates in (WARM_UP, WARM_UP + steps):
-        command, count_tokens = prepare(
-            system, work, folder, steps=updates, precision=precision, threads=threads
-        )
+        command, count_tokens = prepare(contestant, work, folder, steps=updates, threads=threads)
         runs.append(run(command, count_tokens, threads=threads))
     return Speed.of_more(*runs)
 
 
-def tabulate(rounds: Sequence[dict[str, Speed]]) -> list[list[str]]:
-    """Return a row for each system: medians over rounds, and how many times its speed is ours."""
-    rows = []
-    for system in rounds[0]:
-        found = [speeds[system] for speeds in rounds]
-        ratios = sorted(
-            speeds[System.OURS].per_processor_second / speeds[system].per_processor_second
-            for speeds in rounds
-        )
-        rows.append(
-            [
-                NAMES.get(system, system),
-                f"{median(speed.per_processor_second for speed in found):,.0f}",
-                f"{median(speed.per_second for speed in found):,.0f}",
-                f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
-                f"{max(speed.most_bytes for speed in found) / 2**30:.2f}",
-            ]
-        )
+def tabulate(rounds: Sequence[dict[Contestant, Speed]]) -> list[list[str]]:
+    """Return a heading, and a row for each system in a precision.
+
+    A row has medians over rounds, and how many times its speed is ours in each precision.
+    """
+    ours = [contestant for contestant in rounds[0] if contestant.system == System.OURS]
+    heading = ["system", "tokens per processor second", "tokens per second"]
+    heading += [f"{own.precision} of ours is so many times as fast" for own in ours]
+    rows = [[*heading, "GiB at most"]]
+    for contestant in rounds[0]:
+        found = [speeds[contestant] for speeds in rounds]
+        row = [
+            str(contestant),
+            f"{median(speed.per_processor_second for speed in found):,.0f}",
+            f"{median(speed.per_second for speed in found):,.0f}",
+        ]
+        for own in ours:
+            ratios = sorted(
+                speeds[own].per_processor_second / speeds[contestant].per_processor_second
+                for speeds in rounds
+            )
+            row.append(f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+        rows.append([*row, f"{max(speed.most_bytes for speed in found) / 2**30:.2f}"])
     return rows
 
 
@@ -162,7 +173,8 @@ def record(command: str, rows: Sequence[Sequence[str]], report: Path = REPORT) -
     """Put the command and its table between the markers of the report."""
     before, _, rest = report.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
-    lines = [COLUMNS, ("---", *["---:"] * (len(COLUMNS) - 1)), *rows]
+    heading, *rest_of_rows = rows
+    lines = [heading, ["---", *["---:"] * (len(heading) - 1)], *rest_of_rows]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     files.write_text(report, f"{before}{BEGIN}\n`{command}`:\n\n{table}\n{END}{after}")
 
@@ -173,7 +185,9 @@ def main(
     steps: Annotated[int, typer.Option(min=1, help="Updates that are timed, in each round.")] = 60,
     threads: Annotated[int, typer.Option(min=1)] = 1,
     batch_tokens: Annotated[int, typer.Option(min=64)] = 1024,
-    precision: Annotated[str, typer.Option(help="Of ours and of the plain loop.")] = "auto",
+    precision: Annotated[
+        list[str] | None, typer.Option(help="Of ours and of the plain loop.")
+    ] = None,
     *,
     record_table: Annotated[bool, typer.Option("--record")] = False,
 ) -> None:
@@ -182,6 +196,9 @@ def main(
     for name in peers:
         if name not in PEERS:
             raise typer.BadParameter(f"there is no peer {name}; {suggest(name, PEERS)}")
+    precisions = precision or list(dict.fromkeys(["float32", name_precision()]))
+    contestants = [Contestant(system, kind) for system in System for kind in precisions]
+    contestants += [Contestant(name) for name in peers]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         work = write_work(folder, batch_tokens)
@@ -189,19 +206,18 @@ def main(
             PEERS[name].install(name)
         measured = [
             {
-                str(system): measure(
-                    system, work, folder, steps=steps, precision=precision, threads=threads
-                )
-                for system in (*System, *peers)
+                contestant: measure(contestant, work, folder, steps=steps, threads=threads)
+                for contestant in contestants
             }
             for _ in track(range(rounds), "rounds", console=Console(stderr=True))
         ]
     rows = tabulate(measured)
     table = Table(title=f"target tokens, {threads} threads, {rounds} rounds of {steps} updates")
-    for column in COLUMNS:
+    heading, *lines = rows
+    for column in heading:
         table.add_column(column, justify="left" if column == "system" else "right")
-    for row in rows:
-        table.add_row(*row)
+    for line in lines:
+        table.add_row(*line)
     Console().print(table)
     if record_table:
         record(f"python -m benchmarks.training {' '.join(sys.argv[1:])}", rows)

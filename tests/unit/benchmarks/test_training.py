@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from benchmarks.training.__main__ import BEGIN, END, Run, Speed, record, run, tabulate
+from benchmarks.training.__main__ import BEGIN, END, Contestant, Run, Speed, record, run, tabulate
 from benchmarks.training.loops import System
 from benchmarks.training.peers import count_eole_tokens, prepare_eole
 from benchmarks.training.work import FIRST_WORD, VOCABULARY, draw_pairs, write_work
@@ -24,15 +24,21 @@ def test_start_up_does_not_count():
 
 
 def test_ratios_are_those_of_one_round():
-    speeds = {"ours": (100, 300, 200), "plain": (50, 100, 200)}
+    speeds = {
+        Contestant("ours", "float32"): (100, 300, 200),
+        Contestant("ours", "bfloat16"): (200, 600, 400),
+        Contestant("plain", "float32"): (50, 100, 200),
+    }
     rounds = [
         {name: Speed(values[number], 1.0, 2**30) for name, values in speeds.items()}
         for number in range(3)
     ]
 
-    ours, plain = tabulate(rounds)
-    assert ours[1:4] == ["200", "1", "1.00 (1.00 to 1.00)"]
-    assert plain[1:] == ["100", "1", "2.00 (1.00 to 3.00)", "1.00"]
+    heading, ours, ours_bfloat16, plain = tabulate(rounds)
+    assert len(heading) == len(plain)
+    assert ours[:4] == ["this project, float32", "200", "1", "1.00 (1.00 to 1.00)"]
+    assert ours_bfloat16[3:5] == ["0.50 (0.50 to 0.50)", "1.00 (1.00 to 1.00)"]
+    assert plain[1:] == ["100", "1", "2.00 (1.00 to 3.00)", "4.00 (2.00 to 6.00)", "1.00"]
 
 
 def test_a_program_is_measured_with_what_it_says():
@@ -73,7 +79,7 @@ def test_eole_is_told_the_same_work_and_its_tokens_are_read(tmp_path):
 def test_a_table_takes_the_place_of_the_one_before(tmp_path, before):
     report = tmp_path / "performance.md"
     report.write_text(f"# Speed\n{before}")
-    record("make bench", [["ours", "1", "2", "3", "4"]], report)
+    record("make bench", [["system", "a", "b", "c", "d"], ["ours", "1", "2", "3", "4"]], report)
 
     text = report.read_text()
     assert text.startswith("# Speed\n")
