@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
+.PHONY: help setup lock audit repro compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -28,6 +28,9 @@ LOCK = uv pip compile --quiet --system-certs --universal --python-version 3.11 -
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 export DO_NOT_TRACK := 1
+
+# files of tests in one process each, the longest first: tests/support/order.py
+SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 
 # DATA, MODEL, TRAIN and START choose groups of conf/; SET passes single settings, as in
 #   make repro DATA=europarl SET="download.languages.source=fr train.seed=2"
@@ -101,11 +104,16 @@ deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the
 	python -m flows.deploy
 
 test: test-fast ## All tests but those of make test-orchestration
-	OMP_NUM_THREADS=1 pytest -m "slow and not orchestration" -n auto --dist loadfile
+	$(SLOWLY) "slow and not orchestration" -n auto
 
-test-orchestration: $(READY) ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
+test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
+	$(SLOWLY) orchestration -n 3
+
+test-all: postgresql test-fast ## Both, side by side
+	$(SLOWLY) slow -n 3
+
+postgresql: $(READY)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { echo "PostgreSQL is missing; run: apt-get install postgresql" >&2; exit 1; }
-	OMP_NUM_THREADS=1 pytest -m orchestration -n 3 --dist loadfile
 
 test-fast: $(READY) ## The tests that take seconds, on all cores
 	OMP_NUM_THREADS=1 pytest -m "not slow" -n auto

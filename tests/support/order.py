@@ -1,0 +1,28 @@
+"""Which files of tests begin: those that take longest, so that none is left over at the end."""
+
+LONGEST = (
+    "orchestration/test_readme.py",
+    "orchestration/test_faults.py",
+    "orchestration/test_ways.py",
+    "e2e/test_pipeline.py",
+    "orchestration/test_retrain.py",
+    "laws/test_learning_laws.py",
+    "orchestration/test_operations.py",
+    "orchestration/test_servers.py",
+    "integration/test_compare.py",
+    "orchestration/test_worker.py",
+    "integration/test_torchrun.py",
+    "laws/test_date_laws.py",
+)
+"""Files that take minutes, the longest first."""
+
+FILES = [f"tests/{file}" for file in LONGEST]
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes longest; pytest-xdist gives out files in this order."""
+    items.sort(key=lambda item: rank(item.nodeid.partition("::")[0]))
+
+
+def rank(file):
+    return FILES.index(file) if file in FILES else len(FILES)
