@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nmt_core.translation.translator import Translator as Translator
 
-# Before torch is imported: a thread that waits for another spins a thousand times, then sleeps.
-# Spinning on, as it would, makes busy programs slow each other down many times over; sleeping at
-# once slows down a program that is alone.
+# What torch's libraries read when they are loaded, unless a person has set it.
+#
+# A thread that waits for another spins a thousand times, then sleeps. Spinning on, as it would,
+# makes busy programs slow each other down many times over; sleeping at once slows down a program
+# that is alone.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# oneDNN, which multiplies in bfloat16, keeps its programs for the 1,024 shapes used last, half a
+# gigabyte; batches of real text have ever new shapes, and 32 train as fast.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 
 __all__ = ["Translator"]
 

@@ -1,16 +1,19 @@
-"""Our training step and a plain loop, each as a program that tells how many tokens it has seen.
+"""Our training step, a plain loop and the floor: programs that tell how many tokens they have seen.
 
-Usage: python -m benchmarks.training.loops {ours,plain} --steps N --batch-tokens N
+Usage: python -m benchmarks.training.loops {ours,plain,products} --steps N --batch-tokens N
        [--precision float32|bfloat16|auto] [--threads N]
 
 The plain loop is what one would write in an afternoon with PyTorch's own parts: nn.Transformer,
 pre-norm, tied embeddings, cross entropy over all positions, AdamW; and it gets the same batches.
+
+The floor is the products of such a model's weights with what they are applied to, there and back,
+and nothing else: who multiplies the same cannot be faster.
 """
 
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Annotated
 
@@ -40,6 +43,7 @@ class System(StrEnum):
 
     OURS = "ours"
     PLAIN = "plain"
+    PRODUCTS = "products"
 
 
 class Plain(nn.Module):
@@ -80,11 +84,42 @@ class Plain(nn.Module):
         )
 
 
+class Products(nn.Module):
+    """The weights of the layers, each with what it is applied to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        square, inner, outer = (WIDTH, WIDTH), (INNER, WIDTH), (WIDTH, INNER)
+        encoder = [square] * 4 + [inner, outer]
+        decoder = [square] * 6 + [inner, outer]  # and two for the source
+        self.source = self._draw((encoder + [square] * 2) * LAYERS)
+        self.target = self._draw(decoder * LAYERS)
+        self.output = self._draw([(VOCABULARY, WIDTH)])
+
+    def _draw(self, shapes: Iterable[tuple[int, int]]) -> nn.ParameterList:
+        return nn.ParameterList(nn.init.xavier_uniform_(torch.empty(shape)) for shape in shapes)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Return a number whose gradient takes all products; the output's of real tokens alone."""
+        applied = (
+            (self.source, batch.source.numel()),
+            (self.target, batch.target_input.numel()),
+            (self.output, batch.target_tokens),
+        )
+        return torch.stack(
+            [
+                F.linear(torch.ones(rows, weight.size(1), requires_grad=True), weight)[0, 0]
+                for weights, rows in applied
+                for weight in weights
+            ]
+        ).sum()
+
+
 def build(system: System) -> tuple[nn.Module, Callable[[Batch], Tensor]]:
     """Return a model, and what computes its loss."""
-    if system is System.PLAIN:
-        plain = Plain()
-        return plain, plain.loss
+    if system is not System.OURS:
+        other = Plain() if system is System.PLAIN else Products()
+        return other, other.loss
     config = TransformerConfig(
         width=WIDTH,
         heads=HEADS,
@@ -119,7 +154,8 @@ def train(
         with compute.autocast():
             loss = loss_of(batch)
         loss.backward()
-        apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
+        if not isinstance(model, Products):
+            apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
         yield batch.target_tokens
 
 

@@ -1,5 +1,6 @@
 """What runs before and after the stages is there at once: it imports nothing that takes seconds."""
 
+import os
 import subprocess
 import sys
 
@@ -60,3 +61,19 @@ print("torch._dynamo" in sys.modules)
     )
 
     assert "False\n" == done.stdout
+
+
+@pytest.mark.parametrize(("given", "read"), [(None, "32"), ("7", "7")])
+def test_what_torchs_libraries_read_is_set_before_them(given, read):
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    environment = {key: value for key, value in os.environ.items() if key != name}
+    program = f"import nmt_core, os, sys; print('torch' in sys.modules, os.environ['{name}'])"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment | ({name: given} if given else {}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == f"False {read}\n"

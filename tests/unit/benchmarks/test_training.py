@@ -85,4 +85,4 @@ def test_a_table_takes_the_place_of_the_one_before(tmp_path, before):
     assert text.startswith("# Speed\n")
     assert (text.count(BEGIN), text.count(END), "old" in text) == (1, 1, False)
     assert "| ours | 1 | 2 | 3 | 4 |" in text
-    assert list(System) == ["ours", "plain"]
+    assert list(System) == ["ours", "plain", "products"]
