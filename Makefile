@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
+.PHONY: help setup lock audit repro compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -145,6 +145,10 @@ serve: $(READY) ## Translate with the champion over HTTP and on a page, http://1
 
 bench: $(READY) ## Measure training against a plain loop and other toolkits, in one run [PEERS="eole" RECORD=1]
 	python -m benchmarks.training $(foreach peer,$(PEERS),--peer $(peer)) $(if $(RECORD),--record)
+
+gpu-check: $(READY) ## Laws, resume and speed on a GPU, in some ten minutes [RECORD=1]
+	python -m benchmarks.gpu $(if $(RECORD),--record)
+	pytest tests/laws/test_device_laws.py
 
 clean: ## Forget checkpoints and journals; DVC's cache stays
 	rm -rf checkpoints runs

@@ -18,6 +18,8 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # oneDNN, which multiplies in bfloat16, keeps its programs for the 1,024 shapes used last, half a
 # gigabyte; batches of real text have ever new shapes, and 32 train as fast.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
+# cuBLAS gives the same bits again only if it may keep memory of a fixed size.
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
 __all__ = ["Translator"]
 

@@ -46,6 +46,8 @@ def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: i
     keep_freed_memory()
     # as use_deterministic_algorithms, which also imports torch's compiler, for seconds
     torch.set_deterministic_debug_mode("warn")
+    # or what a GPU convolves and recurs in "float32" would have ten bits
+    torch.backends.cudnn.allow_tf32 = False
     # filling new memory with NaN costs time and changes no result
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     if precision == "auto":

@@ -30,18 +30,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.report import record
 from benchmarks.training.loops import System
 from benchmarks.training.peers import PEERS
 from benchmarks.training.work import Work, write_work
-from nmt_core import files
 from nmt_core.compute import prepare_compute
 from nmt_core.config import suggest
 
 WARM_UP = 10
 """Updates that both runs of a round make, and that count for neither."""
 
-REPORT = Path("docs/performance.md")
-BEGIN, END = "<!-- training: begin -->", "<!-- training: end -->"
+MARK = "training"
+"""Of the table in docs/performance.md."""
 
 NAMES: dict[str, str] = {
     System.OURS: "this project",
@@ -173,16 +173,6 @@ def tabulate(rounds: Sequence[dict[Contestant, Speed]]) -> list[list[str]]:
     return rows
 
 
-def record(command: str, rows: Sequence[Sequence[str]], report: Path = REPORT) -> None:
-    """Put the command and its table between the markers of the report."""
-    before, _, rest = report.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    heading, *rest_of_rows = rows
-    lines = [heading, ["---", *["---:"] * (len(heading) - 1)], *rest_of_rows]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    files.write_text(report, f"{before}{BEGIN}\n`{command}`:\n\n{table}\n{END}{after}")
-
-
 def main(
     peer: Annotated[list[str] | None, typer.Option(help="A toolkit to train beside.")] = None,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
@@ -224,7 +214,7 @@ def main(
         table.add_row(*line)
     Console().print(table)
     if record_table:
-        record(f"python -m benchmarks.training {' '.join(sys.argv[1:])}", rows)
+        record(f"python -m benchmarks.training {' '.join(sys.argv[1:])}", rows, mark=MARK)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ def tiny_config(name):
     return read_model_config(values | shrunk(values))
 
 
-def tiny_model(name, *, seed=0):
+def tiny_model(name, *, seed=0, **changes):
     """A freshly initialised tiny model."""
     torch.manual_seed(seed)
-    return build_model(tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+    shape = tiny_config(name).model_copy(update=changes)
+    return build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)

@@ -9,8 +9,10 @@ import torch
 def torchs_own_settings():
     """Put back what a training or an evaluation changes."""
     threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    rounds = torch.backends.cudnn.allow_tf32
     fills = torch.utils.deterministic.fill_uninitialized_memory
     yield
     torch.set_num_threads(threads)
     torch.set_deterministic_debug_mode(mode)
     torch.utils.deterministic.fill_uninitialized_memory = fills
+    torch.backends.cudnn.allow_tf32 = rounds

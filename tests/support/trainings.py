@@ -7,6 +7,7 @@ from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.distributed import ALONE
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, NesterovSgd, TrainingConfig
@@ -14,6 +15,7 @@ from nmt_core.training.trainer import Trainer
 from tests.support.presets import tiny_model
 
 STEPS = 12
+PROCESSOR = Compute(torch.device("cpu"), torch.float32)
 CLOCKS = ("train/seconds", "train/tokens_per_second")
 
 
@@ -60,9 +62,14 @@ def trainer(
     optimizer=None,
     budget=None,
     accumulate=1,
+    dropout=None,
+    compute=PROCESSOR,
+    dtype=torch.float32,
+    world=ALONE,
     **changes,
 ):
-    model = tiny_model(name, seed=3)
+    shape = {} if dropout is None else {"dropout": dropout}
+    model = tiny_model(name, seed=3, **shape).to(compute.device, dtype)
     optimizer = optimizer or (NesterovSgd() if "article" in name else AdamW(weight_decay=0.01))
     settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
     return Trainer(
@@ -76,10 +83,11 @@ def trainer(
         checkpoints=CheckpointStore(folder),
         tracker=log,
         display=log,
-        compute=Compute(torch.device("cpu"), torch.float32),
+        compute=compute,
         config=TrainingConfig(**settings),
         seed=11,
         accumulate=accumulate,
+        world=world,
     )
 
 
@@ -89,4 +97,4 @@ def untimed(progress):
 
 
 def weights(model):
-    return {name: value.numpy().tobytes() for name, value in model.state_dict().items()}
+    return {name: value.cpu().numpy().tobytes() for name, value in model.state_dict().items()}

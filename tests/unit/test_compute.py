@@ -67,10 +67,12 @@ def test_threads_are_set(no_gpu):
     assert torch.get_num_threads() == 1
 
 
-def test_algorithms_are_deterministic(no_gpu):
+def test_algorithms_are_deterministic_and_float32_is_float32(no_gpu):
     prepare_compute()
 
     assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32
 
 
 def test_nothing_is_imported_that_takes_seconds():

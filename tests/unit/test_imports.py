@@ -63,9 +63,16 @@ print("torch._dynamo" in sys.modules)
     assert "False\n" == done.stdout
 
 
-@pytest.mark.parametrize(("given", "read"), [(None, "32"), ("7", "7")])
-def test_what_torchs_libraries_read_is_set_before_them(given, read):
-    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+@pytest.mark.parametrize(
+    ("name", "given", "read"),
+    [
+        ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", None, "32"),
+        ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7", "7"),
+        ("CUBLAS_WORKSPACE_CONFIG", None, ":4096:8"),
+        ("GOMP_SPINCOUNT", None, "1000"),
+    ],
+)
+def test_what_torchs_libraries_read_is_set_before_them(name, given, read):
     environment = {key: value for key, value in os.environ.items() if key != name}
     program = f"import nmt_core, os, sys; print('torch' in sys.modules, os.environ['{name}'])"
     done = subprocess.run(

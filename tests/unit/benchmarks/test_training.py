@@ -2,10 +2,7 @@
 
 import sys
 
-import pytest
-
-from benchmarks.training.__main__ import BEGIN, END, Contestant, Run, Speed, record, run, tabulate
-from benchmarks.training.loops import System
+from benchmarks.training.__main__ import Contestant, Run, Speed, run, tabulate
 from benchmarks.training.peers import count_eole_tokens, prepare_eole
 from benchmarks.training.work import FIRST_WORD, VOCABULARY, draw_pairs, write_work
 
@@ -73,16 +70,3 @@ def test_eole_is_told_the_same_work_and_its_tokens_are_read(tmp_path):
     assert "train_steps: 20" in settings
     said = STEP.format(step=10, target=" 894") + STEP.format(step=20, target=" 853")
     assert count_eole_tokens(said, steps=20) == 853 * 20
-
-
-@pytest.mark.parametrize("before", ["", f"{BEGIN}\nold\n{END}"])
-def test_a_table_takes_the_place_of_the_one_before(tmp_path, before):
-    report = tmp_path / "performance.md"
-    report.write_text(f"# Speed\n{before}")
-    record("make bench", [["system", "a", "b", "c", "d"], ["ours", "1", "2", "3", "4"]], report)
-
-    text = report.read_text()
-    assert text.startswith("# Speed\n")
-    assert (text.count(BEGIN), text.count(END), "old" in text) == (1, 1, False)
-    assert "| ours | 1 | 2 | 3 | 4 |" in text
-    assert list(System) == ["ours", "plain", "products"]

@@ -1,0 +1,190 @@
+"""How fast a GPU trains, and which share of what it could multiply in that time that is.
+
+Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N] [--record]
+
+Trains a preset of conf/model on made-up sentences of 5 to 60 tokens, in float32 and in bfloat16.
+The share is that of Chowdhery et al. 2022, appendix B, model FLOPs utilisation: operations that the
+model needs, as PyTorch counts them in one update, by the second, over what a product of two
+matrices of 8,192 by 8,192 reaches on the same device in the same type. ``--record`` writes the
+table into docs/performance.md.
+"""
+
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.report import record
+from nmt_core.compute import Compute, prepare_compute
+from nmt_core.data.batch import Batch, collate
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.settings import TokenBatching
+from nmt_core.errors import ConfigError
+from nmt_core.models.architectures import build_model
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.random import make_generator
+from nmt_core.training.loss import batch_loss
+from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.settings import AdamW
+from nmt_core.training.step import apply_gradients
+from stages.configure.compose import compose_groups
+from stages.params import TrainParams, build_all
+
+VOCABULARY = 32_000
+"""Tokens of both languages."""
+
+LENGTHS, PAIRS = (5, 61), 20_000
+"""Of a sentence, the last excluded; sentences."""
+
+WARM_UP, LARGE = 5, 8192
+"""Updates that do not count, and the size of the matrices that are the yardstick."""
+
+MARK = "gpu"
+"""Of the table in docs/performance.md."""
+
+HEADING = ("preset", "device", "type", "target tokens a second", "share of its speed", "GiB")
+
+
+def build_preset(name: str, vocabulary: int = VOCABULARY) -> Seq2Seq[Any, Any]:
+    """Return the model of a preset, its weights drawn by chance."""
+    params = build_all(compose_groups([f"model={name}"]), source="conf/")["train"]
+    assert isinstance(params, TrainParams)
+    torch.manual_seed(1)
+    return build_model(params.model, source_size=vocabulary, target_size=vocabulary)
+
+
+class Speed(NamedTuple):
+    """Of a training."""
+
+    tokens_per_second: float
+    operations_per_second: float
+    most_bytes: int
+    """Of the GPU's memory; 0 of a processor's."""
+
+
+def make_batches(max_tokens: int, vocabulary: int = VOCABULARY) -> list[Batch]:
+    """Return batches of made-up pairs, which are all of the same length on both sides."""
+    draw = make_generator(1, "sentences")
+    lengths = draw.integers(*LENGTHS, PAIRS)
+    order = batches_of_epoch(
+        np.stack([lengths, lengths], axis=1), TokenBatching(max_tokens=max_tokens), seed=1, epoch=0
+    )
+    return [
+        collate([(draw.integers(4, vocabulary, lengths[n]).tolist(),) * 2 for n in batch])
+        for batch in order
+    ]
+
+
+def add_gradients(model: Seq2Seq[Any, Any], batch: Batch, compute: Compute) -> None:
+    """Read a batch, there and back."""
+    with compute.autocast():
+        loss, _ = batch_loss(model, batch.to(compute.device), label_smoothing=0.1, per="token")
+    loss.backward()
+
+
+def update(
+    model: Seq2Seq[Any, Any], optimizer: torch.optim.Optimizer, batch: Batch, compute: Compute
+) -> None:
+    """Make an update."""
+    add_gradients(model, batch, compute)
+    apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
+
+
+def count_operations(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute) -> float:
+    """Return the operations by target token that the model needs, there and back."""
+    with FlopCounterMode(display=False) as counter:
+        for batch in batches:
+            add_gradients(model, batch, compute)
+    model.zero_grad()
+    return counter.get_total_flops() / sum(batch.target_tokens for batch in batches)
+
+
+def wait(device: torch.device) -> None:
+    """Let a GPU finish what it was told."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def measure(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, steps: int) -> Speed:
+    """Return how fast a model trains."""
+    optimizer = build_optimizer(model, AdamW())
+    supply: Iterator[Batch] = itertools.cycle(batches)
+    for batch in itertools.islice(supply, WARM_UP):
+        update(model, optimizer, batch, compute)
+    wait(compute.device)
+    if on_gpu := compute.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(compute.device)
+    began, tokens = time.perf_counter(), 0
+    for batch in itertools.islice(supply, steps):
+        update(model, optimizer, batch, compute)
+        tokens += batch.target_tokens
+    wait(compute.device)
+    speed = tokens / (time.perf_counter() - began)
+    most_bytes = torch.cuda.max_memory_allocated(compute.device) if on_gpu else 0
+    operations = count_operations(model, batches[:WARM_UP], compute)
+    return Speed(speed, speed * operations, most_bytes)
+
+
+def measure_products(compute: Compute, size: int = LARGE, times: int = 20) -> float:
+    """Return the operations by the second of a product of two large matrices."""
+    left = torch.ones(size, size, device=compute.device, dtype=compute.dtype)
+    product = left @ left
+    wait(compute.device)
+    began = time.perf_counter()
+    for _ in range(times):
+        torch.mm(left, left, out=product)
+    wait(compute.device)
+    return 2 * size**3 * times / (time.perf_counter() - began)
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def main(
+    preset: Annotated[str, typer.Option(help="Of conf/model.")] = "transformer_base",
+    batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, of both sides.")] = 25_000,
+    steps: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 100,
+    *,
+    record_table: Annotated[bool, typer.Option("--record")] = False,
+) -> None:
+    """Train and print the table."""
+    try:
+        device = prepare_compute("cuda").device
+    except ConfigError:
+        raise typer.BadParameter("there is no GPU here; nothing was measured") from None
+    name = torch.cuda.get_device_name(device)
+    rows = []
+    batches = make_batches(batch_tokens)
+    for kind in (torch.float32, torch.bfloat16):
+        compute = Compute(device, kind)
+        model = build_preset(preset).to(device)
+        speed = measure(model, batches, compute, steps)
+        share = speed.operations_per_second / measure_products(compute)
+        rows.append(
+            (
+                preset,
+                name,
+                str(kind).removeprefix("torch."),
+                f"{speed.tokens_per_second:,.0f}",
+                f"{share:.0%}",
+                f"{speed.most_bytes / 2**30:.1f}",
+            )
+        )
+    table = Table(*HEADING, title=f"batches of {batch_tokens:,} tokens, {steps} updates")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+    if record_table:
+        record("make gpu-check RECORD=1", [HEADING, *rows], mark=MARK)
+
+
+if __name__ == "__main__":
+    app()

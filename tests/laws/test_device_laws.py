@@ -1,0 +1,142 @@
+"""What a GPU computes is what a processor computes, and may be interrupted as well.
+
+Where there is no GPU, the processor stands in for it, so that all of this is run everywhere. What
+only a GPU can show is skipped then; ``make gpu-check`` runs it.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt_core.compute import Compute, prepare_compute
+from nmt_core.data.batch import collate
+from nmt_core.decoding.beam import beam_search
+from nmt_core.decoding.settings import BeamConfig
+from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.training.loss import batch_loss
+from tests.support import devices
+from tests.support.presets import PRESETS, VARIANTS, tiny_model
+from tests.support.projects import PROJECT
+from tests.support.torch_settings import torchs_own_settings
+from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
+
+PAIRS = [([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [7])]
+DEVICE = devices.find()
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+CLOSE = {"float32": {"rtol": 1e-4, "atol": 1e-5}, "bfloat16": {"rtol": 0.1, "atol": 0.05}}
+"""Of losses of a few nats: of float32 the order of sums is left, of bfloat16 its eight bits."""
+
+needs_gpu = pytest.mark.skipif(DEVICE.type != "cuda", reason="there is no GPU here")
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_model = pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+one_of_each_family = pytest.mark.parametrize("name", ["transformer", "convs2s", "rnn_attention"])
+
+
+@pytest.fixture(autouse=True)
+def _prepared():
+    """As trainings are."""
+    with torchs_own_settings():
+        prepare_compute(DEVICE.type)
+        yield
+
+
+def loss_and_gradients(model, batch, compute):
+    model.zero_grad()
+    with compute.autocast():
+        loss, _ = batch_loss(model, batch.to(compute.device), label_smoothing=0.1, per="token")
+    loss.backward()
+    gradients = [w.grad.cpu() for w in model.parameters() if w.grad is not None]
+    return loss.item(), gradients
+
+
+@every_model
+def test_loss_and_gradients_are_the_processors(name):
+    batch, float32 = collate(PAIRS), PRECISIONS["float32"]
+    expected = loss_and_gradients(
+        tiny_model(name).eval(), batch, Compute(torch.device("cpu"), float32)
+    )
+    model = tiny_model(name).eval().to(DEVICE)
+    found = loss_and_gradients(model, batch, Compute(DEVICE, float32))
+
+    assert_close(found, expected, **CLOSE["float32"])
+    rounded, _ = loss_and_gradients(model, batch, Compute(DEVICE, PRECISIONS["bfloat16"]))
+    assert_close(rounded, expected[0], **CLOSE["bfloat16"])
+
+
+@every_model
+@every_precision
+def test_padding_is_invisible_there(name, precision):
+    model = tiny_model(name).eval().to(DEVICE)
+    source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0]], device=DEVICE)
+    target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3]], device=DEVICE)
+    wider = torch.nn.functional.pad(source, (0, 3), value=PAD)
+    with Compute(DEVICE, PRECISIONS[precision]).autocast(), torch.inference_mode():
+        logits = [model(text, text == PAD, target).float() for text in (source, wider)]
+
+    assert_close(logits[1], logits[0], **CLOSE[precision])
+
+
+@one_of_each_family
+def test_beams_are_the_processors(name):
+    source = collate(PAIRS).source
+    config = BeamConfig(beam_size=3)
+    model = tiny_model(name).eval()
+    expected = beam_search(model, source, source == PAD, config)
+    there = source.to(DEVICE)
+    found = beam_search(model.to(DEVICE), there, there == PAD, config)
+
+    for (mine, *_), (others, *_) in zip(found, expected, strict=True):
+        assert mine.tokens == others.tokens
+        assert mine.score == pytest.approx(others.score, rel=1e-4)
+
+
+@one_of_each_family
+@every_precision
+def test_resuming_there_is_continuing(dataset, tmp_path, name, precision):
+    compute = Compute(DEVICE, PRECISIONS[precision])
+    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, compute=compute)
+    whole.fit()
+    with pytest.raises(PowerCut):
+        trainer(dataset, tmp_path / "cut", Log(7), name=name, compute=compute).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), name=name, compute=compute)
+    again.fit()
+
+    assert again.progress.step == STEPS
+    assert weights(whole.model) == weights(again.model)
+    assert untimed(whole.progress) == untimed(again.progress)
+
+
+@needs_gpu
+@pytest.mark.parametrize("name", ["transformer", "rnn_attention"])  # positions without end
+def test_what_memory_refuses_is_split_there(tmp_path, name):
+    """With half of the memory that an update takes, the update is the same but for rounding."""
+    compute = Compute(DEVICE, torch.float32)
+    large, notes = devices.make_large_training(tmp_path / "large", name, compute)
+    expected, most_bytes = devices.update_once(large)
+    assert not notes
+
+    scarce, notes = devices.make_large_training(tmp_path / "scarce", name, compute)
+    with devices.at_most(most_bytes * 0.6):
+        found, _ = devices.update_once(scarce)
+    assert len(notes) == 1
+    assert_close(found, expected, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() == 1, reason="there is but one GPU here")
+@pytest.mark.slow
+def test_two_train_as_one(tmp_path):
+    """By NCCL where there are GPUs, by Gloo where there are none."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", "2", "-m", "tests.support.devices", str(tmp_path)]
+    subprocess.run(command, cwd=PROJECT, env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "tests.support.devices", str(tmp_path)], cwd=PROJECT, check=True
+    )
+
+    alone, together = (devices.read_weights(tmp_path, size) for size in (1, 2))
+    assert_close(together, alone, rtol=1e-6, atol=1e-7)

@@ -1,0 +1,94 @@
+"""Trainings on a GPU, or on the processor that stands in for one, for test_device_laws.
+
+Usage: python -m tests.support.devices FOLDER, by torchrun or alone; leaves the weights that a
+training ends with in FOLDER/PROCESSES.safetensors.
+"""
+
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from nmt_core.compute import Compute
+from nmt_core.data.settings import TokenBatching
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.models.weights import own_tensors
+from nmt_core.random import make_generator
+from nmt_core.training.distributed import init_process_group
+from nmt_core.training.settings import WorldConfig
+from tests.support.presets import TARGET_SIZE
+from tests.support.trainings import Log, trainer
+
+LONG, MANY = 400, 64
+"""Tokens of a sentence and sentences of a batch that takes some hundred megabytes."""
+
+
+def find():
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def write_pairs(folder, *, pairs, most_tokens):
+    draw = make_generator(0, "pairs")
+
+    def each():
+        for _ in range(pairs):
+            words = draw.integers(4, TARGET_SIZE, draw.integers(1, most_tokens)).tolist()
+            yield IdPair(words, words[::-1])
+
+    write_shards([Block.of(each())], folder, pairs_per_shard=25)
+    return ShardDataset(folder)
+
+
+def make_large_training(folder, name, compute):
+    """A training of one large batch without dropout, and what it says."""
+    dataset = write_pairs(folder / "pairs", pairs=MANY, most_tokens=LONG)
+    training = trainer(
+        dataset, folder / "checkpoints", log := Log(), name=name, dropout=0.0, compute=compute
+    )
+    config = TokenBatching(max_tokens=LONG * MANY)
+    training.batches = replace(training.batches, config=config)
+    return training, log.notes
+
+
+def update_once(training):
+    """Make an update; return the weights after it, and the bytes that it took at most."""
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    training.train_step(next(training.batches.start_from(training.progress.position)))
+    found = {name: value.cpu() for name, value in own_tensors(training.model).items()}
+    return found, torch.cuda.max_memory_allocated()
+
+
+@contextmanager
+def at_most(count):
+    """Let this process have so many bytes of the GPU, beside what it holds."""
+    torch.cuda.empty_cache()
+    whole = torch.cuda.get_device_properties(0).total_memory
+    torch.cuda.set_per_process_memory_fraction(min(1.0, count / whole))
+    try:
+        yield
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+
+
+def read_weights(folder, processes):
+    return load_file(folder / f"{processes}.safetensors")
+
+
+def main(folder):
+    with init_process_group(WorldConfig()) as world:
+        place = folder / f"{world.size}-{world.rank}"
+        dataset = write_pairs(place / "pairs", pairs=60, most_tokens=8)
+        exact = {"dropout": 0.0, "dtype": torch.float64}  # order of sums makes no difference
+        compute = Compute(find(), torch.float32)
+        training = trainer(dataset, place, Log(), compute=compute, world=world, **exact)
+        training.fit()
+        if world.is_main:
+            save_file(own_tensors(training.model), folder / f"{world.size}.safetensors")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

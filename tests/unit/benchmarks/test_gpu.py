@@ -1,0 +1,52 @@
+"""The benchmark of GPUs, as far as a processor can run it."""
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from benchmarks import gpu
+from nmt_core.compute import Compute
+
+PROCESSOR = Compute(torch.device("cpu"), torch.float32)
+
+
+def test_operations_are_those_of_the_formula():
+    """Two for each weight and token there, four back; and those of attention, by the lengths."""
+    model = gpu.build_preset("transformer", vocabulary=100)
+    batches = gpu.make_batches(500, vocabulary=100)[:3]
+    [width] = {norm.weight.numel() for norm in model.encoder_norm.modules()}
+    of_target = sum(w.numel() for w in model.decoder.parameters() if w.dim() == 2)
+    of_source = sum(w.numel() for w in model.encoder.parameters() if w.dim() == 2)
+    cross = len(model.decoder) * 2 * width**2  # keys and values are made of the source
+    expected = 0
+    for batch in batches:
+        rows, source = batch.source.shape
+        target = batch.target_input.size(1)
+        products = rows * source * (of_source + cross) + rows * target * (of_target - cross)
+        products += batch.target_tokens * 100 * width
+        scores = len(model.encoder) * source**2 + len(model.decoder) * (target**2 + target * source)
+        expected += 6 * products + 12 * rows * scores * width
+
+    found = gpu.count_operations(model, batches, PROCESSOR)
+    tokens = sum(batch.target_tokens for batch in batches)
+    assert found * tokens == pytest.approx(expected)
+
+
+def test_a_model_is_measured():
+    model = gpu.build_preset("transformer", vocabulary=50)
+    batches = gpu.make_batches(100, vocabulary=50)[:3]
+    before = model.decoder_norm.weight.clone()
+    speed = gpu.measure(model, batches, PROCESSOR, steps=2)
+
+    assert speed.tokens_per_second > 0
+    assert speed.operations_per_second > speed.tokens_per_second
+    assert not torch.equal(before, model.decoder_norm.weight)
+    assert gpu.measure_products(PROCESSOR, size=32, times=2) > 0
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_without_a_gpu_a_sentence_says_so():
+    done = CliRunner().invoke(gpu.app, [])
+
+    assert done.exit_code == 2
+    assert "there is no GPU here" in done.output
