@@ -63,26 +63,23 @@ def explain_unreadable(path: Path, *also: type[BaseException]) -> Iterator[None]
         raise BundleError(f"{path} cannot be read ({reason}); export the model again") from None
 
 
+def read_format(folder: Path) -> int | str:
+    """Return the format of what is sealed: a number of a translator, words of anything else.
+
+    Raises:
+        BundleError: if there is no manifest.
+    """
+    found = _read_manifest(folder)["format"]
+    return found if isinstance(found, int | str) else str(found)
+
+
 def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     """Return the digest and size of every file by its name, as they were exported.
 
     Raises:
         BundleError: if there is no manifest, or one of another format.
     """
-    altered = BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
-    try:
-        if not stat.S_ISREG((folder / MANIFEST).lstat().st_mode):
-            raise BundleError(f"{folder / MANIFEST} is no file; cp -rL makes files of links")
-        manifest = files.read_json(folder / MANIFEST)
-    except (FileNotFoundError, NotADirectoryError):
-        raise BundleError(
-            f"{folder} is not an exported model, for it holds no {MANIFEST}; "
-            f"name the folder that the export stage wrote"
-        ) from None
-    except (ValueError, RecursionError):
-        raise altered from None
-    if not isinstance(manifest, dict) or "format" not in manifest:
-        raise altered
+    manifest = _read_manifest(folder)
     if manifest["format"] != known:
         raise BundleError(
             f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
@@ -91,8 +88,29 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     try:
         sealed = TypeAdapter(dict[str, Sealed]).validate_python(manifest.get("files"))
     except ValueError:
-        raise altered from None
+        raise _altered(folder) from None
     return {name: entry.model_dump() for name, entry in sealed.items()}
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        if not stat.S_ISREG((folder / MANIFEST).lstat().st_mode):
+            raise BundleError(f"{folder / MANIFEST} is no file; cp -rL makes files of links")
+        manifest = files.read_json(folder / MANIFEST)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BundleError(
+            f"{folder} is not an exported model, for it holds no {MANIFEST}; "
+            f"name the folder that the export stage, or the command that learns it, wrote"
+        ) from None
+    except (ValueError, RecursionError):
+        raise _altered(folder) from None
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise _altered(folder)
+    return manifest
+
+
+def _altered(folder: Path) -> BundleError:
+    return BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
 
 
 def digest_bundle(folder: Path) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 
 
 def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
-    """Check an exported model: every file by its digest, then its golden sentences.
+    """Check a model: every file by its digest and, of a translator, its golden sentences.
 
     That finds accidents. Whose model it is, the digest of all files tells, which the registry keeps
     as `bundle_sha256`.
@@ -31,10 +31,16 @@ def verify(*, model: Model, device: Device = "auto", threads: Threads = None) ->
     from nmt_core.translation.golden import check_golden  # noqa: PLC0415 - takes a moment
     from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415 - takes a moment
 
-    seal.verify_bundle(model)
+    found = seal.read_format(model)
+    of_translator = isinstance(found, int)
+    known = seal.FORMAT if of_translator else found
+    seal.verify_bundle(model, known=known)
     console = Console()
-    console.print(render_files(seal.read_manifest(model)))
+    console.print(render_files(seal.read_manifest(model, known=known)))
     console.print(f"bundle_sha256: {seal.digest_bundle(model)}", soft_wrap=True)
+    if not of_translator:
+        console.print(f"Every file is as it was written ({found}).")
+        return
     changed = 0
     for engine in list_usable_engines(model):
         mismatches = check_golden(open_translator(model, device, threads, engine=engine), model)

@@ -335,7 +335,7 @@ def test_an_error_is_one_line(tmp_path):
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == (
         f"nmt: {tmp_path}/[red]none is not an exported model, for it holds no manifest.json; "
-        f"name the folder that the export stage wrote\n"
+        f"name the folder that the export stage, or the command that learns it, wrote\n"
     )
 
 

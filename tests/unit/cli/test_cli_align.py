@@ -1,5 +1,7 @@
 """``nmt align`` and ``nmt translate --alignments``: links of words, a line a pair."""
 
+import shutil
+
 import pytest
 from typer.testing import CliRunner
 
@@ -165,3 +167,16 @@ def test_links_that_go_nowhere_are_refused(bundle, aligner, tmp_path):
     assert "add --alignments" in refuse("translate", "--model", bundle, "--aligner", aligner, "a")
     told = refuse("translate", "--model", bundle, "--alignments", tmp_path / "x", "--paragraphs")
     assert "--alignments is for lines" in told
+
+
+def test_verify_checks_every_file_of_an_aligner(aligner, tmp_path):
+    result = run("verify", "--model", aligner)
+    assert (result.exit_code, "Every file is as it was written (aligner 1)" in result.stdout) == (
+        0,
+        True,
+    )
+
+    altered = tmp_path / "altered"
+    shutil.copytree(aligner, altered)
+    (altered / "words.json").write_text("{}")
+    assert "words.json was altered" in refuse("verify", "--model", altered)
