@@ -1,7 +1,8 @@
 """Sentence pairs as padded tensors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from nmt_core.config import Config
-from nmt_core.data.batching import batches_in_order, batches_of_epoch
+from nmt_core.data.batching import Lengths, batches_in_order, batches_of_epoch
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.text.vocabulary import BOS, EOS, PAD
@@ -147,6 +148,17 @@ class Share:
         return [replace(self, batch=self.batch.take(n, passes)) for n in range(parts)]
 
 
+class Pairs(Protocol):
+    """Pairs by number, of known lengths, such as a :class:`ShardDataset`."""
+
+    @property
+    def lengths(self) -> Lengths:
+        """Source and target length of every pair, in tokens."""
+
+    def __getitem__(self, number: int, /) -> tuple[TokenNumbers, TokenNumbers]:
+        """Return the source and target tokens of one pair."""
+
+
 @dataclass(frozen=True)
 class TrainingBatches:
     """The endless sequence of training batches, readable from any place."""
@@ -154,32 +166,35 @@ class TrainingBatches:
     dataset: ShardDataset
     config: BatchingConfig
     seed: int
+    sample: Callable[[int], Pairs] | None = None
+    """Gives the pairs of an epoch, by its number, where each has other tokens."""
 
     def in_epochs(self, epochs: int) -> int:
         """Return about how many batches so many epochs have; an epoch may differ by a few."""
-        first = batches_of_epoch(self.dataset.lengths, self.config, seed=self.seed, epoch=0)
+        first = batches_of_epoch(self._pairs(0).lengths, self.config, seed=self.seed, epoch=0)
         return epochs * len(first)
 
     def start_from(self, position: Position, *, rank: int = 0, size: int = 1) -> Iterator[Share]:
         """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
         epoch, first = position.epoch, position.batch
         while True:
-            batches = batches_of_epoch(
-                self.dataset.lengths, self.config, seed=self.seed, epoch=epoch
-            )
+            pairs = self._pairs(epoch)
+            lengths = pairs.lengths
+            batches = batches_of_epoch(lengths, self.config, seed=self.seed, epoch=epoch)
             for number in range(first, len(batches)):
                 last = number + 1 == len(batches)
                 after = (
                     Position(epoch=epoch + 1) if last else Position(epoch=epoch, batch=number + 1)
                 )
-                yield self._share(batches[number], rank, size, after)
+                rows = batches[number]
+                yield Share(
+                    collate([pairs[int(row)] for row in rows[rank::size]]),
+                    sentences=len(rows),
+                    target_tokens=int(lengths[rows, 1].sum()) + len(rows),
+                    pairs=tuple(rows.tolist()),
+                    after=after,
+                )
             epoch, first = epoch + 1, 0
 
-    def _share(self, pairs: np.ndarray, rank: int, size: int, after: Position) -> Share:
-        return Share(
-            collate([self.dataset[int(pair)] for pair in pairs[rank::size]]),
-            sentences=len(pairs),
-            target_tokens=int(self.dataset.lengths[pairs, 1].sum()) + len(pairs),
-            pairs=tuple(pairs.tolist()),
-            after=after,
-        )
+    def _pairs(self, epoch: int) -> Pairs:
+        return self.dataset if self.sample is None else self.sample(epoch)

@@ -7,6 +7,7 @@ that a number never seen is still made of known parts.
 
 import io
 import json
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -19,6 +20,13 @@ from nmt_core.config import Config
 from nmt_core.errors import TokenizerError
 from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+
+SEEDS = 2**32 - 1
+"""How many seeds SentencePiece takes; the next stands for chance."""
+
+SAMPLING = threading.Lock()
+"""Held from seed to draw: SentencePiece has one seed for all threads."""
 
 
 class SubwordConfig(Config):
@@ -113,9 +121,44 @@ class Subwords:
         count = self._processor.get_piece_size()
         return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
 
+    @property
+    def model_type(self) -> Literal["bpe", "unigram"]:
+        """What kind of model it is: BPE scores pieces by rank, a unigram by log-probability."""
+        pieces = range(self._processor.get_piece_size())
+        ranks = all(self._processor.get_score(number).is_integer() for number in pieces)
+        return "bpe" if ranks else "unigram"
+
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a line."""
         return self._processor.encode(normalize(line), out_type=str)
+
+    def sample(
+        self, numbers: Sequence[int], *, alpha: float, nbest_size: int, seed: int
+    ) -> list[int]:
+        """Return other pieces of the line that some pieces make, all by their numbers.
+
+        Of BPE, each merge that comes up is left out with probability ``alpha`` (Provilkov et al.
+        2020, section 3; there, what was left out is drawn again after every merge, which
+        SentencePiece does not). Of a unigram model, a segmentation is drawn by its probability to
+        the power ``alpha`` (Kudo 2018, section 3.3), from the ``nbest_size`` best or, with -1, from
+        all. A line with an unknown token, whose text its number does not tell, stays as it is.
+
+        Args:
+            numbers: of the pieces, as in :attr:`vocabulary`.
+            alpha: see above.
+            nbest_size: see above.
+            seed: decides alone, whatever was drawn before.
+        """
+        pieces = [*map(int, numbers)]
+        if UNK in pieces:
+            return pieces
+        line = self._processor.decode(pieces)
+        with SAMPLING:
+            sentencepiece.set_random_generator_seed(seed % SEEDS)
+            drawn: list[int] = self._processor.encode(
+                line, out_type=int, enable_sampling=True, alpha=alpha, nbest_size=nbest_size
+            )
+        return drawn
 
     def surfaces(self, line: str) -> list[str]:
         """Return the pieces of a line, which are what they stand for."""
