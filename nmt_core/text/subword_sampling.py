@@ -1,7 +1,7 @@
 """Other subwords of the same line: BPE-dropout and sampling from a unigram model.
 
-A model that reads each sentence in other subwords every time learns what is in words, and minds rare
-words and misspellings less. SentencePiece draws; that its draws are functions of a seed is ours.
+A model that reads each sentence in other subwords every time learns what words are made of.
+SentencePiece draws; a seed per draw makes its draws functions of a name.
 """
 
 from collections.abc import Sequence
@@ -23,16 +23,16 @@ class SubwordSampling(Config):
     """Other subwords for every training pair in every epoch; translation always takes the best."""
 
     kind: Literal["none", "bpe_dropout", "unigram"] = "none"
-    """None is off. BPE-dropout (Provilkov et al. 2020) leaves merges out, for
-    ``tokenize.subwords.model_type`` bpe; unigram is subword regularization (Kudo 2018), for unigram.
-    Sentences become longer, by a tenth or more."""
+    """None is off. BPE-dropout (Provilkov et al. 2020) leaves merges out, where
+    ``tokenize.subwords.model_type`` is bpe; unigram is subword regularization (Kudo 2018), where it
+    is unigram. Sentences become longer, by a tenth or more."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """BPE-dropout only: probability of leaving a merge out; 0.1 in Provilkov et al. 2020."""
     alpha: float = Field(0.2, gt=0, le=100)
     """Unigram only: segmentations are drawn by their probability to this power; the smaller, the
     more they differ."""
     nbest_size: int = Field(-1, ge=-1, le=512)
-    """Unigram only: how many of the best segmentations to draw from, 2 or more; -1 draws from all."""
+    """Unigram only: of how many best segmentations to draw, 2 or more; -1 draws of all."""
     sides: Literal["both", "source", "target"] = "both"
     """Which sides are drawn anew; on much text, the source alone (Provilkov et al. 2020)."""
 

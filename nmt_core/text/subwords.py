@@ -21,7 +21,6 @@ from nmt_core.errors import TokenizerError
 from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
-
 SEEDS = 2**32 - 1
 """How many seeds SentencePiece takes; the next stands for chance."""
 
@@ -122,11 +121,14 @@ class Subwords:
         return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
 
     @property
+    def scores(self) -> list[float]:
+        """The score of every piece of the vocabulary."""
+        return [*map(self._processor.get_score, range(self._processor.get_piece_size()))]
+
+    @property
     def model_type(self) -> Literal["bpe", "unigram"]:
         """What kind of model it is: BPE scores pieces by rank, a unigram by log-probability."""
-        pieces = range(self._processor.get_piece_size())
-        ranks = all(self._processor.get_score(number).is_integer() for number in pieces)
-        return "bpe" if ranks else "unigram"
+        return "bpe" if all(score.is_integer() for score in self.scores) else "unigram"
 
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a line."""

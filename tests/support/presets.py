@@ -59,7 +59,7 @@ def tiny_config(name):
     return read_model_config(values | shrunk(values))
 
 
-def tiny_model(name, *, seed=0):
+def tiny_model(name, *, seed=0, words=TARGET_SIZE):
     """A freshly initialised tiny model."""
     torch.manual_seed(seed)
-    return build_model(tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+    return build_model(tiny_config(name), source_size=words, target_size=words)

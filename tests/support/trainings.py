@@ -11,7 +11,7 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, NesterovSgd, TrainingConfig
 from nmt_core.training.trainer import Trainer
-from tests.support.presets import tiny_model
+from tests.support.presets import TARGET_SIZE, tiny_model
 
 STEPS = 12
 CLOCKS = ("train/seconds", "train/tokens_per_second")
@@ -60,9 +60,11 @@ def trainer(
     optimizer=None,
     budget=None,
     accumulate=1,
+    words=TARGET_SIZE,
+    sample=None,
     **changes,
 ):
-    model = tiny_model(name, seed=3)
+    model = tiny_model(name, seed=3, words=words)
     optimizer = optimizer or (NesterovSgd() if "article" in name else AdamW(weight_decay=0.01))
     settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
     return Trainer(
@@ -70,7 +72,7 @@ def trainer(
         optimizer=build_optimizer(model, optimizer),
         schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
         budget=budget or Budget(steps=STEPS),
-        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
+        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5, sample),
         validation=[collate([dataset[n] for n in range(10)])],
         translate_and_score=score,
         checkpoints=CheckpointStore(folder),

@@ -1,0 +1,300 @@
+"""Drawn subwords are those of the line, as probable as they should be, and the same every time."""
+
+import threading
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from nmt_core.config import build
+from nmt_core.data.batch import Position, TrainingBatches
+from nmt_core.data.settings import BucketBatching, TokenBatching
+from nmt_core.errors import ConfigError
+from nmt_core.random import derive_seed
+from nmt_core.text import Characters, Subwords
+from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
+from nmt_core.text.subwords import SubwordConfig
+from nmt_core.text.vocabulary import UNK
+from tests.support.subword_pairs import KINDS, LINES, drawn, sampler, subwords, write_lines
+
+DRAWS = 4000
+WORD = "placemarket"
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def dataset(kind, tmp_path_factory):
+    return write_lines(tmp_path_factory.mktemp("pairs") / "train", kind)
+
+
+def numbers_of(kind, line):
+    own = subwords(KINDS[kind])
+    return own.vocabulary.encode(own.encode(line))
+
+
+def text_of(kind, numbers):
+    own = subwords(KINDS[kind])
+    return own.decode(own.vocabulary.decode(numbers))
+
+
+def segmentations(kind, **settings):
+    """How often each segmentation of the word is drawn."""
+    own, best = sampler(kind, **settings), numbers_of(kind, WORD)
+    drawn = (own.sample(best, derive_seed(1, "draw", number)) for number in range(DRAWS))
+    tokens = subwords(KINDS[kind]).vocabulary.tokens
+    return Counter(tuple(tokens[number] for number in numbers) for numbers in drawn)
+
+
+def assert_drawn_by(probabilities, counts):
+    """Of what is rarer than five draws, the sum is compared."""
+    assert sum(probabilities.values()) == pytest.approx(1)
+    assert counts.keys() <= probabilities.keys()
+    common = [found for found, share in probabilities.items() if share * DRAWS >= 5]
+    expected = [probabilities[found] * DRAWS for found in common]
+    found = [counts[found] for found in common]
+    if (rest := DRAWS - sum(expected)) > 1:
+        expected.append(rest)
+        found.append(DRAWS - sum(found))
+    else:
+        expected = np.array(expected) * sum(found) / sum(expected)
+
+    assert len(common) > 3
+    assert chisquare(found, expected).pvalue > 0.001
+
+
+def cuts(word):
+    """All ways to cut a word."""
+    for bits in range(2 ** (len(word) - 1)):
+        places = [0, *(n + 1 for n in range(len(word) - 1) if bits >> n & 1), len(word)]
+        yield tuple(word[one:other] for one, other in pairwise(places))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"alpha": 0.6}, {"alpha": 0.2}, {"alpha": 0.5, "nbest_size": 6}]
+)
+def test_a_unigram_draws_by_probability_to_the_power(settings):
+    """Of all segmentations that there are, or of the best ones."""
+    own = subwords("unigram")
+    scores = dict(zip(own.vocabulary.tokens, own.scores, strict=True))
+    possible = [cut for cut in cuts(f"▁{WORD}") if all(piece in scores for piece in cut)]
+    possible.sort(key=lambda cut: -sum(scores[piece] for piece in cut))
+    possible = possible[: settings.get("nbest_size")]
+    weights = np.exp([settings["alpha"] * sum(scores[piece] for piece in cut) for cut in possible])
+
+    assert_drawn_by(
+        dict(zip(possible, weights / weights.sum(), strict=True)),
+        segmentations("unigram", **settings),
+    )
+
+
+def dropout_probabilities(word, ranks, dropout):
+    """How probable each segmentation is: merges come up best first, and each is left out or not."""
+    found = Counter()
+
+    def follow(ends, waiting, probability):
+        while waiting:
+            (_, first, middle, last), *waiting = waiting
+            if {first, middle, last} <= {*ends} and not any(
+                first < end < last and end != middle for end in ends
+            ):
+                follow(ends, waiting, probability * dropout)
+                merged = tuple(end for end in ends if end != middle)
+                new = [each for each in merges(merged) if (first, last) in (each[1:3], each[2:4])]
+                return follow(merged, sorted({*waiting, *new}), probability * (1 - dropout))
+        found[tuple(word[one:other] for one, other in pairwise(ends))] += probability
+        return None
+
+    def merges(ends):
+        for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
+            if word[first:last] in ranks:
+                yield ranks[word[first:last]], first, middle, last
+
+    ends = tuple(range(len(word) + 1))
+    follow(ends, sorted(merges(ends)), 1.0)
+    return found
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.5])
+def test_merges_are_left_out_with_their_probability(dropout):
+    own = subwords("bpe")
+    ranks = {piece: -score for piece, score in zip(own.vocabulary.tokens, own.scores, strict=True)}
+
+    assert_drawn_by(
+        dropout_probabilities(f"▁{WORD}", ranks, dropout),
+        segmentations("bpe_dropout", dropout=dropout),
+    )
+
+
+@given(line=st.text(), seed=st.integers(0, 2**63 - 1))
+@example("<s> </s> <unk> <pad> <0x41>", 1)
+@example("Der Hund 日本語 \N{GRINNING FACE} 2014", 2**32 - 1)
+def test_drawn_pieces_make_the_same_line(kind, line, seed):
+    numbers = numbers_of(kind, line)
+
+    assert text_of(kind, sampler(kind).sample(numbers, seed)) == text_of(kind, numbers)
+
+
+@given(line=st.text(), seed=st.integers(0, 2**63 - 1))
+@example("<s> </s> <unk> <pad> <0x41>", 1)
+def test_without_chance_the_best_is_drawn(line, seed):
+    """Nothing left out; or by so high a power that all others are too rare."""
+    bpe = numbers_of("bpe_dropout", line)
+
+    assert sampler("bpe_dropout", dropout=0.0).sample(bpe, seed) == bpe
+
+
+def test_a_high_power_draws_the_best():
+    assert len(segmentations("unigram", alpha=100.0)) == 1
+    assert len(segmentations("unigram", alpha=0.2)) > 3
+
+
+def test_a_line_with_an_unknown_token_stays_as_it_is():
+    text = [side for pair in LINES for side in pair] * 5
+    small = SubwordConfig().model_copy(update={"vocab_size": 120, "byte_fallback": False})
+    own = Subwords.train(text, small)
+    numbers = own.vocabulary.encode(own.encode("Garten 日本 Garten"))
+
+    assert UNK in numbers
+    assert own.sample(numbers, alpha=0.9, nbest_size=-1, seed=1) == numbers
+
+
+def everything(pairs):
+    return [[[*map(int, side)] for side in pairs[number]] for number in range(len(LINES))]
+
+
+def test_a_draw_is_a_function_of_its_name(kind, dataset):
+    """Whatever was drawn before, in whatever order, in whatever thread."""
+    sample = drawn(dataset, kind)
+    expected = everything(sample(0))
+    backwards = sample(0)
+    again = [[[*map(int, side)] for side in backwards[n]] for n in reversed(range(len(LINES)))]
+    found, other_work = {}, sampler(kind)
+    threads = [
+        threading.Thread(target=lambda n=n: found.setdefault(n, everything(sample(0))))
+        for n in range(3)
+    ]
+    threads += [
+        threading.Thread(target=lambda: [other_work.sample([9, 9, 9], n) for n in range(300)])
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert again[::-1] == expected
+    assert [found[n] for n in range(3)] == [expected] * 3
+
+
+def test_other_names_are_other_draws(tmp_path, kind):
+    """Of seed, epoch, pair and side, each alone."""
+    same = write_lines(tmp_path / "same", kind, [("the garden house",) * 2] * 20)
+    sample = drawn(same, kind)
+    first = [tuple(map(tuple, sample(0)[n])) for n in range(20)]
+
+    assert len({*first}) > 10
+    assert any(source != target for source, target in first)
+    for other in (sample(1), drawn(same, kind, seed=6)(0)):
+        assert sum(tuple(map(tuple, other[n])) != first[n] for n in range(20)) > 10
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_the_other_side_may_keep_the_best(kind, dataset, side):
+    pairs = drawn(dataset, kind)(0)
+    one = pairs.__class__(
+        dataset, **{"source": None, "target": None, side: pairs.source}, seed=5, epoch=0
+    )
+    of = ["source", "target"].index(side)
+
+    for number in range(len(LINES)):
+        assert [*one[number][1 - of]] == [*dataset[number][1 - of]]
+        assert [*one[number][of]] == [*pairs[number][of]]
+    assert any([*one[number][of]] != [*dataset[number][of]] for number in range(len(LINES)))
+
+
+@pytest.mark.parametrize(
+    "config", [TokenBatching(max_tokens=50, pool_batches=3), BucketBatching(batch_size=3)]
+)
+def test_batches_are_planned_by_what_was_drawn(kind, dataset, config):
+    """No batch of several is larger than it may be; every pair is in each epoch once."""
+    batches = TrainingBatches(dataset, config, 3, drawn(dataset, kind))
+    seen = Counter()
+    for share in batches.start_from(Position()):
+        epoch = share.after.epoch - (share.after.batch == 0)
+        if epoch == 3:
+            break
+        seen.update((epoch, pair) for pair in share.pairs)
+        sides = share.batch.source, share.batch.target_output
+
+        assert share.target_tokens == share.batch.target_tokens
+        if isinstance(config, TokenBatching) and share.sentences > 1:
+            assert max(side.numel() for side in sides) <= config.max_tokens
+    assert {*seen.values()} == {1}
+    assert len(seen) == 3 * len(LINES)
+
+
+def test_an_epoch_in_batches_is_counted_of_drawn_lengths(kind, dataset):
+    batches = TrainingBatches(dataset, TokenBatching(max_tokens=50), 3, drawn(dataset, kind))
+    shares = batches.start_from(Position())
+    until = next(n for n, share in enumerate(shares, 1) if share.after.epoch == 1)
+
+    assert batches.in_epochs(2) == 2 * until
+    assert until > TrainingBatches(dataset, TokenBatching(max_tokens=50), 3).in_epochs(1)
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_processes_and_neighbours_change_no_draw(kind, dataset, processes):
+    """The rows of all processes are those of one, in batches of any size."""
+    batches = TrainingBatches(dataset, TokenBatching(max_tokens=90), 3, drawn(dataset, kind))
+    pairs = drawn(dataset, kind)(0)
+    parts = [batches.start_from(Position(), rank=n, size=processes) for n in range(processes)]
+    for whole, *shares in zip(batches.start_from(Position()), *parts, strict=True):
+        if whole.after.epoch:
+            break
+        for rank, share in enumerate(shares):
+            assert share.target_tokens == whole.target_tokens
+            rows = whole.pairs[rank::processes]
+            for row, pair in zip(share.batch.source, rows, strict=True):
+                assert [*map(int, pairs[pair][0])] == row[: len(pairs[pair][0])].tolist()
+        assert sum(share.batch.target_tokens for share in shares) == whole.target_tokens
+
+
+def test_reading_on_is_reading_from_there(kind, dataset):
+    """From any place of any epoch come the batches that would have come."""
+    batches = TrainingBatches(dataset, TokenBatching(max_tokens=50), 3, drawn(dataset, kind))
+    stream = batches.start_from(Position())
+    shares = [next(stream) for _ in range(25)]
+
+    assert shares[-1].after.epoch > 1
+    for number in range(1, 25):
+        again = next(batches.start_from(shares[number - 1].after))
+        assert torch.equal(again.batch.source, shares[number].batch.source)
+        assert torch.equal(again.batch.target_output, shares[number].batch.target_output)
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokenizer", "got"),
+    [
+        ("bpe_dropout", "unigram", "'bpe', got unigram"),
+        ("unigram", "bpe", "'unigram', got bpe"),
+        ("unigram", None, "'unigram', got no subwords"),
+    ],
+)
+def test_a_tokenizer_that_cannot_is_refused(kind, tokenizer, got):
+    own = subwords(tokenizer) if tokenizer else Characters()
+    with pytest.raises(ConfigError, match=f"needs a tokenizer of model_type {got}; choose"):
+        SubwordSampler.fitting(SubwordSampling(kind=kind), own)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, -2, 513])
+def test_a_number_of_best_that_means_nothing_is_refused(wrong):
+    with pytest.raises(ConfigError, match="nbest_size"):
+        build(SubwordSampling, {"nbest_size": wrong}, at="train.subword_sampling")
