@@ -23,6 +23,7 @@ LAWS = "tests/laws/test_seq2seq_laws.py"
 ENGINES = "tests/unit/engines"
 QUANTIZED = "tests/unit/engines/test_quantization.py"
 TRACED = "tests/unit/engines/test_onnx.py"
+DRAWN = "tests/laws/test_subword_sampling_laws.py"
 SEARCH = "tests/laws/test_beam_laws.py tests/laws/test_beam_oracle.py"
 
 
@@ -3138,6 +3139,119 @@ MUTANTS = [
         "topk(min(2 * size, step.size(1)), dim=2)",
         "topk(1, dim=2)",
         "tests/laws/test_beam_chapter.py",
+    ),
+    Mutant(
+        "subwords: drawn alike in every epoch",
+        "nmt_core/data/sampled_pairs.py",
+        '"subwords", self.epoch, number, side)',
+        '"subwords", number, side)',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: equal lines drawn alike",
+        "nmt_core/data/sampled_pairs.py",
+        '"subwords", self.epoch, number, side)',
+        '"subwords", self.epoch, side)',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: both sides drawn alike",
+        "nmt_core/data/sampled_pairs.py",
+        '"subwords", self.epoch, number, side)',
+        '"subwords", self.epoch, number)',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: a draw that depends on those before it",
+        "nmt_core/text/subwords.py",
+        "            sentencepiece.set_random_generator_seed(seed % SEEDS)\n",
+        "",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: a seed that stands for chance",
+        "nmt_core/text/subwords.py",
+        "SEEDS = 2**32 - 1",
+        "SEEDS = 2**32",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: an unknown word read as a question mark",
+        "nmt_core/text/subwords.py",
+        "if UNK in pieces:",
+        "if not pieces:",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: batches planned by the best lengths",
+        "nmt_core/data/batch.py",
+        "lengths = pairs.lengths",
+        "lengths = self.dataset.lengths",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: epochs counted by the best lengths",
+        "nmt_core/data/batch.py",
+        "batches_of_epoch(self._pairs(0).lengths",
+        "batches_of_epoch(self.dataset.lengths",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: the first epoch for ever",
+        "nmt_core/data/batch.py",
+        "else self.sample(epoch)",
+        "else self.sample(0)",
+        f"{DRAWN} tests/laws/test_resume_laws.py -k drawn",
+    ),
+    Mutant(
+        "subwords: the power of a unigram as dropout",
+        "nmt_core/text/subword_sampling.py",
+        "config.dropout if by_dropout else config.alpha",
+        "config.alpha",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: all segmentations where the best are asked for",
+        "nmt_core/text/subword_sampling.py",
+        "-1 if by_dropout else config.nbest_size",
+        "-1",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: one model taken for the other",
+        "nmt_core/text/subwords.py",
+        "all(score.is_integer() for score in self.scores)",
+        "any(score.is_integer() for score in self.scores)",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: both sides where one is asked for",
+        "stages/train.py",
+        'if wanted.sides in (name, "both")',
+        "if wanted.sides",
+        "tests/integration/test_stages.py -k drawn",
+    ),
+    Mutant(
+        "subwords: drawn from another seed than the training's",
+        "stages/train.py",
+        'samplers["target"], params.seed)',
+        'samplers["target"], 1)',
+        "tests/integration/test_stages.py -k drawn",
+    ),
+    Mutant(
+        "subwords: validated on what is drawn",
+        "stages/train.py",
+        "held_out, too_long = measured_batches(validation,",
+        "shown = sample(0).__class__(validation, *sample.args[1:], 0) if sample else validation\n"
+        "    held_out, too_long = measured_batches([shown[n] for n in range(len(validation))],",
+        "tests/integration/test_stages.py -k drawn",
+    ),
+    Mutant(
+        "subwords: words to be drawn where there are characters",
+        "stages/params.py",
+        'if tokenize.kind in ("characters", "spacy"):',
+        'if tokenize.kind in ("spacy",):',
+        "tests/unit/stages/test_params.py",
     ),
 ]
 

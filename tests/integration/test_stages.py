@@ -347,8 +347,10 @@ def test_subwords_are_drawn_of_training_pairs_alone(project):
 
 @pytest.mark.parametrize("side", paths.SIDES)
 def test_the_side_that_is_asked_for_is_drawn(project, side):
-    tokenizers = {name: Side.load(project.tokenizer / name, project.vocabulary / f"{name}.txt")
-        for name in paths.SIDES}
+    tokenizers = {
+        name: Side.load(project.tokenizer / name, project.vocabulary / f"{name}.txt")
+        for name in paths.SIDES
+    }
     if project.settings["tokenize"].kind != "sentencepiece":
         return
     wanted = SubwordSampling(kind="bpe_dropout", sides=side)
