@@ -141,9 +141,10 @@ class Subwords:
 
         Of BPE, each merge that comes up is left out with probability ``alpha`` (Provilkov et al.
         2020, section 3; there, what was left out is drawn again after every merge, while
-        SentencePiece leaves it out for good). Of a unigram model, a segmentation is drawn by its probability to
-        the power ``alpha`` (Kudo 2018, section 3.3), from the ``nbest_size`` best or, with -1, from
-        all. A line with an unknown token, whose text its number does not tell, stays as it is.
+        SentencePiece leaves it out for good). Of a unigram model, a segmentation is drawn by its
+        probability to the power ``alpha`` (Kudo 2018, section 3.3), from the ``nbest_size`` best
+        or, with -1, from all. A line with an unknown token, whose text its number does not tell,
+        stays as it is.
 
         Args:
             numbers: of the pieces, as in :attr:`vocabulary`.

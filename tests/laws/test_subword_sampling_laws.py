@@ -194,6 +194,14 @@ def test_a_draw_is_a_function_of_its_name(kind, dataset):
     assert [found[n] for n in range(3)] == [expected] * 3
 
 
+@pytest.mark.parametrize("seed", [0, 2**32 - 2, 2**32 - 1, 2**32, 2**63 - 1])
+def test_every_seed_decides(kind, seed):
+    """SentencePiece keeps one for chance, and takes none of more than 32 bits."""
+    own, line = sampler(kind), numbers_of(kind, "placemarket gardenhouse dogtown " * 9)
+
+    assert [own.sample(line, seed) for _ in range(3)] == [own.sample(line, seed)] * 3
+
+
 def test_other_names_are_other_draws(tmp_path, kind):
     """Of seed, epoch, pair and side, each alone."""
     same = write_lines(tmp_path / "same", kind, [("the garden house",) * 2] * 20)
