@@ -3164,8 +3164,8 @@ MUTANTS = [
     Mutant(
         "subwords: a draw that depends on those before it",
         "nmt_core/text/subwords.py",
-        "            sentencepiece.set_random_generator_seed(seed % SEEDS)\n",
-        "",
+        "sentencepiece.set_random_generator_seed(seed % SEEDS)  # of",
+        "#",
         DRAWN,
     ),
     Mutant(
@@ -3201,7 +3201,7 @@ MUTANTS = [
         "nmt_core/data/batch.py",
         "else self.sample(epoch)",
         "else self.sample(0)",
-        f"{DRAWN} tests/laws/test_resume_laws.py -k drawn",
+        DRAWN,
     ),
     Mutant(
         "subwords: the power of a unigram as dropout",

@@ -7,7 +7,6 @@ that a number never seen is still made of known parts.
 
 import io
 import json
-import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -23,9 +22,6 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 SEEDS = 2**32 - 1
 """How many seeds SentencePiece takes; the next stands for chance."""
-
-SAMPLING = threading.Lock()
-"""Held from seed to draw: SentencePiece has one seed for all threads."""
 
 
 class SubwordConfig(Config):
@@ -156,11 +152,10 @@ class Subwords:
         if UNK in pieces:
             return pieces
         line = self._processor.decode(pieces)
-        with SAMPLING:
-            sentencepiece.set_random_generator_seed(seed % SEEDS)
-            drawn: list[int] = self._processor.encode(
-                line, out_type=int, enable_sampling=True, alpha=alpha, nbest_size=nbest_size
-            )
+        sentencepiece.set_random_generator_seed(seed % SEEDS)  # of this thread's generator
+        drawn: list[int] = self._processor.encode(
+            line, out_type=int, enable_sampling=True, alpha=alpha, nbest_size=nbest_size
+        )
         return drawn
 
     def surfaces(self, line: str) -> list[str]:
