@@ -172,9 +172,7 @@ def sample_subwords(
     if wanted.kind == "none":
         return None
     samplers = {
-        name: SubwordSampler.fitting(wanted, side.tokenizer)
-        if wanted.sides in (name, "both")
-        else None
+        name: SubwordSampler(wanted, side.tokenizer) if wanted.sides in (name, "both") else None
         for name, side in sides.items()
     }
     return partial(SampledPairs, dataset, samplers["source"], samplers["target"], params.seed)

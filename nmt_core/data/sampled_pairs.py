@@ -4,23 +4,23 @@ What a pair is in an epoch is a function of seed, epoch and its number: no batch
 interruption changes it.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
-from nmt_core.data.batch import TokenNumbers
 from nmt_core.data.batching import Lengths
 from nmt_core.data.shards import ShardDataset
-from nmt_core.random import derive_seed
+from nmt_core.random import make_generator
 from nmt_core.text.subword_sampling import SubwordSampler
 
+KEPT_TOKENS = 2**25
+"""Tokens of an epoch that are kept, of four bytes each."""
 
-@dataclass(frozen=True)
+
 class SampledPairs:
-    """The pairs of one epoch, drawn when they are asked for; none is kept.
+    """The pairs of one epoch, all drawn at once, by whose lengths its batches are planned.
 
-    Attributes:
+    What is too much to be kept is drawn again when it is asked for.
+
+    Args:
         dataset: the pairs in their best segmentation.
         source: draws the source's subwords; None keeps the best.
         target: the same of the target's.
@@ -28,30 +28,40 @@ class SampledPairs:
         epoch: whose pairs these are.
     """
 
-    dataset: ShardDataset
-    source: SubwordSampler | None
-    target: SubwordSampler | None
-    seed: int
-    epoch: int
+    def __init__(
+        self,
+        dataset: ShardDataset,
+        source: SubwordSampler | None,
+        target: SubwordSampler | None,
+        seed: int,
+        epoch: int,
+    ) -> None:
+        self.dataset, self.seed, self.epoch = dataset, seed, epoch
+        self.samplers = {"source": source, "target": target}
+        self._kept: list[tuple[np.ndarray, np.ndarray]] = []
+        self.lengths: Lengths = np.zeros((len(dataset), 2), np.int32)
+        room = KEPT_TOKENS
+        for number in range(len(dataset)):
+            pair = self._draw(number)
+            self.lengths[number] = [*map(len, pair)]
+            room -= sum(map(len, pair))
+            if room >= 0:
+                self._kept.append(pair)
 
-    @cached_property
-    def lengths(self) -> Lengths:
-        """Source and target length of every pair, for which each is drawn once."""
-        drawn = map(self.__getitem__, range(len(self.dataset)))
-        return np.array([[*map(len, pair)] for pair in drawn], np.int32).reshape(-1, 2)
-
-    def __getitem__(self, number: int) -> tuple[TokenNumbers, TokenNumbers]:
+    def __getitem__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the source and target tokens of one pair."""
-        source, target = self.dataset[number]
-        return (
-            self._draw(self.source, source, "source", number),
-            self._draw(self.target, target, "target", number),
-        )
+        return self._kept[number] if number < len(self._kept) else self._draw(number)
 
-    def _draw(
-        self, sampler: SubwordSampler | None, tokens: np.ndarray, side: str, number: int
-    ) -> TokenNumbers:
+    def _draw(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        source, target = (
+            self._draw_side(number, side, tokens)
+            for side, tokens in zip(self.samplers, self.dataset[number], strict=True)
+        )
+        return source, target
+
+    def _draw_side(self, number: int, side: str, tokens: np.ndarray) -> np.ndarray:
+        sampler = self.samplers[side]
         if sampler is None:
             return tokens
-        seed = derive_seed(self.seed, "subwords", self.epoch, number, side)
-        return sampler.sample(tokens.tolist(), seed)
+        draw = make_generator(self.seed, "subwords", self.epoch, number, side)
+        return np.array(sampler.sample(tokens.tolist(), draw), np.int32)

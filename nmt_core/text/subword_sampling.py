@@ -1,17 +1,20 @@
 """Other subwords of the same line: BPE-dropout and sampling from a unigram model.
 
 A model that reads each sentence in other subwords every time learns what words are made of.
-SentencePiece draws; a seed per draw makes its draws functions of a name.
+SentencePiece can sample, too, but draws otherwise in every process, whatever seed it is given.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Self
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Literal
 
-from pydantic import Field, field_validator
+import numpy as np
+from pydantic import Field
 
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError
+from nmt_core.text.normalize import WORD_BOUNDARY
+from nmt_core.text.segmentations import MergeDropout, Segmenter, UnigramLattice
 from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
 
@@ -26,54 +29,67 @@ class SubwordSampling(Config):
     """None is off. BPE-dropout (Provilkov et al. 2020) leaves merges out, where
     ``tokenize.subwords.model_type`` is bpe; unigram is subword regularization (Kudo 2018), where it
     is unigram. Sentences become longer, by a tenth or more."""
-    dropout: float = Field(0.05, ge=0, lt=1)
-    """BPE-dropout only: probability of leaving a merge out, for good. Provilkov et al. 2020 give it
-    another chance after every other merge: their 0.1 lengthens sentences as 0.05 does here."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """BPE-dropout only: probability of leaving a merge out; 0.1 in Provilkov et al. 2020."""
     alpha: float = Field(0.2, gt=0, le=100)
     """Unigram only: segmentations are drawn by their probability to this power; the smaller, the
     more they differ."""
-    nbest_size: int = Field(-1, ge=-1, le=512)
-    """Unigram only: of how many best segmentations to draw, 2 or more; -1 draws of all."""
     sides: Literal["both", "source", "target"] = "both"
     """Which sides are drawn anew; on much text, the source alone (Provilkov et al. 2020)."""
 
-    @field_validator("nbest_size")
-    @classmethod
-    def _check(cls, size: int) -> int:
-        if size in (0, 1):
-            raise ValueError("must be -1, for all segmentations, or 2 and more")
-        return size
 
-
-@dataclass(frozen=True)
 class SubwordSampler:
-    """Draws the subwords of one side, of what :meth:`fitting` allows."""
+    """Draws the subwords of one side.
 
-    subwords: Subwords
-    config: SubwordSampling
+    Raises:
+        ConfigError: if the tokenizer has no subwords, or those of another model.
+    """
 
-    @classmethod
-    def fitting(cls, config: SubwordSampling, tokenizer: Tokenizer) -> Self:
-        """Return what draws by a tokenizer's model.
-
-        Raises:
-            ConfigError: if the tokenizer has no subwords, or those of another model.
-        """
+    def __init__(self, config: SubwordSampling, tokenizer: Tokenizer) -> None:
         found = tokenizer.model_type if isinstance(tokenizer, Subwords) else "no subwords"
         if not isinstance(tokenizer, Subwords) or found != SAMPLED[config.kind]:
             raise ConfigError(
                 f"train.subword_sampling.kind {config.kind!r} needs a tokenizer of model_type "
                 f"{SAMPLED[config.kind]!r}, got {found}; choose what fits, or 'none'"
             )
-        return cls(tokenizer, config)
+        scored = tokenizer.scored_pieces
+        self._texts = {number: piece for piece, (number, _) in scored.items()}
+        self._segmenter: Segmenter
+        if config.kind == "bpe_dropout":
+            ranked = {piece: (number, -score) for piece, (number, score) in scored.items()}
+            self._segmenter = MergeDropout(ranked, config.dropout)
+        else:
+            self._segmenter = UnigramLattice(scored, config.alpha)
 
-    def sample(self, numbers: Sequence[int], seed: int) -> list[int]:
-        """Return the pieces of the same line in a segmentation that the seed alone decides."""
-        config = self.config
-        by_dropout = config.kind == "bpe_dropout"
-        return self.subwords.sample(
-            numbers,
-            alpha=config.dropout if by_dropout else config.alpha,
-            nbest_size=-1 if by_dropout else config.nbest_size,
-            seed=seed,
-        )
+    def sample(self, numbers: Sequence[int], draw: np.random.Generator) -> list[int]:
+        """Return other pieces of the line that some pieces make, all by their numbers.
+
+        Bytes, and the unknown token, stay as they are: no piece covers what they stand for.
+        """
+        parts = [*self._parts(numbers)]
+        characters = sum(len(part) for part in parts if isinstance(part, str))
+        chances = iter((1 - draw.random(characters)).tolist())
+        return [
+            *chain.from_iterable(
+                self._segmenter.draw(part, chances) if isinstance(part, str) else (part,)
+                for part in parts
+            )
+        ]
+
+    def _parts(self, numbers: Sequence[int]) -> Iterator[str | int]:
+        """Yield words, and the numbers of what is no part of any."""
+        word = ""
+        for number in numbers:
+            text = self._texts.get(number)
+            if text is None:
+                if word:
+                    yield word
+                word = ""
+                yield number
+            elif word and text.startswith(WORD_BOUNDARY):
+                yield word
+                word = text
+            else:
+                word += text
+        if word:
+            yield word

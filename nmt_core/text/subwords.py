@@ -20,9 +20,6 @@ from nmt_core.errors import TokenizerError
 from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
-SEEDS = 2**32 - 1
-"""How many seeds SentencePiece takes; the next stands for chance."""
-
 
 class SubwordConfig(Config):
     """How subwords are learnt."""
@@ -117,46 +114,24 @@ class Subwords:
         return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
 
     @property
-    def scores(self) -> list[float]:
-        """The score of every piece of the vocabulary."""
-        return [*map(self._processor.get_score, range(self._processor.get_piece_size()))]
+    def scored_pieces(self) -> dict[str, tuple[int, float]]:
+        """Number and score of every piece that is text: no byte, and no reserved token."""
+        processor = self._processor
+        return {
+            processor.id_to_piece(number): (number, processor.get_score(number))
+            for number in range(len(SPECIALS), processor.get_piece_size())
+            if not processor.is_byte(number)
+        }
 
     @property
     def model_type(self) -> Literal["bpe", "unigram"]:
         """What kind of model it is: BPE scores pieces by rank, a unigram by log-probability."""
-        return "bpe" if all(score.is_integer() for score in self.scores) else "unigram"
+        ranks = all(score.is_integer() for _, score in self.scored_pieces.values())
+        return "bpe" if ranks else "unigram"
 
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a line."""
         return self._processor.encode(normalize(line), out_type=str)
-
-    def sample(
-        self, numbers: Sequence[int], *, alpha: float, nbest_size: int, seed: int
-    ) -> list[int]:
-        """Return other pieces of the line that some pieces make, all by their numbers.
-
-        Of BPE, each merge that comes up is left out with probability ``alpha`` (Provilkov et al.
-        2020, section 3; there, what was left out is drawn again after every merge, while
-        SentencePiece leaves it out for good). Of a unigram model, a segmentation is drawn by its
-        probability to the power ``alpha`` (Kudo 2018, section 3.3), from the ``nbest_size`` best
-        or, with -1, from all. A line with an unknown token, whose text its number does not tell,
-        stays as it is.
-
-        Args:
-            numbers: of the pieces, as in :attr:`vocabulary`.
-            alpha: see above.
-            nbest_size: see above.
-            seed: decides alone, whatever was drawn before.
-        """
-        pieces = [*map(int, numbers)]
-        if UNK in pieces:
-            return pieces
-        line = self._processor.decode(pieces)
-        sentencepiece.set_random_generator_seed(seed % SEEDS)  # of this thread's generator
-        drawn: list[int] = self._processor.encode(
-            line, out_type=int, enable_sampling=True, alpha=alpha, nbest_size=nbest_size
-        )
-        return drawn
 
     def surfaces(self, line: str) -> list[str]:
         """Return the pieces of a line, which are what they stand for."""

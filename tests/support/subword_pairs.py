@@ -29,7 +29,7 @@ def subwords(model_type):
 
 
 def sampler(kind, **settings):
-    return SubwordSampler.fitting(SubwordSampling(kind=kind, **settings), subwords(KINDS[kind]))
+    return SubwordSampler(SubwordSampling(kind=kind, **settings), subwords(KINDS[kind]))
 
 
 def write_lines(folder, kind, lines=LINES):

@@ -1,0 +1,146 @@
+"""Ways to cut a word into pieces, drawn by chance: BPE-dropout, and a unigram model's lattice.
+
+A word is what no piece reaches beyond. Chances are independent numbers, uniform above 0 up to 1.
+"""
+
+import bisect
+import math
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import NamedTuple, Protocol
+
+REMEMBERED = 2**17
+"""States of words, and ends in their lattices, that are remembered before all are forgotten."""
+
+Merge = tuple[float, int, int, int]
+"""Rank, and where in the word the left symbol begins, the right one begins, and it ends."""
+
+
+class Segmenter(Protocol):
+    """Draws segmentations of words."""
+
+    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
+        """Return the numbers of the pieces; at most as many chances are used as characters."""
+
+
+class Symbols(NamedTuple):
+    """What some merges have made of a word."""
+
+    ends: tuple[int, ...]
+    """Where the symbols end, 0 before the first."""
+    merges: list[Merge]
+    """Those that are possible, the best first."""
+    pieces: tuple[int, ...]
+    """The symbols' numbers."""
+    after: "dict[int, Symbols]"
+    """What each merge makes of these, as far as it was asked for."""
+
+
+class MergeDropout:
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1).
+
+    Of all merges that are possible, each is left out with probability ``dropout``, and the best of
+    the others is made; so again, until none is left. The best ``k`` are left out with probability
+    ``dropout ** k``, so that one chance decides about them all.
+
+    Args:
+        pieces: number and rank of every piece, lower ranks being merged first.
+        dropout: at least 0 and below 1.
+    """
+
+    def __init__(self, pieces: Mapping[str, tuple[int, float]], dropout: float) -> None:
+        self._pieces = pieces
+        self._per_log = 1 / math.log(dropout) if dropout else 0.0
+        self._words: dict[str, Symbols] = {}
+        self._states = 0
+
+    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
+        """Return the numbers of the pieces."""
+        symbols = self._words.get(word) or self._characters(word)
+        while merges := symbols.merges:
+            left_out = int(math.log(next(chances)) * self._per_log)
+            if left_out >= len(merges):
+                break
+            symbols = symbols.after.get(left_out) or self._merge(word, symbols, left_out)
+        return symbols.pieces
+
+    def _characters(self, word: str) -> Symbols:
+        if self._states > REMEMBERED:
+            self._words, self._states = {}, 0
+        ends = tuple(range(len(word) + 1))
+        pieces = tuple(self._pieces[character][0] for character in word)
+        self._words[word] = found = Symbols(ends, sorted(self._merges(word, ends)), pieces, {})
+        return found
+
+    def _merge(self, word: str, symbols: Symbols, number: int) -> Symbols:
+        before, merges, pieces, after = symbols
+        _, first, middle, last = merges[number]
+        at = bisect.bisect_left(before, middle)
+        ends = before[:at] + before[at + 1 :]
+        kept = [each for each in merges if each[3] <= first or each[1] >= last]
+        kept += self._merges(word, ends[max(0, at - 2) : at + 2])
+        made = (self._pieces[word[first:last]][0],)
+        self._states += 1
+        after[number] = found = Symbols(
+            ends, sorted(kept), pieces[: at - 1] + made + pieces[at + 1 :], {}
+        )
+        return found
+
+    def _merges(self, word: str, ends: tuple[int, ...]) -> Iterator[Merge]:
+        for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
+            if piece := self._pieces.get(word[first:last]):
+                yield piece[1], first, middle, last
+
+
+Lattice = list[tuple[list[float], list[tuple[int, int]]]]
+"""For each end, running sums over the pieces that end there; and their beginnings and numbers."""
+
+
+class UnigramLattice:
+    """Subword regularization (Kudo 2018, section 3.3), of all segmentations.
+
+    One is drawn by its probability to the power ``alpha``: forward, the sums over all segmentations
+    of the beginnings of a word; backward, piece by piece from its end.
+
+    Args:
+        pieces: number and log-probability of every piece.
+        alpha: above 0.
+    """
+
+    def __init__(self, pieces: Mapping[str, tuple[int, float]], alpha: float) -> None:
+        self._pieces = pieces
+        self._alpha = alpha
+        self._longest = max(map(len, pieces))
+        self._words: dict[str, Lattice] = {}
+        self._ends = 0
+
+    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
+        """Return the numbers of the pieces."""
+        lattice = self._words.get(word) or self._lattice(word)
+        drawn: list[int] = []
+        end = len(word)
+        while end:
+            sums, pieces = lattice[end]
+            end, piece = pieces[bisect.bisect_left(sums, next(chances) * sums[-1])]
+            drawn.append(piece)
+        return tuple(reversed(drawn))
+
+    def _lattice(self, word: str) -> Lattice:
+        if self._ends > REMEMBERED:
+            self._words, self._ends = {}, 0
+        totals, lattice = [0.0], [([0.0], [(0, 0)])]
+        for end in range(1, len(word) + 1):
+            starts = range(max(0, end - self._longest), end)
+            found = [
+                (start, *self._pieces[word[start:end]])
+                for start in starts
+                if word[start:end] in self._pieces
+            ]
+            logs = [totals[start] + self._alpha * score for start, _, score in found]
+            most = max(logs)
+            sums = [*accumulate(math.exp(log - most) for log in logs)]
+            totals.append(most + math.log(sums[-1]))
+            lattice.append((sums, [(start, number) for start, number, _ in found]))
+        self._ends += len(word)
+        self._words[word] = lattice
+        return lattice
