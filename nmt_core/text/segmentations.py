@@ -75,14 +75,15 @@ class MergeDropout:
     def _merge(self, word: str, symbols: Symbols, number: int) -> Symbols:
         before, merges, pieces, after = symbols
         _, first, middle, last = merges[number]
-        at = bisect.bisect_left(before, middle)
+        at = before.index(middle)
         ends = before[:at] + before[at + 1 :]
         kept = [each for each in merges if each[3] <= first or each[1] >= last]
-        kept += self._merges(word, ends[max(0, at - 2) : at + 2])
+        for new in self._merges(word, ends[max(0, at - 2) : at + 2]):
+            bisect.insort(kept, new)
         made = (self._pieces[word[first:last]][0],)
         self._states += 1
         after[number] = found = Symbols(
-            ends, sorted(kept), pieces[: at - 1] + made + pieces[at + 1 :], {}
+            ends, kept, pieces[: at - 1] + made + pieces[at + 1 :], {}
         )
         return found
 
