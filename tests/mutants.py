@@ -3218,10 +3218,10 @@ MUTANTS = [
         DRAWN,
     ),
     Mutant(
-        "subwords: merges in the order of their places",
+        "subwords: new merges after all others",
         "nmt_core/text/segmentations.py",
-        "ends, sorted(kept), pieces",
-        "ends, sorted(kept, key=lambda each: each[1]), pieces",
+        "bisect.insort(kept, new)",
+        "kept.append(new)",
         DRAWN,
     ),
     Mutant(

@@ -7,7 +7,7 @@ import bisect
 import math
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 REMEMBERED = 2**17
 """States of words, and ends in their lattices, that are remembered before all are forgotten."""
@@ -23,17 +23,13 @@ class Segmenter(Protocol):
         """Return the numbers of the pieces; at most as many chances are used as characters."""
 
 
-class Symbols(NamedTuple):
-    """What some merges have made of a word."""
+Symbols = tuple[tuple[int, ...], tuple[Merge, ...], tuple[int, ...]]
+"""What some merges have made of a word: where its symbols end, 0 before the first; the merges that
+are possible, the best first; the symbols' numbers. Plain tuples, for Python's garbage collector
+does not walk through these again and again."""
 
-    ends: tuple[int, ...]
-    """Where the symbols end, 0 before the first."""
-    merges: list[Merge]
-    """Those that are possible, the best first."""
-    pieces: tuple[int, ...]
-    """The symbols' numbers."""
-    after: "dict[int, Symbols]"
-    """What each merge makes of these, as far as it was asked for."""
+STRIDE = 2**20
+"""More than a word has merges."""
 
 
 class MergeDropout:
@@ -51,29 +47,38 @@ class MergeDropout:
     def __init__(self, pieces: Mapping[str, tuple[int, float]], dropout: float) -> None:
         self._pieces = pieces
         self._per_log = 1 / math.log(dropout) if dropout else 0.0
-        self._words: dict[str, Symbols] = {}
-        self._states = 0
+        self._forget()
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
         """Return the numbers of the pieces."""
-        symbols = self._words.get(word) or self._characters(word)
-        while merges := symbols.merges:
+        state = self._words.get(word)
+        if state is None:
+            state = self._begin(word)
+        while True:
+            _, merges, pieces = self._states[state]
+            if not merges:
+                return pieces
             left_out = int(math.log(next(chances)) * self._per_log)
             if left_out >= len(merges):
-                break
-            symbols = symbols.after.get(left_out) or self._merge(word, symbols, left_out)
-        return symbols.pieces
+                return pieces
+            state = self._after.get(state * STRIDE + left_out) or self._merge(word, state, left_out)
 
-    def _characters(self, word: str) -> Symbols:
-        if self._states > REMEMBERED:
-            self._words, self._states = {}, 0
+    def _forget(self) -> None:
+        self._states: list[Symbols] = []
+        self._words: dict[str, int] = {}
+        self._after: dict[int, int] = {}
+
+    def _begin(self, word: str) -> int:
+        if len(self._states) > REMEMBERED:
+            self._forget()
         ends = tuple(range(len(word) + 1))
         pieces = tuple(self._pieces[character][0] for character in word)
-        self._words[word] = found = Symbols(ends, sorted(self._merges(word, ends)), pieces, {})
-        return found
+        self._words[word] = state = len(self._states)
+        self._states.append((ends, tuple(sorted(self._merges(word, ends))), pieces))
+        return state
 
-    def _merge(self, word: str, symbols: Symbols, number: int) -> Symbols:
-        before, merges, pieces, after = symbols
+    def _merge(self, word: str, state: int, number: int) -> int:
+        before, merges, pieces = self._states[state]
         _, first, middle, last = merges[number]
         at = before.index(middle)
         ends = before[:at] + before[at + 1 :]
@@ -81,11 +86,9 @@ class MergeDropout:
         for new in self._merges(word, ends[max(0, at - 2) : at + 2]):
             bisect.insort(kept, new)
         made = (self._pieces[word[first:last]][0],)
-        self._states += 1
-        after[number] = found = Symbols(
-            ends, kept, pieces[: at - 1] + made + pieces[at + 1 :], {}
-        )
-        return found
+        self._after[state * STRIDE + number] = following = len(self._states)
+        self._states.append((ends, tuple(kept), pieces[: at - 1] + made + pieces[at + 1 :]))
+        return following
 
     def _merges(self, word: str, ends: tuple[int, ...]) -> Iterator[Merge]:
         for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):

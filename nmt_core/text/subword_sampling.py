@@ -39,7 +39,7 @@ class SubwordSampling(Config):
 
 
 class SubwordSampler:
-    """Draws the subwords of one side.
+    """Draws the subwords of one side, for one thread.
 
     Raises:
         ConfigError: if the tokenizer has no subwords, or those of another model.

@@ -186,7 +186,9 @@ def test_a_draw_is_a_function_of_its_name(kind, dataset):
     again = [[[*map(int, side)] for side in backwards[n]] for n in reversed(range(len(LINES)))]
     found = {}
     threads = [
-        threading.Thread(target=lambda n=n: found.setdefault(n, everything(sample(0))))
+        threading.Thread(
+            target=lambda n=n: found.setdefault(n, everything(drawn(dataset, kind)(0)))
+        )
         for n in range(3)
     ]
     for thread in threads:
