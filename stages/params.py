@@ -27,6 +27,7 @@ from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.filters import FilterConfig
 from nmt_core.text.splitting import NearDuplicateConfig, SplitConfig
+from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
@@ -186,6 +187,9 @@ class TrainParams(Config):
 
     batching: BatchingConfig
     """How pairs are put into batches."""
+
+    subword_sampling: SubwordSampling = SubwordSampling()
+    """Whether training pairs are cut into other subwords in every epoch."""
 
     optimizer: OptimizerConfig
     """What turns gradients into updates."""
@@ -359,6 +363,7 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
             f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
             f"{train.model.width}; make them equal"
         )
+    yield from _cannot_sample(train.subword_sampling, tokenize, embeddings)
     try:
         check_installed(download.languages.target)
     except ConfigError as error:
@@ -383,6 +388,30 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
         yield (
             "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
             "for vectors; choose 'download' or 'file'"
+        )
+
+
+def _cannot_sample(
+    sampling: SubwordSampling, tokenize: TokenizeParams, embeddings: EmbeddingsParams
+) -> Iterator[str]:
+    """Yield why training pairs cannot be cut into other subwords, where they should be."""
+    if sampling.kind == "none":
+        return
+    wanted, name = SAMPLED[sampling.kind], f"train.subword_sampling.kind {sampling.kind!r}"
+    if tokenize.kind in ("characters", "spacy"):
+        yield (
+            f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose "
+            f"'sentencepiece', or sampling 'none'"
+        )
+    elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != wanted:
+        yield (
+            f"{name} needs tokenize.subwords.model_type {wanted!r}, got "
+            f"{tokenize.subwords.model_type!r}"
+        )
+    if embeddings.vectors.kind != "none":
+        yield (
+            f"{name} draws subwords that embeddings.vectors.kind {embeddings.vectors.kind!r} has "
+            f"no vectors of; choose vectors 'none', or sampling 'none'"
         )
 
 

@@ -13,7 +13,7 @@ batch. On several machines, torchrun does: torchrun --nnodes 2 ... -m stages.tra
 import csv
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from nmt_core import files
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
+from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.shards import ShardDataset
 from nmt_core.errors import TrainingError
 from nmt_core.evaluation.metrics.base import Metric
@@ -38,6 +39,7 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.progress import TrainingDisplay
 from nmt_core.random import derive_seed
 from nmt_core.text.side import Side
+from nmt_core.text.subword_sampling import SubwordSampler
 from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
@@ -104,7 +106,10 @@ def run(
     model.to(compute.device)
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    batches = TrainingBatches(training, params.batching, params.seed)
+    sampled = sample_subwords(params, training, {"source": source, "target": target})
+    batches = TrainingBatches(
+        training, params.batching, params.seed, sampled.draw if sampled else None
+    )
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, language)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
@@ -154,6 +159,24 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
         return budget
     steps = batches.in_epochs(budget.epochs)
     return budget.model_copy(update={"steps": min(steps, budget.steps or steps)})
+
+
+def sample_subwords(
+    params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side]
+) -> SampledPairs | None:
+    """Return the training pairs as they are drawn, if their subwords are.
+
+    Raises:
+        ConfigError: if a tokenizer has no such subwords.
+    """
+    wanted = params.subword_sampling
+    if wanted.kind == "none":
+        return None
+    samplers = {
+        name: SubwordSampler(wanted, side.tokenizer) if wanted.sides in (name, "both") else None
+        for name, side in sides.items()
+    }
+    return SampledPairs(dataset, samplers["source"], samplers["target"], params.seed)
 
 
 def load_pretrained(embeddings: Path) -> Pretrained | None:

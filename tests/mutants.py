@@ -23,6 +23,7 @@ LAWS = "tests/laws/test_seq2seq_laws.py"
 ENGINES = "tests/unit/engines"
 QUANTIZED = "tests/unit/engines/test_quantization.py"
 TRACED = "tests/unit/engines/test_onnx.py"
+DRAWN = "tests/laws/test_subword_sampling_laws.py"
 SEARCH = "tests/laws/test_beam_laws.py tests/laws/test_beam_oracle.py"
 
 
@@ -3138,6 +3139,133 @@ MUTANTS = [
         "topk(min(2 * size, step.size(1)), dim=2)",
         "topk(1, dim=2)",
         "tests/laws/test_beam_chapter.py",
+    ),
+    Mutant(
+        "subwords: drawn alike in every epoch",
+        "nmt_core/data/sampled_pairs.py",
+        'source, epoch, number, "source")',
+        'source, 0, number, "source")',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: equal lines drawn alike",
+        "nmt_core/data/sampled_pairs.py",
+        'source, epoch, number, "source")',
+        'source, epoch, "source")',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: both sides drawn alike",
+        "nmt_core/data/sampled_pairs.py",
+        'epoch, number, "target")',
+        'epoch, number, "source")',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: the first epoch for ever",
+        "nmt_core/data/batch.py",
+        "self.sample(int(row), epoch)",
+        "self.sample(int(row), 0)",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: target tokens of one process alone",
+        "nmt_core/data/batch.py",
+        "for _, target in drawn)",
+        "for _, target in drawn[rank::size])",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: target tokens as planned",
+        "nmt_core/data/batch.py",
+        "sum(len(target) for _, target in drawn)",
+        "int(self.dataset.lengths[rows, 1].sum())",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: words that begin in the middle of another",
+        "nmt_core/text/subword_sampling.py",
+        "elif word and text.startswith(WORD_BOUNDARY):",
+        "elif word:",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: an unknown token left out",
+        "nmt_core/text/subword_sampling.py",
+        '                word = ""\n                yield number\n',
+        '                word = ""\n',
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: merges left out for good",
+        "nmt_core/text/segmentations.py",
+        "        kept = [each for each in merges if",
+        "        kept = [each for each in merges[number:] if",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: new merges after all others",
+        "nmt_core/text/segmentations.py",
+        "bisect.insort(kept, new)",
+        "kept.append(new)",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: no merge with the symbol before",
+        "nmt_core/text/segmentations.py",
+        "ends[max(0, at - 2) : at + 2]",
+        "ends[max(0, at - 1) : at + 2]",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: as many segmentations as there are, of equal chance",
+        "nmt_core/text/segmentations.py",
+        "totals[start] + self._alpha * score for",
+        "totals[start] for",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: beginnings of words that count for nothing",
+        "nmt_core/text/segmentations.py",
+        "totals[start] + self._alpha * score for",
+        "self._alpha * score for",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: one model taken for the other",
+        "nmt_core/text/subwords.py",
+        "all(score.is_integer() for",
+        "any(score == score for",
+        DRAWN,
+    ),
+    Mutant(
+        "subwords: both sides where one is asked for",
+        "stages/train.py",
+        'if wanted.sides in (name, "both")',
+        "if wanted.sides",
+        "tests/integration/test_stages.py -k drawn",
+    ),
+    Mutant(
+        "subwords: drawn from another seed than the training's",
+        "stages/train.py",
+        'samplers["target"], params.seed)',
+        'samplers["target"], 1)',
+        "tests/integration/test_stages.py -k drawn",
+    ),
+    Mutant(
+        "subwords: validated on what is drawn",
+        "stages/train.py",
+        "held_out, too_long = measured_batches(validation,",
+        "shown = [sampled.draw(n, 0) for n in range(len(validation))] if sampled else validation\n"
+        "    held_out, too_long = measured_batches(shown,",
+        "tests/integration/test_stages.py -k drawn",
+    ),
+    Mutant(
+        "subwords: words to be drawn where there are characters",
+        "stages/params.py",
+        'if tokenize.kind in ("characters", "spacy"):',
+        'if tokenize.kind in ("spacy",):',
+        "tests/unit/stages/test_params.py",
     ),
 ]
 

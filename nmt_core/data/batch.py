@@ -1,6 +1,6 @@
 """Sentence pairs as padded tensors."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -21,6 +21,9 @@ MEASURED_TOKENS, MEASURED_LOGITS = 2048, 2**25
 """Padded tokens per batch where nothing is learnt, on either side, and tokens by vocabulary."""
 
 TokenNumbers = Sequence[int] | np.ndarray
+
+Pair = tuple[TokenNumbers, TokenNumbers]
+"""Source and target."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,9 @@ class TrainingBatches:
     dataset: ShardDataset
     config: BatchingConfig
     seed: int
+    sample: Callable[[int, int], Pair] | None = None
+    """Draws the tokens of a pair, by its number and the epoch's, where it has others in each.
+    Batches are planned by those of the dataset, and become longer as what is drawn is longer."""
 
     def in_epochs(self, epochs: int) -> int:
         """Return about how many batches so many epochs have; an epoch may differ by a few."""
@@ -172,14 +178,21 @@ class TrainingBatches:
                 after = (
                     Position(epoch=epoch + 1) if last else Position(epoch=epoch, batch=number + 1)
                 )
-                yield self._share(batches[number], rank, size, after)
+                rows = batches[number]
+                mine, tokens = self._read(rows, epoch, rank, size)
+                yield Share(
+                    collate(mine),
+                    sentences=len(rows),
+                    target_tokens=tokens + len(rows),
+                    pairs=tuple(rows.tolist()),
+                    after=after,
+                )
             epoch, first = epoch + 1, 0
 
-    def _share(self, pairs: np.ndarray, rank: int, size: int, after: Position) -> Share:
-        return Share(
-            collate([self.dataset[int(pair)] for pair in pairs[rank::size]]),
-            sentences=len(pairs),
-            target_tokens=int(self.dataset.lengths[pairs, 1].sum()) + len(pairs),
-            pairs=tuple(pairs.tolist()),
-            after=after,
-        )
+    def _read(self, rows: np.ndarray, epoch: int, rank: int, size: int) -> tuple[list[Pair], int]:
+        """Return the pairs of this process, and the target tokens of all."""
+        if self.sample is None:
+            mine: list[Pair] = [self.dataset[int(row)] for row in rows[rank::size]]
+            return mine, int(self.dataset.lengths[rows, 1].sum())
+        drawn = [self.sample(int(row), epoch) for row in rows]
+        return drawn[rank::size], sum(len(target) for _, target in drawn)

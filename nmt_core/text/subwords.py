@@ -113,6 +113,22 @@ class Subwords:
         count = self._processor.get_piece_size()
         return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
 
+    @property
+    def scored_pieces(self) -> dict[str, tuple[int, float]]:
+        """Number and score of every piece that is text: no byte, and no reserved token."""
+        processor = self._processor
+        return {
+            processor.id_to_piece(number): (number, processor.get_score(number))
+            for number in range(len(SPECIALS), processor.get_piece_size())
+            if not processor.is_byte(number)
+        }
+
+    @property
+    def model_type(self) -> Literal["bpe", "unigram"]:
+        """What kind of model it is: BPE scores pieces by rank, a unigram by log-probability."""
+        ranks = all(score.is_integer() for _, score in self.scored_pieces.values())
+        return "bpe" if ranks else "unigram"
+
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a line."""
         return self._processor.encode(normalize(line), out_type=str)

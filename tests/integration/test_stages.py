@@ -10,12 +10,15 @@ from matplotlib import image
 from safetensors.torch import load_file
 
 from nmt_core import config, files
-from nmt_core.errors import CorpusError, TokenizerError
+from nmt_core.data.shards import ShardDataset
+from nmt_core.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.fetch.initial_model import copy_initial_model
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.seal import verify_bundle
-from nmt_core.text import Subwords
+from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text.side import Side
+from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.tracking import NullTracker
 from nmt_core.training.budget import Budget
@@ -317,6 +320,46 @@ def test_training_may_start_from_an_export(project, tmp_path):
     for folder in ("tokenized", "vocabulary"):
         for path in (project.folder / folder).iterdir():
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
+
+
+def without_learning(project, **changes):
+    """Train for one update at a rate of next to nothing."""
+    settings = project.settings["train"]
+    training = settings.training.model_copy(update={"validate_every": 1})
+    short = {"budget": Budget(steps=1), "schedule": WarmupDecay(learning_rate=1e-9)}
+    params = settings.model_copy(update={**short, "training": training, **changes})
+    _, progress = train_on(project, checkpoints="-".join(["still", *changes]), params=params)
+    return progress
+
+
+def test_subwords_are_drawn_of_training_pairs_alone(project):
+    """The same model sees more tokens to learn from, and the same ones to be validated on."""
+    drawing = {"subword_sampling": SubwordSampling(kind="bpe_dropout", dropout=0.5)}
+    if not isinstance(load_tokenizer(project.tokenizer / "target"), Subwords):
+        with pytest.raises(ConfigError, match="needs a tokenizer of model_type 'bpe'"):
+            without_learning(project, **drawing)
+        return
+    best, drawn = without_learning(project), without_learning(project, **drawing)
+
+    assert drawn.history[0].validation_loss == pytest.approx(best.history[0].validation_loss)
+    assert drawn.history[0].target_tokens > best.history[0].target_tokens
+
+
+@pytest.mark.parametrize("side", paths.SIDES)
+def test_the_side_that_is_asked_for_is_drawn(project, side):
+    tokenizers = {
+        name: Side.load(project.tokenizer / name, project.vocabulary / f"{name}.txt")
+        for name in paths.SIDES
+    }
+    if project.settings["tokenize"].kind != "sentencepiece":
+        return
+    wanted = SubwordSampling(kind="bpe_dropout", sides=side)
+    params = project.settings["train"].model_copy(update={"subword_sampling": wanted, "seed": 7})
+    dataset = ShardDataset(project.shards / "train")
+    sampled = train.sample_subwords(params, dataset, tokenizers)
+
+    assert [name for name in paths.SIDES if getattr(sampled, name)] == [side]
+    assert sampled.seed == 7
 
 
 def test_training_is_recorded(project):

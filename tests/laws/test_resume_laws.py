@@ -12,6 +12,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import Muon, ScheduledSampling
 from tests.support.presets import PRESETS
+from tests.support.subword_pairs import KINDS, LINES, PIECES, drawn, write_lines
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
 FAST = ("transformer", "convs2s", "rnn_plain")  # one of each family; all others in make test
@@ -67,6 +68,30 @@ def test_resuming_in_other_ways_is_continuing(dataset, tmp_path, name, how):
     again.fit()
 
     assert weights(whole.model) == weights(again.model)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_resuming_with_drawn_subwords_is_continuing(tmp_path, kind, accumulate):
+    """In the first epoch and in later ones, in one pass and in several."""
+    pairs = write_lines(tmp_path / "pairs", kind, LINES[:12])
+    settings = {"accumulate": accumulate, "words": PIECES, "sample": drawn(pairs, kind)}
+    whole = trainer(pairs, tmp_path / "whole", log := Log(), **settings)
+    whole.fit()
+    for cut_at in (3, 9):
+        folder = tmp_path / str(cut_at)
+        with pytest.raises(PowerCut):
+            trainer(pairs, folder, Log(cut_at), **settings).fit()
+        again = trainer(pairs, folder, second := Log(), **settings)
+
+        assert untimed(whole.progress) == untimed(again.fit())
+        assert weights(whole.model) == weights(again.model)
+        assert log.points[-len(second.points) :] == second.points
+    without = trainer(pairs, tmp_path / "without", Log(), **settings | {"sample": None})
+    without.fit()
+
+    assert whole.progress.position.epoch > 1
+    assert weights(whole.model) != weights(without.model)
 
 
 def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_path):

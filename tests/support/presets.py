@@ -59,8 +59,8 @@ def tiny_config(name):
     return read_model_config(values | shrunk(values))
 
 
-def tiny_model(name, *, seed=0, **changes):
+def tiny_model(name, *, seed=0, words=TARGET_SIZE, **changes):
     """A freshly initialised tiny model."""
     torch.manual_seed(seed)
     shape = tiny_config(name).model_copy(update=changes)
-    return build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+    return build_model(shape, source_size=words, target_size=words)

@@ -34,7 +34,8 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, TrainingConfig
 from nmt_core.training.trainer import Trainer
-from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config
+from tests.support import subword_pairs
+from tests.support.presets import TARGET_SIZE, tiny_config
 
 PATIENT, IMPATIENT = 120.0, 5.0
 """Time-outs, in seconds."""
@@ -47,6 +48,7 @@ SAME = {
     "rnn": {"preset": "rnn_attention"},
     "per_sentence": {"normalize_loss": "sentence"},
     "sampled": {"sampled_softmax": 4, "label_smoothing": 0.0},
+    "subwords": {"draws_subwords": True},
 }
 """Trainings of which any number of processes makes the same."""
 
@@ -93,6 +95,7 @@ def write_pairs(folder):
             yield IdPair(words, words[::-1])
 
     write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
+    subword_pairs.write_lines(folder.with_name("lines"), "bpe_dropout")
 
 
 def trainer(
@@ -104,22 +107,26 @@ def trainer(
     budget=None,
     batches=None,
     accumulate=1,
+    draws_subwords=False,
     **settings,
 ):
     """A training in float64, where sums in another order differ by nothing that grows.
 
     Every process begins with other weights; those of the first are to count.
     """
-    dataset = ShardDataset(folder.parent / "pairs")
+    dataset = ShardDataset(folder.parent / ("lines" if draws_subwords else "pairs"))
+    sample = subword_pairs.drawn(dataset) if draws_subwords else None
+    words = subword_pairs.PIECES if draws_subwords else TARGET_SIZE
+    tokens = TokenBatching(max_tokens=60 if draws_subwords else 16)
     torch.manual_seed(world.rank)
     shape = tiny_config(preset).model_copy(update={"dropout": dropout})
-    model = build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double()
+    model = build_model(shape, source_size=words, target_size=words).double()
     training = Trainer(
         model=model,
         optimizer=build_optimizer(model, AdamW(weight_decay=0.01)),
         schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
         budget=budget or Budget(steps=STEPS),
-        batches=batches or TrainingBatches(dataset, TokenBatching(max_tokens=16), 5),
+        batches=batches or TrainingBatches(dataset, tokens, 5, sample),
         validation=[collate([dataset[n] for n in range(10)])],
         translate_and_score=lambda _: 0.0,
         checkpoints=CheckpointStore(folder / f"checkpoints{world.rank}"),

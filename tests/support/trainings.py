@@ -12,7 +12,7 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, NesterovSgd, TrainingConfig
 from nmt_core.training.trainer import Trainer
-from tests.support.presets import tiny_model
+from tests.support.presets import TARGET_SIZE, tiny_model
 
 STEPS = 12
 PROCESSOR = Compute(torch.device("cpu"), torch.float32)
@@ -66,10 +66,12 @@ def trainer(
     compute=PROCESSOR,
     dtype=torch.float32,
     world=ALONE,
+    words=TARGET_SIZE,
+    sample=None,
     **changes,
 ):
     shape = {} if dropout is None else {"dropout": dropout}
-    model = tiny_model(name, seed=3, **shape).to(compute.device, dtype)
+    model = tiny_model(name, seed=3, words=words, **shape).to(compute.device, dtype)
     optimizer = optimizer or (NesterovSgd() if "article" in name else AdamW(weight_decay=0.01))
     settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
     return Trainer(
@@ -77,7 +79,7 @@ def trainer(
         optimizer=build_optimizer(model, optimizer),
         schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
         budget=budget or Budget(steps=STEPS),
-        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5),
+        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5, sample),
         validation=[collate([dataset[n] for n in range(10)])],
         translate_and_score=score,
         checkpoints=CheckpointStore(folder),

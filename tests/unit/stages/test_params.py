@@ -200,6 +200,47 @@ NO_VECTORS = (
                 "embeddings.vectors.dimensions is 8 but train.model.width is 256; make them equal",
             ],
         ),
+        ({"train__subword_sampling": {"kind": "bpe_dropout"}}, []),
+        (
+            {
+                "train__subword_sampling": {"kind": "unigram"},
+                "tokenize__subwords__model_type": "unigram",
+            },
+            [],
+        ),
+        (
+            {"train__subword_sampling": {"kind": "unigram"}},
+            [
+                "train.subword_sampling.kind 'unigram' needs tokenize.subwords.model_type "
+                "'unigram', got 'bpe'"
+            ],
+        ),
+        *(
+            (
+                {
+                    "train__subword_sampling": {"kind": "bpe_dropout"},
+                    "tokenize__kind": kind,
+                    "train__model__tie": "none",
+                },
+                [
+                    "train.subword_sampling.kind 'bpe_dropout' draws subwords, but tokenize.kind "
+                    f"is {kind!r}; choose 'sentencepiece', or sampling 'none'"
+                ],
+            )
+            for kind in ("characters", "spacy")
+        ),
+        (
+            {
+                "train__subword_sampling": {"kind": "bpe_dropout"},
+                "embeddings__vectors": TRAINED,
+                "train__model__tie": "none",
+            },
+            [
+                "train.subword_sampling.kind 'bpe_dropout' draws subwords that "
+                "embeddings.vectors.kind 'train' has no vectors of; choose vectors 'none', or "
+                "sampling 'none'"
+            ],
+        ),
         ({"embeddings__vectors": GIVEN, "train__model__tie": "none"}, [NO_VECTORS]),
         ({"vocabulary__words": "vectors"}, [NO_VECTORS]),
         (

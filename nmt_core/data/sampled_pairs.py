@@ -1,0 +1,44 @@
+"""Training pairs whose subwords are drawn anew in every epoch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nmt_core.data.shards import ShardDataset
+from nmt_core.random import make_generator
+from nmt_core.text.subword_sampling import SubwordSampler
+
+
+@dataclass(frozen=True)
+class SampledPairs:
+    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
+
+    No batch, process, order or interruption changes it.
+
+    Attributes:
+        dataset: the pairs in their best segmentation.
+        source: draws the source's subwords; None keeps the best.
+        target: the same of the target's.
+        seed: decides all draws, with the epoch.
+    """
+
+    dataset: ShardDataset
+    source: SubwordSampler | None
+    target: SubwordSampler | None
+    seed: int
+
+    def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the source and target tokens that a pair has in an epoch."""
+        source, target = self.dataset[number]
+        return (
+            self._draw(self.source, source, epoch, number, "source"),
+            self._draw(self.target, target, epoch, number, "target"),
+        )
+
+    def _draw(
+        self, sampler: SubwordSampler | None, tokens: np.ndarray, *name: int | str
+    ) -> np.ndarray:
+        if sampler is None:
+            return tokens
+        draw = make_generator(self.seed, "subwords", *name)
+        return np.array(sampler.sample(tokens.tolist(), draw), np.int32)
