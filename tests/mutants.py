@@ -3300,6 +3300,55 @@ MUTANTS = [
         "|",
         "tests/unit/cli/test_cli_classify.py",
     ),
+    Mutant(
+        "pretrain: a decoder that starts from no self-attention",
+        "nmt_core/training/initial_layers.py",
+        '"attention": "self_attention", ',
+        "",
+        "tests/unit/training/test_initial_layers.py",
+    ),
+    Mutant(
+        "pretrain: one half's embeddings for both",
+        "nmt_core/training/initial_layers.py",
+        'tensors.setdefault(f"{table}.table.weight", first)',
+        'tensors[f"{table}.table.weight"] = first',
+        "tests/unit/training/test_initial_layers.py",
+    ),
+    Mutant(
+        "pretrain: no last normalisation taken",
+        "nmt_core/training/initial_layers.py",
+        'name.startswith("encoder.norm.")',
+        'name.startswith("norm.")',
+        "tests/unit/training/test_initial_layers.py",
+    ),
+    Mutant(
+        "pretrain: a part taken that is not there",
+        "nmt_core/training/initial.py",
+        "sorted({*parts} - initial.parts)",
+        "[]",
+        "tests/unit/training/test_initial_layers.py",
+    ),
+    Mutant(
+        "pretrain: halves of other tokens",
+        "nmt_core/fetch/initial_model.py",
+        "if tokens not in ([], found):",
+        "if False:",
+        "tests/unit/training/test_initial_layers.py",
+    ),
+    Mutant(
+        "pretrain: a half from any kind of language model",
+        "nmt_core/fetch/initial_model.py",
+        "if kind != KINDS[half] or not",
+        "if not",
+        "tests/unit/training/test_initial_layers.py",
+    ),
+    Mutant(
+        "pretrain: a card without the second half's start",
+        "stages/reporting/card.py",
+        "for half, one in origins.items()\n",
+        "for half, one in list(origins.items())[:1]\n",
+        "tests/unit/training/test_initial_layers.py",
+    ),
 ]
 
 
