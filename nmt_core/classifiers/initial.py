@@ -16,9 +16,9 @@ from nmt_core.classifiers.model import pool
 from nmt_core.classifiers.settings import EncoderClassifierConfig
 from nmt_core.errors import ConfigError
 from nmt_core.language_models import MaskedConfig, MaskedLanguageModel
+from nmt_core.language_models.encoder import Encoder
 from nmt_core.language_models.units import Units
 from nmt_core.models.dropout import dropout
-from nmt_core.models.encoder import Encoder
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import BOS, EOS, PAD, Vocabulary

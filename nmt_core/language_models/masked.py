@@ -13,9 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
+from nmt_core.language_models.encoder import Encoder
 from nmt_core.language_models.model import forbid
 from nmt_core.language_models.units import Units
-from nmt_core.models.encoder import Encoder
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS
 

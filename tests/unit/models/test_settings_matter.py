@@ -12,7 +12,7 @@ from nmt_core.language_models import (
     TransformerLanguageConfig,
     build_neural,
 )
-from nmt_core.models import attention, convs2s, encoder, rnn, transformer
+from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, PAD
@@ -137,7 +137,7 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
     ids=["feed_forward", "recurrent", "transformer"],
 )
 def test_language_models_drop_too(monkeypatch, config, places):
-    from nmt_core.language_models import feed_forward, recurrent  # noqa: PLC0415 - by one test
+    from nmt_core.language_models import encoder, feed_forward, recurrent  # noqa: PLC0415 - by one test
 
     model = build_neural(config, 9).train()
     modules = (feed_forward, recurrent, encoder, transformer, attention)
