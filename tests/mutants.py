@@ -3349,6 +3349,20 @@ MUTANTS = [
         "for half, one in list(origins.items())[:1]\n",
         "tests/unit/training/test_initial_layers.py",
     ),
+    Mutant(
+        "pretrain: a difference tested one-sided",
+        "nmt_core/statistics/proportion.py",
+        "2 * at_most / 2**both",
+        "at_most / 2**both",
+        "tests/unit/statistics/test_proportion.py",
+    ),
+    Mutant(
+        "pretrain: what one alone finds taken for what the other does",
+        "nmt_core/cli/classify.py",
+        "pairs.count((True, False)), pairs.count((False, True))",
+        "pairs.count((False, True)), pairs.count((True, False))",
+        "tests/unit/cli/test_cli_classify.py",
+    ),
 ]
 
 

@@ -63,6 +63,22 @@ def test_accuracy_is_told_with_its_interval(folder, tmp_path):
     ]
 
 
+def test_two_classifiers_are_compared_text_by_text(folder, tmp_path):
+    """The other has learnt the opposite: of 40 texts it finds none."""
+    swapped = TEXT.replace("neg", "x").replace("pos", "neg").replace("x", "pos")
+    (tmp_path / "swapped.tsv").write_text(swapped)
+    other = tmp_path / "other"
+    learn = ("learn-classifier", "--labelled", tmp_path / "swapped.tsv", "--out", other, *SMALL)
+    assert run(*learn).exit_code == 0
+    compare = ("classify", "--model", folder / "out", "--against", other)
+    result = run(*compare, "--labelled", folder / "labelled.tsv")
+
+    *_, against, difference = result.stdout.splitlines()
+    assert against.startswith("the other's accuracy\t0.00 %")
+    assert difference == "right alone\t40, the other 0\tMcNemar's p = 1.8e-12"
+    assert "add --labelled" in told(*compare)
+
+
 def test_neighbours_are_a_table_and_a_picture(folder, tmp_path):
     pictures = [tmp_path / name for name in ("one.png", "two.png")]
     for picture in pictures:
