@@ -107,7 +107,12 @@ def learn_classifier(
             initial.units, config.model.encoder.context
         )
         start = training.Start(language_model=initial.model)
-        origin = {"initial_model": {"bundle_sha256": digest_bundle(initial_model)}}
+        origin = {
+            "initial_model": {
+                "folder": str(initial_model),
+                "bundle_sha256": digest_bundle(initial_model),
+            }
+        }
     else:
         config, words, start = learn_words_of(config, learnt_from.texts, vectors)
     console = Console(stderr=True, highlight=False)

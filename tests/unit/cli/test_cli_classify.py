@@ -131,7 +131,8 @@ def test_a_classifier_starts_from_a_masked_language_model(folder, masked, tmp_pa
         )
         assert result.exit_code == 0, result.stderr
         learning = json.loads((out / "learning.json").read_text())
-        assert learning["initial_model"] == {"bundle_sha256": seal.digest_bundle(masked)}
+        origin = {"folder": str(masked), "bundle_sha256": seal.digest_bundle(masked)}
+        assert learning["initial_model"] == origin
         assert learning["initial_parts"] == json.loads(parts)
         made.append(load_classifier(out, device="cpu"))
 
