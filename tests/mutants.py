@@ -2736,8 +2736,8 @@ MUTANTS = [
     Mutant(
         "a classifier's accuracy of the wrong labels",
         "nmt_core/cli/classify.py",
-        "right[label] += label == answer",
-        "right[answer] += label == answer or 1",
+        "strict=True) if wanted == label]",
+        "strict=True) if wanted != label]",
         "tests/unit/cli/test_cli_classify.py",
     ),
     Mutant(
