@@ -20,7 +20,13 @@ from rich.table import Table
 from nmt_core import files
 from nmt_core.fetch import http
 from nmt_core.fetch.corpus import Obtained
-from nmt_core.fetch.initial_model import BundleModel, ChampionModel, copy_initial_model
+from nmt_core.fetch.initial_model import (
+    BundleModel,
+    ChampionModel,
+    LanguageModels,
+    copy_initial_model,
+    copy_language_models,
+)
 from nmt_core.fetch.source import Fetch
 from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import CleaningOutcome, clean_and_split
@@ -69,6 +75,8 @@ def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) 
                 origin = {"registered": f"version {version.number} of {registry.name}"}
                 fetched = registry.fetch(version, arriving)
                 origin |= copy_initial_model(fetched, part, sha256=config.sha256)
+            case LanguageModels():
+                origin = copy_language_models(config, part)
             case _:
                 origin = {}
         # also says that there is none; DVC warns of empty folders

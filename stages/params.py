@@ -376,7 +376,7 @@ def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
         for name in (name for name, does in asked.items() if does):
             yield (
                 f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
-                f"choose 'bundle' or 'champion'"
+                f"choose 'bundle', 'champion' or 'language_models'"
             )
     if vocabulary.words == "vectors" and tokenize.kind == "characters":
         yield (

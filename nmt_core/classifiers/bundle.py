@@ -7,6 +7,7 @@
     initial_embeddings.safetensors   the embeddings before learning
     model.json                       shape, labels, and how a text becomes numbers
     vocabulary.json                  the words in order
+    units.json, tokenizer/           what they are, where a language model brought them
     learning.json                    how it was learnt, and what its validations saw
 """
 
@@ -20,24 +21,27 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
+from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens
 from nmt_core.classifiers.model import Classifier
-from nmt_core.classifiers.settings import ClassifierConfig, TextConfig
+from nmt_core.classifiers.settings import ClassifierConfig, ClassifierShape, TextConfig
 from nmt_core.classifiers.text_classifier import TextClassifier
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.compute import find_device
 from nmt_core.config import Config
 from nmt_core.errors import BundleError
+from nmt_core.language_models.units import Units
 from nmt_core.models.weights import compare_shapes, load_own_tensors, own_tensors
 from nmt_core.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.text.vocabulary import Vocabulary
 
-FORMAT = "classifier 1"
+FORMAT = "classifier 2"
 """Counts up when a program that knows the old number could not read the new one."""
 
 
 class _Shape(Config):
-    model: ClassifierConfig
-    text: TextConfig
+    model: ClassifierShape
+    text: TextConfig | None
+    """None where texts are read in a language model's tokens."""
     classes: list[str] = Field(min_length=2)
 
 
@@ -52,13 +56,20 @@ def write_classifier(
         learning: how it was learnt, as JSON, for people.
     """
     model, words = classifier.model, classifier.words
-    shape = _Shape(model=model.config, text=words.config, classes=list(classifier.classes))
+    shape = _Shape(
+        model=model.config,
+        text=words.config if isinstance(words, HashedWords) else None,
+        classes=list(classifier.classes),
+    )
     with files.whole_folder(folder) as part:
         weights = {name: w.cpu().contiguous() for name, w in own_tensors(model).items()}
         save_file(weights, part / "model.safetensors")
         save_file({"embedding": classifier.initial}, part / "initial_embeddings.safetensors")
         files.write_json(part / "model.json", shape.model_dump(mode="json"))
-        files.write_json(part / "vocabulary.json", list(words.vocabulary.tokens))
+        if isinstance(words, HashedWords):
+            files.write_json(part / "vocabulary.json", list(words.vocabulary.tokens))
+        else:
+            words.units.save(part)
         files.write_json(part / "learning.json", dict(learning))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
 
@@ -74,10 +85,8 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
     with explain_unreadable(folder / "model.json"):
         shape = config.build(_Shape, files.read_json(folder / "model.json"), at=folder.name)
     with explain_unreadable(folder / "vocabulary.json"):
-        tokens = files.read_json(folder / "vocabulary.json")
-        vocabulary = Vocabulary(TypeAdapter(list[str]).validate_python(tokens, strict=True))
-    words = HashedWords(shape.text, vocabulary)
-    build = partial(Classifier, shape.model, words.size, len(shape.classes))
+        words = _load_words(folder, shape)
+    build = partial(_build, shape, words.size)
     with explain_unreadable(folder / "model.safetensors", SafetensorError):
         tensors = load_file(folder / "model.safetensors")
         shapes = {name: tensor.shape for name, tensor in tensors.items()}
@@ -90,3 +99,19 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
     if initial.shape != model.embedding.weight.shape:
         raise BundleError(f"{folder} holds initial embeddings of another shape; learn it again")
     return TextClassifier(model.to(find_device(device)), words, tuple(shape.classes), initial)
+
+
+def _load_words(folder: Path, shape: _Shape) -> HashedWords | InitialTokens:
+    if not isinstance(shape.model, ClassifierConfig):
+        return InitialTokens(Units.load(folder), shape.model.encoder.context)
+    if shape.text is None:
+        raise BundleError(f"{folder} does not say how its texts are read; learn it again")
+    tokens = files.read_json(folder / "vocabulary.json")
+    vocabulary = Vocabulary(TypeAdapter(list[str]).validate_python(tokens, strict=True))
+    return HashedWords(shape.text, vocabulary)
+
+
+def _build(shape: _Shape, words: int) -> Classifier | EncoderClassifier:
+    if isinstance(shape.model, ClassifierConfig):
+        return Classifier(shape.model, words, len(shape.classes))
+    return EncoderClassifier(shape.model, words, len(shape.classes))

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.classifiers.settings import ClassifierConfig
+from nmt_core.classifiers.settings import ClassifierConfig, Pool
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table, pretrained_table
 from nmt_core.models.recurrence import RecurrentLayer
@@ -57,17 +57,30 @@ class Classifier(nn.Module):
             if number:
                 x = self._drop(x, self.config.dropout)
             x, _ = layer(x, (nothing,))
-        pool = pool_largest if self.config.pool == "max" else pool_last
-        pooled = pool(x, padding)
+        pooled = pool(x, padding, self.config.pool)
         return self.output(self._drop(pooled, self.config.dropout)).float()
 
     def _drop(self, x: Tensor, probability: float) -> Tensor:
         return dropout(x, probability, training=self.training)
 
 
+def pool(
+    x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"], kind: Pool
+) -> Float[Tensor, "B D"]:
+    """Return what a text is judged by."""
+    pools = {"max": pool_largest, "mean": pool_mean, "last": pool_last}
+    return pools[kind](x, padding)
+
+
 def pool_largest(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
     """Return the largest value of every feature over all positions but padding."""
     return x.masked_fill(padding[..., None], -torch.inf).amax(dim=1)
+
+
+def pool_mean(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
+    """Return the mean of every feature over all positions but padding."""
+    real = (~padding).sum(dim=1, keepdim=True)
+    return x.masked_fill(padding[..., None], 0).sum(dim=1) / real
 
 
 def pool_last(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:

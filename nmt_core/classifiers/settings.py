@@ -1,10 +1,11 @@
 """What a classifier is and how it learns, as a person sets it; this file imports no torch."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from nmt_core.config import Config
+from nmt_core.models.settings import EncoderConfig
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 
@@ -24,23 +25,45 @@ class TextConfig(Config):
     """Which tokens of a longer text: its beginning or its end."""
 
 
-class ClassifierConfig(Config):
-    """The shape of a classifier."""
+Pool = Literal["max", "mean", "last"]
 
+
+class ClassifierConfig(Config):
+    """The shape of a recurrent classifier."""
+
+    kind: Literal["recurrent"] = "recurrent"
+    """Which classifier this is."""
     embedding_width: int = Field(128, ge=1, le=65_536)
     """Features of a word; word vectors bring their own width."""
     layers: int = Field(2, ge=1, le=1000)
     """Recurrent layers, of gated units (Cho et al. 2014)."""
     width: int = Field(128, ge=1, le=65_536)
     """Features that each layer remembers."""
-    pool: Literal["max", "last"] = "max"
-    """What a text is judged by: the largest value of every feature, or the features at its end."""
+    pool: Pool = "max"
+    """What a text is judged by: of every feature the largest value, or the mean, or the last."""
     embedding_dropout: float = Field(0.3, ge=0, le=0.99)
     """Probability of dropping a feature of a word."""
     dropout: float = Field(0.5, ge=0, le=0.99)
     """Probability of dropping a feature between layers, and of what a text is judged by."""
     frozen: bool = False
     """Leave word vectors as they were given; only with vectors."""
+
+
+class EncoderClassifierConfig(Config):
+    """The shape of a classifier that has the layers of a masked language model."""
+
+    kind: Literal["encoder"] = "encoder"
+    """Which classifier this is."""
+    encoder: EncoderConfig = EncoderConfig()
+    """That model's shape."""
+    pool: Pool = "mean"
+    """What a text is judged by: of every feature the largest value, or the mean, or the last."""
+    dropout: float = Field(0.1, ge=0, le=0.99)
+    """Probability of dropping a feature of what a text is judged by."""
+
+
+ClassifierShape = Annotated[ClassifierConfig | EncoderClassifierConfig, Field(discriminator="kind")]
+"""The shape of any classifier, told apart by ``kind``."""
 
 
 class ClassifierTrainingConfig(Config):
@@ -75,3 +98,20 @@ class LearnClassifierConfig(Config):
     """Share of the texts, drawn by chance, that the best epoch is chosen by."""
     seed: int = Field(1, ge=0)
     """Decides what is held out, initial weights, dropout and the order of texts."""
+
+
+class FineTuneConfig(Config):
+    """A classifier that starts from a masked language model, whose tokens and shape it has."""
+
+    model: EncoderClassifierConfig = EncoderClassifierConfig()
+    """Its shape; the encoder's is that of the language model, but for dropout."""
+    initial_parts: list[Literal["embeddings", "layers"]] = Field(["embeddings", "layers"])
+    """Which weights of the language model it starts from; chance draws the others."""
+    training: ClassifierTrainingConfig = ClassifierTrainingConfig(
+        epochs=10, rows=16, schedule=WarmupDecay(learning_rate=5e-4, warmup=0.1, shape="linear")
+    )
+    """How it learns."""
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the texts, drawn by chance, that the best epoch is chosen by."""
+    seed: int = Field(1, ge=0)
+    """Decides what is held out, weights that are drawn, dropout and the order of texts."""

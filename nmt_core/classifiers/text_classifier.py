@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens
 from nmt_core.classifiers.model import Classifier
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.data.batch import pad
@@ -35,8 +36,8 @@ class Judgement(NamedTuple):
 class TextClassifier:
     """A classifier, its words and its labels; puts the model in evaluation mode."""
 
-    model: Classifier
-    words: HashedWords
+    model: Classifier | EncoderClassifier
+    words: HashedWords | InitialTokens
     classes: tuple[str, ...]
     initial: Float[Tensor, "V D"]
     """The embeddings before learning."""
@@ -57,7 +58,9 @@ class TextClassifier:
 
 
 @torch.inference_mode()
-def predict_logits(model: Classifier, texts: Sequence[Sequence[int]]) -> Float[Tensor, "N C"]:
+def predict_logits(
+    model: Classifier | EncoderClassifier, texts: Sequence[Sequence[int]]
+) -> Float[Tensor, "N C"]:
     """Return the logits of every text, on the processor, in batches of similar length."""
     found = torch.empty(len(texts), model.output.out_features)
     lengths = {row: len(text) for row, text in enumerate(texts)}

@@ -14,14 +14,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
+from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens, start_from
 from nmt_core.classifiers.labelled import LabelledTexts
 from nmt_core.classifiers.model import Classifier
-from nmt_core.classifiers.settings import LearnClassifierConfig
+from nmt_core.classifiers.settings import FineTuneConfig, LearnClassifierConfig
 from nmt_core.classifiers.text_classifier import TextClassifier, predict_logits
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.compute import prepare_compute
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
+from nmt_core.language_models import MaskedLanguageModel
 from nmt_core.random import derive_seed, make_generator
 from nmt_core.text.vocabulary import PAD
 from nmt_core.tracking import Display
@@ -84,7 +86,7 @@ class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
         expected: the numbers of their labels.
     """
 
-    model: Classifier
+    model: Classifier | EncoderClassifier
     held_out: Sequence[Sequence[int]]
     expected: Int[Tensor, " N"]
 
@@ -114,13 +116,23 @@ class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
         return point.validation_accuracy, -point.validation_loss
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a classifier starts from, where that is not chance alone."""
+
+    vectors: Float[Tensor, "V D"] | None = None
+    """Embeddings of its words."""
+    language_model: MaskedLanguageModel | None = None
+    """Of its tokens and its shape."""
+
+
 def train_classifier(
-    config: LearnClassifierConfig,
-    words: HashedWords,
+    config: LearnClassifierConfig | FineTuneConfig,
+    words: HashedWords | InitialTokens,
     *,
     training: LabelledTexts,
     validation: LabelledTexts,
-    vectors: Float[Tensor, "V D"] | None = None,
+    start: Start = Start(),
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
 ) -> tuple[TextClassifier, list[ClassifierPoint]]:
@@ -131,7 +143,7 @@ def train_classifier(
         words: what texts are made of.
         training: texts to learn from.
         validation: texts to choose the best epoch by, of the same labels.
-        vectors: embeddings to start from; by default chance.
+        start: what it starts from.
         checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
         display: begins to show a training of so many updates.
     """
@@ -140,7 +152,7 @@ def train_classifier(
     classes = training.classes
     numbers = {label: number for number, label in enumerate(classes)}
     torch.manual_seed(derive_seed(config.seed, "weights"))
-    model = Classifier(config.model, words.size, len(classes), vectors).to(compute.device)
+    model = build_classifier(config, words.size, len(classes), start).to(compute.device)
     initial = model.embedding.weight.detach().cpu().clone()
     reading = ShuffledTexts(
         [words.encode(text) for text in training.texts],
@@ -165,14 +177,29 @@ def train_classifier(
     return TextClassifier(model, words, classes, initial), progress.history
 
 
+def build_classifier(
+    config: LearnClassifierConfig | FineTuneConfig, words: int, classes: int, start: Start
+) -> Classifier | EncoderClassifier:
+    """Return a classifier to train; torch's generator decides what it does not start from."""
+    if isinstance(config, LearnClassifierConfig):
+        return Classifier(config.model, words, classes, start.vectors)
+    assert start.language_model is not None
+    model = EncoderClassifier(config.model, words, classes)
+    start_from(start.language_model, model, config.initial_parts)
+    return model
+
+
 def compute_labelled_fingerprint(
-    config: LearnClassifierConfig,
+    config: LearnClassifierConfig | FineTuneConfig,
     labelled: LabelledTexts,
-    vectors: Float[Tensor, "V D"] | None = None,
+    start: Start = Start(),
 ) -> str:
     """Return a digest of all that decides a training: whoever changes any of it starts anew."""
     document = [config.model_dump(mode="json"), labelled.texts, labelled.labels]
     digest = hashlib.sha256(json.dumps(document).encode())
-    if vectors is not None:
-        digest.update(vectors.numpy().astype("<f4").tobytes())
+    given = [] if start.vectors is None else [start.vectors]
+    if start.language_model is not None:
+        given += start.language_model.encoder.state_dict().values()
+    for weight in given:
+        digest.update(weight.cpu().numpy().astype("<f4").tobytes())
     return digest.hexdigest()[:16]

@@ -56,4 +56,4 @@ def learn_words(config: TextConfig, texts: Iterable[str]) -> HashedWords:
 def split(text: str, *, lower_case: bool) -> list[str]:
     """Return the words and marks of a text, without line breaks of HTML."""
     plain = LINE_BREAK.sub(" ", text)
-    return Words("punctuation").encode(plain.lower() if lower_case else plain)
+    return Words("punctuation", lower_case=lower_case).encode(plain)

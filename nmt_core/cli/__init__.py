@@ -11,6 +11,7 @@ import typer
 from nmt_core.cli.align import align
 from nmt_core.cli.classify import classify
 from nmt_core.cli.evaluate import evaluate
+from nmt_core.cli.fill import fill
 from nmt_core.cli.generate import generate
 from nmt_core.cli.learn import learn
 from nmt_core.cli.learn_classifier import learn_classifier
@@ -62,6 +63,7 @@ for command in (
     learn,
     score,
     generate,
+    fill,
     align,
     classify,
     neighbours,

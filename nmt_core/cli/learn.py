@@ -27,7 +27,7 @@ def learn(  # noqa: PLR0913 - one argument per option
         typer.Option(metavar="FILE", help="Text to validate on. \\[default: the end of --text]"),
     ] = None,
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help="ngram, feed_forward or rnn.")
+        str, typer.Option(metavar="KIND", help="ngram, feed_forward, rnn, transformer or masked.")
     ] = "ngram",
     unit: Annotated[
         str, typer.Option(metavar="UNIT", help="character, word or subword.")
@@ -42,7 +42,7 @@ def learn(  # noqa: PLR0913 - one argument per option
     ] = None,
     threads: Threads = None,
 ) -> None:
-    """Learn a language model from a text: how likely is a text, and what comes next?
+    """Learn a language model from a text: how likely is a text, and what comes next, or is missing?
 
     A training that is stopped goes on after its last whole epoch when the same command is given.
 
@@ -58,7 +58,9 @@ def learn(  # noqa: PLR0913 - one argument per option
     with `--set model.stateful=false`, which learns every line from its beginning.
 
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
-    `rnn` remembers all it has read.
+    `rnn` remembers all it has read, `transformer` looks at the last `model.context` tokens, or half
+    as many. `masked` looks at a whole line, and learns what hidden tokens are: other models start
+    from it (`nmt learn-classifier --initial-model`), and `nmt fill` asks it.
 
     **Units**: characters make one stream, line ends included; words and subwords make lines.
 
@@ -74,7 +76,14 @@ def learn(  # noqa: PLR0913 - one argument per option
       `model.input=embedding` (or `one_hot`), `model.embedding_width=64`, `model.width=512`,
       `model.dropout=0.2`, `model.state_dropout=0.0`, `model.tie=false`, `model.stateful=true`
 
-    - word: `unit.split=punctuation` (or `whitespace`), `unit.min_count=2`, `unit.max_words=null`
+    - transformer: `model.layers=4`, `model.width=128`, `model.heads=4`,
+      `model.feed_forward_width=512`, `model.dropout=0.1`, `model.attention_dropout=0.0`,
+      `model.context=64` (no more than `training.window`)
+
+    - masked: `model.layers=4` and all else as of `transformer`
+
+    - word: `unit.split=punctuation` (or `whitespace`), `unit.lower_case=false`, `unit.min_count=2`,
+      `unit.max_words=null`
 
     - training: `training.epochs=10`, `training.rows=32`, `training.window=64`,
       `training.schedule.learning_rate=0.004`, `training.max_gradient_norm=1.0`,
@@ -86,10 +95,9 @@ def learn(  # noqa: PLR0913 - one argument per option
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:
         chosen.append(f"training.compute.threads={threads}")
+    from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.bundle import write_language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.parts import Parts, cut_in_order  # noqa: PLC0415 - its package does
-    from nmt_core.language_models.text_model import TextModel  # noqa: PLC0415 - takes seconds
 
     built = read_settings(chosen)
     document = built.unit.kind == "character"
@@ -125,7 +133,8 @@ def learn(  # noqa: PLR0913 - one argument per option
     if parts.test:
         test = units.encode(parts.test)
         learning["test_loss"] = language_model.mean_loss(model, test, document=document)
-    write_language_model(out, TextModel(model, units), model_config=built.model, learning=learning)
+    read = bundle.with_units(model, units)
+    bundle.write_language_model(out, read, model_config=built.model, learning=learning)
     shutil.rmtree(checkpoints, ignore_errors=True)
     with suppress(OSError):  # others may be there, of other settings
         place.rmdir()

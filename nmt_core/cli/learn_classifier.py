@@ -1,9 +1,10 @@
 """``nmt learn-classifier``: a classifier from labelled texts."""
 
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,12 @@ from nmt_core.cli.learn import show_training
 from nmt_core.cli.program import Threads
 from nmt_core.cli.set_options import change_settings
 from nmt_core.errors import ConfigError
+
+if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.classifiers.settings import FineTuneConfig, LearnClassifierConfig
+    from nmt_core.classifiers.training import Start
+    from nmt_core.classifiers.words import HashedWords
+    from nmt_core.language_models.masked import MaskedTextModel
 
 
 def learn_classifier(
@@ -25,6 +32,10 @@ def learn_classifier(
             metavar="FILE", help="Word vectors to start from, .vec or .vec.gz, as fastText's."
         ),
     ] = None,
+    initial_model: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Masked language model of nmt learn to start from."),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
@@ -38,6 +49,10 @@ def learn_classifier(
     their labels is kept. A training that is stopped goes on after its last whole epoch when the
     same command is given.
 
+    With `--initial-model`, texts are read in the tokens of a masked language model and by its
+    layers, whose weights `initial_parts` takes over; without any of them (`[]`), the same
+    classifier learns from chance.
+
     A first line that names columns, `label` and `text` among them, says where these stand.
 
     **Examples**
@@ -46,40 +61,60 @@ def learn_classifier(
 
         nmt learn-classifier --labelled reviews.tsv --vectors wiki.en.vec --out models/wiki
 
+        nmt learn-classifier --labelled reviews.tsv --initial-model models/masked --out models/fine
+
     **Settings** and their defaults:
 
     - text: `text.words=10000`, `text.buckets=1000`, `text.lower_case=true`, `text.longest=250`
       tokens, `text.keep=last` (or `first`)
 
     - model: `model.embedding_width=128`, `model.layers=2`, `model.width=128`, `model.pool=max` (or
-      `last`), `model.embedding_dropout=0.3`, `model.dropout=0.5`, `model.frozen=false`
+      `mean` or `last`), `model.embedding_dropout=0.3`, `model.dropout=0.5`, `model.frozen=false`
 
     - training: `training.epochs=3`, `training.rows=64`, `training.schedule.learning_rate=0.002`,
       `training.max_gradient_norm=1.0`, `training.patience=null`
 
     - all: `held_out=0.1`, `seed=1`
+
+    With `--initial-model` there is no `text`, and
+
+    - model: `model.pool=mean`, `model.dropout=0.1`, `model.encoder.dropout` as there
+
+    - training: `training.epochs=10`, `training.rows=16`, `training.schedule.learning_rate=0.0005`
+
+    - all: `initial_parts=["embeddings", "layers"]`
     """
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     from nmt_core.classifiers import training  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.bundle import write_classifier  # noqa: PLC0415 - takes seconds
+    from nmt_core.classifiers.initial import InitialTokens  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.labelled import hold_out, read_labelled  # noqa: PLC0415
-    from nmt_core.classifiers.settings import LearnClassifierConfig  # noqa: PLC0415
-    from nmt_core.classifiers.vectors import read_embeddings  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.words import learn_words  # noqa: PLC0415
+    from nmt_core.classifiers.settings import FineTuneConfig  # noqa: PLC0415
+    from nmt_core.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.seal import digest_bundle  # noqa: PLC0415 - takes a moment
 
     chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
-    config = change_settings(LearnClassifierConfig(), chosen, at="learn-classifier")
-    if config.model.frozen and vectors is None:
-        raise ConfigError("model.frozen leaves word vectors as given; add --vectors FILE")
+    initial = load_masked_model(initial_model, device="cpu") if initial_model else None
+    config = read_settings(chosen, initial, vectors)
     texts = read_labelled(labelled)
     learnt_from, held_out = hold_out(texts, config.held_out, seed=config.seed)
-    words = learn_words(config.text, learnt_from.texts)
-    given = None
-    if vectors is not None:
-        given = read_embeddings(vectors, words, seed=config.seed)
-        shape = config.model.model_copy(update={"embedding_width": given.size(1)})
-        config = config.model_copy(update={"model": shape})
+    origin = {}
+    if isinstance(config, FineTuneConfig):
+        assert initial is not None
+        assert initial_model is not None
+        words: HashedWords | InitialTokens = InitialTokens(
+            initial.units, config.model.encoder.context
+        )
+        start = training.Start(language_model=initial.model)
+        origin = {
+            "initial_model": {
+                "folder": str(initial_model),
+                "bundle_sha256": digest_bundle(initial_model),
+            }
+        }
+    else:
+        config, words, start = learn_words_of(config, learnt_from.texts, vectors)
     console = Console(stderr=True, highlight=False)
     console.print(
         f"{len(learnt_from):,} texts to learn from, {len(held_out):,} held out, labels "
@@ -88,20 +123,65 @@ def learn_classifier(
         markup=False,
     )
     place = out.with_name(f"{out.name}.checkpoints")
-    checkpoints = place / training.compute_labelled_fingerprint(config, texts, given)
+    checkpoints = place / training.compute_labelled_fingerprint(config, texts, start)
     classifier, points = training.train_classifier(
         config,
         words,
         training=learnt_from,
         validation=held_out,
-        vectors=given,
+        start=start,
         checkpoints=checkpoints,
         display=show_training,
     )
-    learning = config.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
+    learning = (
+        config.model_dump(mode="json") | origin | {"points": [p.model_dump() for p in points]}
+    )
     write_classifier(out, classifier, learning=learning)
     shutil.rmtree(checkpoints, ignore_errors=True)
     with suppress(OSError):  # others may be there, of other settings
         place.rmdir()
     best = max(point.validation_accuracy for point in points)
     console.print(f"{best:.2f} % of the labels held out found; the classifier is in {out}")
+
+
+def read_settings(
+    chosen: Sequence[str], initial: "MaskedTextModel | None", vectors: Path | None
+) -> "LearnClassifierConfig | FineTuneConfig":
+    """Return what is to be learnt, from ``name=value`` for all that is not as by default.
+
+    Raises:
+        ConfigError: naming what is unknown, of the wrong type or at odds with the rest.
+    """
+    from nmt_core.classifiers.initial import describe_encoder  # noqa: PLC0415 - takes seconds
+    from nmt_core.classifiers.settings import (  # noqa: PLC0415
+        EncoderClassifierConfig,
+        FineTuneConfig,
+        LearnClassifierConfig,
+    )
+
+    if initial is not None:
+        if vectors is not None:
+            raise ConfigError("--initial-model brings embeddings of its own; leave --vectors out")
+        encoder = describe_encoder(initial.model.config)
+        default = FineTuneConfig(model=EncoderClassifierConfig(encoder=encoder))
+        return change_settings(default, chosen, at="learn-classifier")
+    config = change_settings(LearnClassifierConfig(), chosen, at="learn-classifier")
+    if config.model.frozen and vectors is None:
+        raise ConfigError("model.frozen leaves word vectors as given; add --vectors FILE")
+    return config
+
+
+def learn_words_of(
+    config: "LearnClassifierConfig", texts: Sequence[str], vectors: Path | None
+) -> "tuple[LearnClassifierConfig, HashedWords, Start]":
+    """Return the words of texts, their vectors if there are any, and settings that fit these."""
+    from nmt_core.classifiers.training import Start  # noqa: PLC0415 - takes seconds
+    from nmt_core.classifiers.vectors import read_embeddings  # noqa: PLC0415 - takes seconds
+    from nmt_core.classifiers.words import learn_words  # noqa: PLC0415
+
+    words = learn_words(config.text, texts)
+    if vectors is None:
+        return config, words, Start()
+    given = read_embeddings(vectors, words, seed=config.seed)
+    shape = config.model.model_copy(update={"embedding_width": given.size(1)})
+    return config.model_copy(update={"model": shape}), words, Start(vectors=given)

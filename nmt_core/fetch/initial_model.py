@@ -1,19 +1,27 @@
 """A finished model to start training from: where it comes from, and a copy of what is needed of it.
 
 Written is what training reads: weights, shape, tokenizers and vocabularies, and, in
-``initial_model.json``, which model it is.
+``initial_model.json``, which model it is. Weights and shape of a language model lie in a folder
+that is named after the half of a translator that starts from it.
 """
 
 import shutil
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from typing_extensions import override
 
-from nmt_core import seal
+from nmt_core import files, seal
 from nmt_core.errors import BundleError
 from nmt_core.fetch.settings import Checksum, Pinnable
+from nmt_core.text.vocabulary import Vocabulary
+
+LANGUAGE_MODEL = "language model 1"
+"""The format of a sealed language model."""
+
+KINDS = {"encoder": "masked", "decoder": "transformer"}
+"""Of the language model that a half of a translator starts from."""
 
 NEEDED = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
 """Files and folders of an exported model that training starts from."""
@@ -64,8 +72,60 @@ class ChampionModel(Pinnable):
     that of the champion of now. Empty takes whichever is champion."""
 
 
+class LanguageModels(Pinnable):
+    """Language models of ``nmt learn``, of one shape and of the same subwords."""
+
+    kind: Literal["language_models"]
+    """The tag of this choice."""
+
+    encoder: Path | None = None
+    """A masked one of source text, from which the encoder starts; null leaves that to chance."""
+
+    decoder: Path | None = None
+    """A Transformer of target text, from which the decoder starts; null leaves that to chance."""
+
+    encoder_sha256: Checksum = ""
+    """Digest of the first; ``python -m stages.configure`` fills it in. Empty takes any."""
+
+    decoder_sha256: Checksum = ""
+    """Digest of the second, likewise."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "LanguageModels":
+        if not self.halves:
+            raise ValueError("name a language model for encoder, decoder or both")
+        return self
+
+    @property
+    def halves(self) -> dict[str, tuple[Path, str]]:
+        """Folder and digest of each that there is, by the half of a translator it is for."""
+        both = {"encoder": self.encoder, "decoder": self.decoder}
+        return {
+            half: (folder, getattr(self, f"{half}_sha256"))
+            for half, folder in both.items()
+            if folder is not None
+        }
+
+    @override
+    def pins(self) -> dict[str, str]:
+        return {str(folder): digest for folder, digest in self.halves.values()}
+
+    @override
+    def pinned(self) -> Self:
+        digests = {}
+        for half, (folder, _) in self.halves.items():
+            seal.read_manifest(folder, known=LANGUAGE_MODEL)
+            digests[f"{half}_sha256"] = seal.digest_bundle(folder)
+        return self.model_copy(update=digests)
+
+    @override
+    def absolute(self) -> Self:
+        folders = {half: folder.absolute() for half, (folder, _) in self.halves.items()}
+        return self.model_copy(update=folders)
+
+
 InitialModelConfig = Annotated[
-    NoInitialModel | BundleModel | ChampionModel, Field(discriminator="kind")
+    NoInitialModel | BundleModel | ChampionModel | LanguageModels, Field(discriminator="kind")
 ]
 """Where a model to start from comes from."""
 
@@ -82,15 +142,61 @@ def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[
         BundleError: if it is incomplete, altered, or another one.
     """
     seal.verify_bundle(bundle)
-    digest = seal.digest_bundle(bundle)
-    if sha256 not in ("", digest):
-        raise BundleError(
-            f"{bundle} holds another model than params.yaml says, SHA-256 {digest}; give the right "
-            f"folder, or let python -m stages.configure.refresh take this one"
-        )
+    digest = check_digest(bundle, sha256)
     for name in NEEDED:
         if (bundle / name).is_dir():
             shutil.copytree(bundle / name, folder / name)
         else:
             shutil.copyfile(bundle / name, folder / name)
     return {"bundle_sha256": digest}
+
+
+def copy_language_models(models: LanguageModels, folder: Path) -> dict[str, Any]:
+    """Copy what training needs of language models; return what they are known by.
+
+    Raises:
+        BundleError: if one is incomplete, altered, another one, of another kind, or of tokens that
+            are no subwords or not those of the other.
+    """
+    origin: dict[str, Any] = {}
+    tokens: list[str] = []
+    for half, (bundle, sha256) in models.halves.items():
+        seal.verify_bundle(bundle, known=LANGUAGE_MODEL)
+        digest = check_digest(bundle, sha256)
+        kind = files.read_json(bundle / "model.json")["kind"]
+        if kind != KINDS[half] or not (bundle / "tokenizer").is_dir():
+            raise BundleError(
+                f"no {half} can start from {bundle}; learn it by nmt learn --kind {KINDS[half]} "
+                f"--unit subword --tokens-of a translator"
+            )
+        found = files.read_json(bundle / "vocabulary.json")
+        if tokens not in ([], found):
+            raise BundleError(
+                f"{bundle} has other tokens than the language model of the encoder; learn both "
+                f"with the --tokens-of one translator"
+            )
+        tokens = found
+        (folder / half).mkdir()
+        for name in ("model.safetensors", "model.json"):
+            shutil.copyfile(bundle / name, folder / half / name)
+        origin[half] = {"folder": str(bundle), "bundle_sha256": digest}
+    (folder / "vocabulary").mkdir()
+    for side in ("source", "target"):
+        shutil.copytree(bundle / "tokenizer", folder / "tokenizer" / side)
+        Vocabulary(tokens).save(folder / "vocabulary" / f"{side}.txt")
+    return origin
+
+
+def check_digest(bundle: Path, sha256: str) -> str:
+    """Return the digest of a bundle.
+
+    Raises:
+        BundleError: if another one was asked for.
+    """
+    digest = seal.digest_bundle(bundle)
+    if sha256 not in ("", digest):
+        raise BundleError(
+            f"{bundle} holds another model than params.yaml says, SHA-256 {digest}; give the right "
+            f"folder, or let python -m stages.configure.refresh take this one"
+        )
+    return digest

@@ -21,7 +21,14 @@ from safetensors.torch import load_file, save_file
 from nmt_core import config, files
 from nmt_core.compute import find_device
 from nmt_core.config import Config
-from nmt_core.language_models import LanguageModelConfig, restore_language_model
+from nmt_core.errors import BundleError
+from nmt_core.language_models import (
+    AnyLanguageModel,
+    LanguageModelConfig,
+    MaskedLanguageModel,
+    restore_language_model,
+)
+from nmt_core.language_models.masked import MaskedTextModel
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import own_tensors
@@ -36,7 +43,11 @@ class _Settings(Config):
 
 
 def write_language_model(
-    folder: Path, model: TextModel, *, model_config: Config, learning: Mapping[str, Any]
+    folder: Path,
+    model: TextModel | MaskedTextModel,
+    *,
+    model_config: Config,
+    learning: Mapping[str, Any],
 ) -> None:
     """Seal a language model into a folder, which replaces one of that name.
 
@@ -56,12 +67,44 @@ def write_language_model(
 
 
 def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
-    """Verify a language model and load it.
+    """Verify a model of what comes next and load it.
 
     Raises:
-        BundleError: if it is incomplete, altered, of another format, or no language model.
+        BundleError: if it is incomplete, altered, of another format, or no such language model.
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
+    model = _load(folder, device)
+    if isinstance(model, MaskedTextModel):
+        raise BundleError(
+            f"{folder} holds a masked language model, which does not say what comes next; ask it "
+            f"by nmt fill, or learn one of another --kind"
+        )
+    return model
+
+
+def load_masked_model(folder: Path, *, device: str = "auto") -> MaskedTextModel:
+    """Verify a masked language model and load it.
+
+    Raises:
+        BundleError: if it is incomplete, altered, of another format, or no masked language model.
+        ConfigError: if it asks for what this program does not know, or the device is not there.
+    """
+    model = _load(folder, device)
+    if isinstance(model, TextModel):
+        raise BundleError(
+            f"{folder} holds a language model that fills no gaps; learn one with --kind masked"
+        )
+    return model
+
+
+def with_units(model: AnyLanguageModel, units: Units) -> TextModel | MaskedTextModel:
+    """Return a language model that reads text."""
+    if isinstance(model, MaskedLanguageModel):
+        return MaskedTextModel(model, units)
+    return TextModel(model, units)
+
+
+def _load(folder: Path, device: str) -> TextModel | MaskedTextModel:
     verify_bundle(folder, known=FORMAT)
     with explain_unreadable(folder):
         units = Units.load(folder)
@@ -71,4 +114,4 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
     with explain_unreadable(folder / "model.safetensors", SafetensorError):
         tensors = load_file(folder / "model.safetensors")
         model = restore_language_model(settings, len(units.vocabulary), tensors)
-    return TextModel(model.to(find_device(device)), units)
+    return with_units(model.to(find_device(device)), units)

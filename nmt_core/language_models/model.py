@@ -9,6 +9,7 @@ model that looks at a window of the last N - 1 tokens.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, Self, TypeVar
@@ -28,7 +29,7 @@ class Past(State):
 
     def detach(self) -> Self:
         """Return the same, but no error is sent back through it."""
-        return self
+        return self.map(Tensor.detach)
 
 
 class LanguageModel(nn.Module, ABC, Generic[StateT]):
@@ -77,10 +78,13 @@ class NeuralLanguageModel(LanguageModel[StateT]):
 
     def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
         """See the contract; PAD and BOS have probability 0."""
-        logits = self.project(hidden)
-        precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        never = torch.tensor([PAD, BOS], device=logits.device)
-        return precise.index_fill(-1, never, -torch.inf).log_softmax(dim=-1)
+        return forbid(self.project(hidden), [PAD, BOS]).log_softmax(dim=-1)
+
+
+def forbid(logits: Float[Tensor, "*N V"], tokens: Sequence[int]) -> Float[Tensor, "*N V"]:
+    """Return logits in float32 or better, by which some tokens have probability 0."""
+    precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return precise.index_fill(-1, torch.tensor(tokens, device=logits.device), -torch.inf)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A row begins with BOS, which says that nothing is known of what came before. Tar
 there is nothing to learn: in padding, and at the BOS between two lines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,6 +18,9 @@ from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, PAD
+
+Span = tuple[int, int]
+"""Where a part of a text begins and ends."""
 
 
 class Passage(NamedTuple):
@@ -94,13 +97,20 @@ class Windows:
 
     def epoch(self, epoch: int) -> Iterator[Passage]:
         """See the contract."""
+        for spans in self.batches(epoch):
+            targets = [self.text[begin:end] for begin, end in spans]
+            tokens = [[BOS, *row[:-1]] for row in targets]
+            yield Passage(pad(tokens), pad(targets), continues=False)
+
+    def batches(self, epoch: int) -> Iterator[list[Span]]:
+        """Yield where the windows of every passage begin and end in the text."""
         draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
         lengths = [end - begin for begin, end in spans]
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
-            yield self._passage([spans[place] for place in batch])
+            yield [spans[place] for place in batch]
 
-    def _spans(self, epoch: int) -> list[tuple[int, int]]:
+    def _spans(self, epoch: int) -> list[Span]:
         begins = 1 + np.flatnonzero(self.text == BOS)
         ends = [*(begins[1:] - 1), len(self.text)]
         offset = int(make_generator(self.seed, "offset", epoch).integers(1, self.window + 1))
@@ -111,8 +121,3 @@ class Windows:
                 cuts = [begin, *range(begin + offset, end, self.window), end]
             spans += [(int(a), int(b)) for a, b in pairwise(cuts) if a < b]
         return spans
-
-    def _passage(self, spans: Sequence[tuple[int, int]]) -> Passage:
-        targets = [self.text[begin:end] for begin, end in spans]
-        tokens = [[BOS, *row[:-1]] for row in targets]
-        return Passage(pad(tokens), pad(targets), continues=False)

@@ -3,8 +3,8 @@
 Dropout falls between layers (Zaremba et al. 2014), and between moments where that is asked for.
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal, Self, cast
+from dataclasses import dataclass
+from typing import Literal, cast
 
 from jaxtyping import Float, Int
 from pydantic import Field, model_validator
@@ -67,11 +67,6 @@ class Recollection(Past):
     """What every layer remembers: (h, c) of an LSTM, (h,) of a GRU, (R, D) each."""
 
     layers: tuple[tuple[Tensor, ...], ...]
-
-    @override
-    def detach(self) -> Self:
-        layers = tuple(tuple(memory.detach() for memory in layer) for layer in self.layers)
-        return replace(self, layers=layers)
 
 
 class Recurrent(NeuralLanguageModel[Recollection]):

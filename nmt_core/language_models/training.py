@@ -13,24 +13,30 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Int
-from pydantic import Field
+from jaxtyping import Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.compute import prepare_compute
 from nmt_core.config import Config
 from nmt_core.language_models import (
-    LanguageModel,
+    AnyLanguageModel,
     LanguageModelConfig,
+    MaskedConfig,
+    MaskedLanguageModel,
+    NeuralConfig,
     NeuralLanguageModel,
     NGram,
     NGramConfig,
     RecurrentConfig,
-    build_neural,
+    build_trained,
 )
+from nmt_core.language_models.masking import MaskedWindows
 from nmt_core.language_models.reading import Passage, Streams, Windows
 from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
+from nmt_core.models.settings import EncoderConfig
 from nmt_core.random import derive_seed
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.tracking import Display
@@ -83,6 +89,16 @@ class LearningConfig(Config):
     seed: int = Field(1, ge=0)
     """Decides initial weights, dropout and the order of windows."""
 
+    @model_validator(mode="after")
+    def _check(self) -> "LearningConfig":
+        model, window = self.model, self.training.window
+        if isinstance(model, EncoderConfig) and model.context > window:
+            raise ValueError(
+                f"model.context {model.context} is more than the {window} tokens that training "
+                f"shows at once; set training.window to {model.context}"
+            )
+        return self
+
 
 class LanguagePoint(EpochPoint):
     """What one validation saw; losses are per token, ends of lines included."""
@@ -98,7 +114,7 @@ class Learning(EpochLearning[Passage, LanguagePoint]):
         document: whether the text is one stream, rather than lines.
     """
 
-    model: NeuralLanguageModel[Any]
+    model: NeuralLanguageModel[Any] | MaskedLanguageModel
     validation: Int[np.ndarray, " N"]
     document: bool
 
@@ -109,14 +125,20 @@ class Learning(EpochLearning[Passage, LanguagePoint]):
     @override
     def sum_loss(self, portion: Passage) -> SummedLoss:
         passage = portion.to(self.compute.device)
-        begin = self._state if passage.continues else self.model.start(len(passage.tokens))
-        hidden, state = self.model.decode(passage.tokens, begin)
-        self._state = state.detach()
         real = (passage.targets != PAD).flatten().nonzero().squeeze(1)
-        features = hidden.flatten(0, 1).index_select(0, real)
+        features = self._read(passage).flatten(0, 1).index_select(0, real)
         targets = passage.targets.flatten().index_select(0, real)
         nats = -self.model.log_likelihood(features, targets).sum()
         return SummedLoss(nats, len(real), len(real))
+
+    def _read(self, passage: Passage) -> Float[Tensor, "R T D"]:
+        """Return what every target is predicted from."""
+        if isinstance(self.model, MaskedLanguageModel):
+            return self.model.read(passage.tokens)
+        begin = self._state if passage.continues else self.model.start(len(passage.tokens))
+        hidden, state = self.model.decode(passage.tokens, begin)
+        self._state = state.detach()
+        return hidden
 
     @override
     def validate(self) -> dict[str, float]:
@@ -132,7 +154,7 @@ def train_language_model(
     validation: Int[np.ndarray, " N"],
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
-) -> tuple[LanguageModel[Any], list[LanguagePoint]]:
+) -> tuple[AnyLanguageModel, list[LanguagePoint]]:
     """Return a language model of a text, and what its validations saw.
 
     Args:
@@ -157,14 +179,8 @@ def train_language_model(
     wanted = config.training.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     torch.manual_seed(derive_seed(config.seed, "weights"))
-    model = build_neural(config.model, words).to(compute.device)
-    rows, window = config.training.rows, config.training.window
-    stateful = isinstance(config.model, RecurrentConfig) and config.model.stateful
-    reading: Reading[Passage] = (
-        Streams(training, rows, window)
-        if stateful
-        else Windows(training, rows, window, config.seed)
-    )
+    model = build_trained(config.model, words).to(compute.device)
+    reading = choose_reading(config, config.model, training, words)
     total = sum(reading.steps(epoch) for epoch in range(config.training.epochs))
     with display(total) as shown:
         learning = Learning(
@@ -183,13 +199,30 @@ def train_language_model(
     return model.eval(), progress.history
 
 
+def choose_reading(
+    config: LearningConfig,
+    model: NeuralConfig | MaskedConfig,
+    text: Int[np.ndarray, " N"],
+    words: int,
+) -> Reading[Passage]:
+    """Return a text as a kind of model learns from it."""
+    rows, window = config.training.rows, config.training.window
+    if isinstance(model, RecurrentConfig) and model.stateful:
+        return Streams(text, rows, window)
+    windows = Windows(text, rows, window, config.seed)
+    return MaskedWindows(windows, words) if isinstance(model, MaskedConfig) else windows
+
+
 @torch.inference_mode()
-def mean_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"], *, document: bool) -> float:
+def mean_loss(model: AnyLanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
     """Return the cross entropy per token, ends of lines included, in nats.
 
     A stream is read in a few parts side by side, so the first tokens of each know of none before.
+    Of what a masked model is asked for, the same tokens are hidden every time.
     """
     model.eval()
+    if isinstance(model, MaskedLanguageModel):
+        return _mean_masked_loss(model, text)
     if not (document or model.carries):
         lines = [line.tolist() for line in np.split(text, np.flatnonzero(text == BOS))[1:]]
         worth = np.concatenate(line_log_likelihoods(model, lines))
@@ -200,6 +233,17 @@ def mean_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"], *, documen
         state = model.start(len(here.tokens)) if state is None else state
         hidden, state = model.decode(here.tokens, state)
         real = here.targets != PAD
+        nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
+        tokens += int(real.sum())
+    return nats / max(1, tokens)
+
+
+def _mean_masked_loss(model: MaskedLanguageModel, text: Int[np.ndarray, " N"]) -> float:
+    windows = Windows(text, VALIDATION_ROWS, model.config.context, seed=0)
+    nats, tokens = 0.0, 0
+    for passage in MaskedWindows(windows, model.mask).epoch(0):
+        here = passage.to(model.output.weight.device)
+        hidden, real = model.read(here.tokens), here.targets != PAD
         nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
         tokens += int(real.sum())
     return nats / max(1, tokens)

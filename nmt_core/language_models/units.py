@@ -39,6 +39,8 @@ class WordUnit(Config):
     """The tag of this choice."""
     split: Literal["punctuation", "whitespace"] = "punctuation"
     """Cut at spaces alone, or around punctuation marks too."""
+    lower_case: bool = False
+    """Read capital letters as small ones."""
     min_count: int = Field(2, ge=1)
     """Occurrences below which a word is the unknown token."""
     max_words: int | None = Field(None, ge=1)
@@ -101,7 +103,13 @@ class Units:
 
     def encode_line(self, line: str) -> list[int]:
         """Return a line from BOS to EOS, normalised as translators read it."""
-        return [BOS, *Side(self.tokenizer, self.vocabulary).ids(line), EOS]
+        return [BOS, *self.encode_part(line), EOS]
+
+    def encode_part(self, part: str) -> list[int]:
+        """Return a part of a line, normalised so, or of a document, as it is."""
+        if self.document:
+            return self.vocabulary.encode(part)
+        return Side(self.tokenizer, self.vocabulary).ids(part)
 
     def decode(self, numbers: Iterable[int]) -> str:
         """Return the text; EOS ends a line."""
@@ -176,6 +184,6 @@ def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | 
     if isinstance(settings, CharacterUnit):
         return Characters()
     if isinstance(settings, WordUnit):
-        return Words(settings.split)
+        return Words(settings.split, lower_case=settings.lower_case)
     assert folder is not None
     return load_tokenizer(folder)

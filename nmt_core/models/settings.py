@@ -94,6 +94,45 @@ class TransformerConfig(PositionedConfig):
         return self
 
 
+class EncoderConfig(Config):
+    """The shape of pre-norm Transformer layers over one text, as models without a target use them.
+
+    All else is as by default in :class:`TransformerConfig`, so that a translator of this shape can
+    start from such layers.
+    """
+
+    layers: int = Field(4, ge=1, le=1000)
+    """Transformer layers."""
+    width: int = Field(128, ge=1, le=65_536)
+    """Features of a token and of what is predicted from, D."""
+    heads: int = Field(4, ge=1, le=1024)
+    """Attention heads, H, which divide the width evenly."""
+    feed_forward_width: int = Field(512, ge=1, le=1_000_000)
+    """Features inside the dense block of a layer."""
+    dropout: float = Field(0.1, ge=0, le=0.99)
+    """Probability of dropping a feature of a token, inside dense blocks and after sub-layers."""
+    attention_dropout: float = Field(0.0, ge=0, le=0.99)
+    """Probability of dropping an attention weight."""
+    context: int = Field(64, ge=4, le=1_000_000)
+    """Tokens that are seen at most; training shows no fewer at once."""
+
+    @model_validator(mode="after")
+    def _check_layers(self) -> "EncoderConfig":
+        self.build_layer_config()
+        return self
+
+    def build_layer_config(self) -> TransformerConfig:
+        """Return the settings of a Transformer that has such layers."""
+        return TransformerConfig(
+            width=self.width,
+            heads=self.heads,
+            encoder_layers=self.layers,
+            feed_forward_width=self.feed_forward_width,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+        )
+
+
 class ConvS2SConfig(PositionedConfig):
     """The shape of a convolutional model."""
 

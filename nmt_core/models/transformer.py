@@ -193,6 +193,16 @@ class EncoderLayer(nn.Module):
         x = self.attend(x, lambda y: self.attention(y, self.attention.project(y), blocked))
         return self.transform(x, self.feed_forward)
 
+    def go_on(
+        self, x: Float[Tensor, "R T D"], past: KeyValue, blocked: Bool[Tensor, "1 1 T P"] | None
+    ) -> tuple[Float[Tensor, "R T D"], KeyValue]:
+        """Read what follows a past; return the same shape, and the P keys and values of both."""
+        y = self.attend.before(x)
+        pairs = zip(past, self.attention.project(y), strict=True)
+        keys, values = (torch.cat(pair, dim=2) for pair in pairs)
+        x = self.attend.add(x, self.attention(y, (keys, values), blocked))
+        return self.transform(x, self.feed_forward), (keys, values)
+
 
 class DecoderLayer(nn.Module):
     """Causal self-attention, attention to the source, then a dense block."""

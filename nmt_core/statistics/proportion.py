@@ -1,4 +1,4 @@
-"""How sure a share of right answers is."""
+"""How sure a share of right answers is, and a difference between two such shares."""
 
 import math
 from statistics import NormalDist
@@ -19,3 +19,17 @@ def compute_wilson_interval(
     middle = (share + weight / 2) / (1 + weight)
     half = z * math.sqrt(share * (1 - share) / total + weight / (4 * total)) / (1 + weight)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def compute_mcnemar_p(first: int, second: int) -> float:
+    """Return how likely a difference is by chance, of two who answered the same questions.
+
+    The exact test of McNemar 1947, two-sided: where one alone is right, a fair coin says which.
+
+    Args:
+        first: questions that the first alone answered rightly.
+        second: those that the second alone did.
+    """
+    both = first + second
+    at_most = sum(math.comb(both, heads) for heads in range(min(first, second) + 1))
+    return min(1.0, 2 * at_most / 2**both)

@@ -14,14 +14,22 @@ WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 
 
 class Words(Tokenizer):
-    """Cuts lines into words; joining them puts a space between any two."""
+    """Cuts lines into words; joining them puts a space between any two.
 
-    def __init__(self, split: Literal["punctuation", "whitespace"]) -> None:
+    Args:
+        split: where to cut.
+        lower_case: read capital letters as small ones.
+    """
+
+    def __init__(
+        self, split: Literal["punctuation", "whitespace"], *, lower_case: bool = False
+    ) -> None:
         self.split = split
+        self.lower_case = lower_case
 
     @override
     def encode(self, line: str) -> list[str]:
-        line = normalize(line)
+        line = normalize(line.lower() if self.lower_case else line)
         return line.split() if self.split == "whitespace" else WORDS_AND_MARKS.findall(line)
 
     @override

@@ -1,5 +1,7 @@
 """Starting from the weights of another model (transfer learning; Zoph et al. 2016).
 
+The other is a translator, or language models whose layers are those of its encoder or decoder.
+
 Training then goes on where the other model ended, on other text: fine-tuning. Its optimizer and its
 schedule begin anew. The rows of tokens that both models know are taken by the token, whatever their
 numbers; those of tokens that only the new model knows stay as chance drew them.
@@ -22,9 +24,10 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.training.initial_layers import find_halves, read_layers, read_shape
 from nmt_core.training.settings import Part
 
-FREE = {"dropout", "attention_dropout", "variational_dropout"}
+FREE = frozenset(("dropout", "attention_dropout", "variational_dropout"))
 """Settings of a model that may differ from those of the one it starts from."""
 
 LAYERS: Mapping[Part, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
@@ -39,6 +42,10 @@ class InitialModel:
     tensors: Mapping[str, Tensor]
     source: Vocabulary
     target: Vocabulary
+    parts: frozenset[Part] = frozenset(("embeddings", "encoder", "decoder"))
+    """What there is of it."""
+    free: frozenset[str] = FREE
+    """Settings that may be others in a model that starts from it."""
 
 
 class Taken(Config):
@@ -58,13 +65,20 @@ class Taken(Config):
 
 def load_initial_model(folder: Path) -> InitialModel | None:
     """Return the model that the download stage brought, if it brought any."""
+    if halves := find_halves(folder):
+        return InitialModel(
+            read_shape(folder, halves),
+            read_layers(folder, halves),
+            *_load_vocabularies(folder),
+            parts=frozenset(("embeddings", *halves)),
+            free=FREE | {"tie"},
+        )
     if not (folder / "model.json").exists():
         return None
     return InitialModel(
-        config=read_model_config(files.read_json(folder / "model.json")),
-        tensors=load_file(folder / "model.safetensors"),
-        source=Vocabulary.load(folder / "vocabulary/source.txt"),
-        target=Vocabulary.load(folder / "vocabulary/target.txt"),
+        read_model_config(files.read_json(folder / "model.json")),
+        load_file(folder / "model.safetensors"),
+        *_load_vocabularies(folder),
     )
 
 
@@ -87,12 +101,12 @@ def start_from(
     Raises:
         ConfigError: if the two models are not alike in what is taken.
     """
-    check_alike(initial.config, config, parts)
+    check_alike(initial, config, parts)
     known = (initial.source, initial.target)
     rows = [_match(new, old) for new, old in zip(vocabularies, known, strict=True)]
     with torch.no_grad():
         for name, weight in own_tensors(model).items():
-            if find_part(name) not in parts:
+            if find_part(name) not in parts or name not in initial.tensors:
                 continue
             if is_of_words(name):
                 new, old = rows[0 if name.startswith("source") else 1]
@@ -109,20 +123,27 @@ def start_from(
     )
 
 
-def check_alike(initial: Seq2SeqConfig, config: Seq2SeqConfig, parts: Collection[Part]) -> None:
-    """Make sure that what is taken of a model fits into another.
+def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[Part]) -> None:
+    """Make sure that what is taken of a model is there, and fits into another.
 
     Raises:
         ConfigError: naming every setting that is another.
     """
+    if lacking := sorted({*parts} - initial.parts):
+        raise ConfigError(
+            f"the initial model has no {' and no '.join(lacking)}; set train.initial_parts to "
+            f"{json.dumps(sorted({*parts} & initial.parts))}"
+        )
     of_others = {layers for part, layers in LAYERS.items() if part not in parts}
-    old, new = initial.model_dump(mode="json"), config.model_dump(mode="json")
+    old, new = initial.config.model_dump(mode="json"), config.model_dump(mode="json")
     if old["architecture"] != new["architecture"]:
         raise ConfigError(
             f"a model of architecture {new['architecture']} cannot start from one of "
             f"{old['architecture']}; choose MODEL={old['architecture']}, or another initial model"
         )
-    differing = [name for name in new if name not in FREE | of_others and new[name] != old[name]]
+    differing = [
+        name for name in new if name not in initial.free | of_others and new[name] != old[name]
+    ]
     if differing:
         as_there = " ".join(f"train.model.{name}={json.dumps(old[name])}" for name in differing)
         raise ConfigError(f"train.model is not the initial model's; set {as_there}")
@@ -150,6 +171,13 @@ def describe_taken(taken: Taken) -> Iterator[str]:
             f"{new[0]:,} source and {new[1]:,} target tokens are unknown to it, and start from "
             f"chance"
         )
+
+
+def _load_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
+    return (
+        Vocabulary.load(folder / "vocabulary/source.txt"),
+        Vocabulary.load(folder / "vocabulary/target.txt"),
+    )
 
 
 def _match(new: Vocabulary, old: Vocabulary) -> tuple[list[int], list[int]]:

@@ -117,13 +117,13 @@ def score_rows(scores: dict[str, Any]) -> Iterator[str]:
 
 
 def start_row(origin: dict[str, Any]) -> str:
-    """Return the row of the card's table that tells which model training started from, if any."""
-    if not origin:
-        return ""
-    name = origin.get("registered") or origin["folder"]
-    return (
-        f"| started from | {_cell(name)}, SHA-256 {origin['bundle_sha256']}; what that was trained "
-        f"on is not looked through for sentences of this test set |\n"
+    """Return the rows of the card's table that tell which models training started from, if any."""
+    origins = {"": origin} if "bundle_sha256" in origin else origin
+    return "".join(
+        f"| {f'{half} started from'.strip()} | {_cell(one.get('registered') or one['folder'])}, "
+        f"SHA-256 {one['bundle_sha256']}; what that was trained on is not looked through for "
+        f"sentences of this test set |\n"
+        for half, one in origins.items()
     )
 
 

@@ -10,6 +10,7 @@ from nmt_core.language_models import (
     NGram,
     NGramConfig,
     RecurrentConfig,
+    TransformerLanguageConfig,
     build_neural,
 )
 from nmt_core.language_models.ngram import AddK, MaximumLikelihood
@@ -30,6 +31,8 @@ KINDS = {
     "lstm_1997": RecurrentConfig(cell="lstm_1997", state_dropout=0.3, **SHAPE),
     "one_hot": RecurrentConfig(input="one_hot", layers=1, **SHAPE),
     "gru": RecurrentConfig(cell="gru", tie=True, **SHAPE),
+    "transformer": TransformerLanguageConfig(layers=2, width=8, heads=2, feed_forward_width=16),
+    "short_transformer": TransformerLanguageConfig(layers=2, width=8, heads=2, context=4),
 }
 tokens = torch.tensor([[BOS, 4, 5, 6, 7], [BOS, 6, 4, 3, 8], [BOS, 5, 5, 4, 4]])
 

@@ -22,6 +22,7 @@ from nmt_core.classifiers.settings import ClassifierConfig, LearnClassifierConfi
 from nmt_core.classifiers.text_classifier import TextClassifier, predict_logits
 from nmt_core.classifiers.training import (
     ShuffledTexts,
+    Start,
     compute_labelled_fingerprint,
     train_classifier,
 )
@@ -84,7 +85,7 @@ def learn(folder, *, epochs=1, log=None, vectors=None, texts=None, held_out=None
         words,
         training=training,
         validation=held_out or validation,
-        vectors=vectors(words) if vectors else None,
+        start=Start(vectors=vectors(words) if vectors else None),
         checkpoints=folder / "checkpoints",
         display=lambda _: nullcontext(log or Silent()),
     )
@@ -378,8 +379,8 @@ def test_other_settings_texts_or_vectors_are_another_training():
         compute_labelled_fingerprint(config, texts),
         compute_labelled_fingerprint(other, texts),
         compute_labelled_fingerprint(config, texts.take(range(19))),
-        compute_labelled_fingerprint(config, texts, vectors),
-        compute_labelled_fingerprint(config, texts, 2 * vectors),
+        compute_labelled_fingerprint(config, texts, Start(vectors)),
+        compute_labelled_fingerprint(config, texts, Start(2 * vectors)),
     }
 
     assert len(digests) == 5

@@ -1,10 +1,14 @@
 """The commands that learn classifiers, apply them and look at their words."""
 
+import json
+
 import pytest
+import torch
 from typer.testing import CliRunner
 
-from nmt_core import cli
+from nmt_core import cli, seal
 from nmt_core.classifiers.bundle import load_classifier
+from nmt_core.language_models.bundle import load_masked_model
 
 TEXT = "neg\tan awful film\npos\ta superb film\n" * 20
 SMALL = [
@@ -59,6 +63,22 @@ def test_accuracy_is_told_with_its_interval(folder, tmp_path):
     ]
 
 
+def test_two_classifiers_are_compared_text_by_text(folder, tmp_path):
+    """The other has learnt the opposite: of 40 texts it finds none."""
+    swapped = TEXT.replace("neg", "x").replace("pos", "neg").replace("x", "pos")
+    (tmp_path / "swapped.tsv").write_text(swapped)
+    other = tmp_path / "other"
+    learn = ("learn-classifier", "--labelled", tmp_path / "swapped.tsv", "--out", other, *SMALL)
+    assert run(*learn).exit_code == 0
+    compare = ("classify", "--model", folder / "out", "--against", other)
+    result = run(*compare, "--labelled", folder / "labelled.tsv")
+
+    *_, against, difference = result.stdout.splitlines()
+    assert against.startswith("the other's accuracy\t0.00 %")
+    assert difference == "right alone\t40, the other 0\tMcNemar's p = 1.8e-12"
+    assert "add --labelled" in told(*compare)
+
+
 def test_neighbours_are_a_table_and_a_picture(folder, tmp_path):
     pictures = [tmp_path / name for name in ("one.png", "two.png")]
     for picture in pictures:
@@ -82,6 +102,69 @@ def test_vectors_bring_their_width(folder, tmp_path):
     assert result.exit_code == 0, result.stderr
     assert classifier.model.embedding.weight[film].tolist() == [1, 2, 3]
     assert "add --vectors" in told("learn-classifier", *arguments, "--set", "model.frozen=true")
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory):
+    """A masked language model of the texts."""
+    folder = tmp_path_factory.mktemp("masked")
+    (folder / "text.txt").write_text("an awful film\na superb film\n" * 8)
+    sizes = ("model.layers=1", "model.width=8", "training.epochs=2", "unit.min_count=1")
+    result = run(
+        *("learn", "--text", folder / "text.txt", "--kind", "masked", "--unit", "word"),
+        *(word for size in sizes for word in ("--set", size)),
+        *("--out", folder / "lm", "--threads", 1),
+    )
+    assert result.exit_code == 0, result.stderr
+    return folder / "lm"
+
+
+def test_a_classifier_starts_from_a_masked_language_model(folder, masked, tmp_path):
+    """It names which one; without any of its weights it is another classifier of that shape."""
+    made = []
+    for number, parts in enumerate(('["embeddings","layers"]', "[]")):
+        out = tmp_path / str(number)
+        result = run(
+            *("learn-classifier", "--labelled", folder / "labelled.tsv", "--out", out),
+            *("--initial-model", masked, "--set", f"initial_parts={parts}"),
+            *("--set", "training.epochs=1", "--threads", 1),
+        )
+        assert result.exit_code == 0, result.stderr
+        learning = json.loads((out / "learning.json").read_text())
+        origin = {"folder": str(masked), "bundle_sha256": seal.digest_bundle(masked)}
+        assert learning["initial_model"] == origin
+        assert learning["initial_parts"] == json.loads(parts)
+        made.append(load_classifier(out, device="cpu"))
+
+    given = load_masked_model(masked, device="cpu").model.encoder.embedding.table.weight
+    assert [torch.equal(one.initial, given) for one in made] == [True, False]
+    assert made[0].words.vocabulary.tokens == made[1].words.vocabulary.tokens
+
+
+def test_what_does_not_start_from_a_language_model_is_refused(folder, masked, tmp_path):
+    given = ("learn-classifier", "--labelled", folder / "labelled.tsv", "--out", tmp_path / "out")
+    start = (*given, "--initial-model", masked)
+
+    assert "leave --vectors out" in told(*start, "--vectors", "a.vec")
+    assert "text is not a parameter" in told(*start, "--set", "text.words=5")
+    assert "set model.encoder.layers=1" in told(*start, "--set", "model.encoder.layers=2")
+    assert "initial_parts" in told(*given, "--set", "initial_parts=[]")
+    assert "reads format 'language model 1'" in told(*given, "--initial-model", folder / "out")
+
+
+def test_gaps_are_filled(masked):
+    result = run("fill", "--language-model", masked, "an ___ film ___", "-k", 2)
+    rows = [line.split("\t") for line in result.stdout.splitlines()]
+    expected = load_masked_model(masked, device="cpu").fill(["an ", " film ", ""], count=2)
+
+    assert result.exit_code == 0, result.stderr
+    assert rows == [
+        [str(gap), token, f"{probability:.4f}"]
+        for gap, guesses in enumerate(expected, start=1)
+        for token, probability in guesses
+    ]
+    assert "line 1 has no gap to fill; write ___" in told("fill", "--language-model", masked, "an")
+    assert "does not say what comes next" in told("generate", "--language-model", masked)
 
 
 def test_what_cannot_be_is_told(folder, tmp_path):

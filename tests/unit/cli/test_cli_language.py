@@ -59,11 +59,18 @@ def advice(tmp_path_factory, translator):
     return learn(folder, "--unit", "subword", "--tokens-of", translator)
 
 
-@pytest.mark.parametrize("kind", ["rnn", "feed_forward"])
-def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind):
-    small = [option for option in SMALL if kind == "rnn" or option != "model.layers=1"]
-    if kind == "feed_forward":
-        small.pop(4)
+@pytest.mark.parametrize(
+    ("kind", "without"),
+    [
+        ("rnn", ""),
+        ("feed_forward", "model.layers=1"),
+        ("transformer", "model.embedding_width=8"),
+    ],
+)
+def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without):
+    pairs = [("--set", setting) for setting in SMALL[1::2] if setting != without]
+    context = ("--set", "model.context=8") if kind == "transformer" else ()
+    small = [*(word for pair in pairs for word in pair), *context]
     model = learn(tmp_path, "--kind", kind, "--unit", "word", *small)
 
     assert load_language_model(model, device="cpu").model.config.kind == kind
@@ -221,7 +228,8 @@ def test_settings_in_the_help_are_settings_and_their_defaults():
     listed = {}
     for kind, part in re.findall(r"- (\w+): (.*?)(?= - \w+:|$)", text.split("**Settings**")[1]):
         listed[kind] = re.findall(r"`((?:model|unit|training|\w+)[\w.]*=[\w.]+)`", part)
-    kinds = {"ngram": "model", "feed_forward": "model", "rnn": "model", "word": "unit"}
+    kinds = dict.fromkeys(("ngram", "feed_forward", "rnn", "transformer", "masked"), "model")
+    kinds["word"] = "unit"
 
     assert set(listed) == {*kinds, "training", "all"}
     for kind, settings in listed.items():

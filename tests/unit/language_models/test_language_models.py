@@ -27,7 +27,12 @@ from nmt_core.language_models import (
     restore_language_model,
 )
 from nmt_core.language_models import training as module
-from nmt_core.language_models.bundle import FORMAT, load_language_model, write_language_model
+from nmt_core.language_models.bundle import (
+    FORMAT,
+    load_language_model,
+    with_units,
+    write_language_model,
+)
 from nmt_core.language_models.generation import generate_tokens
 from nmt_core.language_models.parts import cut_in_order
 from nmt_core.language_models.reading import Streams, Windows
@@ -73,9 +78,18 @@ class Log:
 
 SMALL = {"width": 12, "embedding_width": 6}
 LSTM = {"kind": "rnn", "layers": 1, **SMALL}
+TRANSFORMER = {
+    "kind": "transformer",
+    "layers": 1,
+    "width": 12,
+    "heads": 2,
+    "feed_forward_width": 16,
+    "context": 8,
+}
+MASKED = TRANSFORMER | {"kind": "masked"}
 
 
-def learnt(folder, model=LSTM, *, log=None, unit="character", training=()):
+def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=TEXT):
     config = build(
         LearningConfig,
         {
@@ -85,11 +99,11 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=()):
         },
         at="learn",
     )
-    units = learn_units(config.unit, TEXT)
-    ids = units.encode(TEXT)
+    units = learn_units(config.unit, text)
+    ids = units.encode(text)
     arguments = {"training": ids, "validation": ids[:120], "checkpoints": folder / "checkpoints"}
     model, points = train_language_model(config, units, display=log or Log(), **arguments)
-    return config, TextModel(model, units), points
+    return config, with_units(model, units), points
 
 
 def weights(text_model):
@@ -293,8 +307,9 @@ def test_what_is_drawn_is_as_frequent_as_it_is_likely():
         LSTM | {"stateful": False, "cell": "gru"},
         LSTM | {"cell": "lstm_1997", "input": "one_hot", "state_dropout": 0.2},
         {"kind": "feed_forward", **SMALL},
+        TRANSFORMER,
     ],
-    ids=["stateful", "stateless", "lstm_1997", "feed_forward"],
+    ids=["stateful", "stateless", "lstm_1997", "feed_forward", "transformer"],
 )
 def test_learning_lowers_the_loss(tmp_path, model, unit):
     _, _, points = learnt(tmp_path, model, unit=unit)
@@ -303,11 +318,21 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
 
 
 @pytest.mark.parametrize("cut_after", [1, 2])
-@pytest.mark.parametrize("stateful", [True, False])
-@pytest.mark.parametrize("more", [{}, {"state_dropout": 0.3, "input": "one_hot"}], ids=str)
-def test_resuming_is_continuing(tmp_path, cut_after, stateful, more):
+@pytest.mark.parametrize(
+    "model",
+    [
+        LSTM,
+        LSTM | {"stateful": False},
+        LSTM | {"state_dropout": 0.3, "input": "one_hot"},
+        LSTM | {"state_dropout": 0.3, "input": "one_hot", "stateful": False},
+        TRANSFORMER,
+        MASKED,
+    ],
+    ids=["stateful", "stateless", "dropped", "stateless_dropped", "transformer", "masked"],
+)
+def test_resuming_is_continuing(tmp_path, cut_after, model):
     """Stopped in the middle of an epoch, it begins that epoch again."""
-    model = LSTM | {"stateful": stateful, "dropout": 0.3} | more
+    model = model | {"dropout": 0.3}
     _, whole, points = learnt(tmp_path / "whole", model)
     with pytest.raises(PowerCut):
         learnt(tmp_path / "cut", model, log=Log(cut_after))
@@ -589,7 +614,9 @@ def test_lines_are_written_one_after_another():
 # --- sealing
 
 
-@pytest.mark.parametrize("model", [LSTM, {"kind": "ngram"}], ids=["lstm", "ngram"])
+@pytest.mark.parametrize(
+    "model", [LSTM, {"kind": "ngram"}, TRANSFORMER], ids=["lstm", "ngram", "transformer"]
+)
 def test_a_sealed_model_is_the_same(tmp_path, model):
     config, model, points = learnt(tmp_path, model)
     learning = {"points": [point.model_dump() for point in points]}

@@ -6,7 +6,12 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.language_models import FeedForwardConfig, RecurrentConfig, build_neural
+from nmt_core.language_models import (
+    FeedForwardConfig,
+    RecurrentConfig,
+    TransformerLanguageConfig,
+    build_neural,
+)
 from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
@@ -127,14 +132,16 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
     [
         (FeedForwardConfig(order=3, embedding_width=4, width=8, dropout=0.25), 2),
         (RecurrentConfig(layers=2, embedding_width=8, width=8, dropout=0.25), 3),
+        (TransformerLanguageConfig(layers=2, width=8, dropout=0.25), 1 + 2 * 3),
     ],
-    ids=["feed_forward", "recurrent"],
+    ids=["feed_forward", "recurrent", "transformer"],
 )
 def test_language_models_drop_too(monkeypatch, config, places):
-    from nmt_core.language_models import feed_forward, recurrent  # noqa: PLC0415 - by one test
+    from nmt_core.language_models import encoder, feed_forward, recurrent  # noqa: PLC0415 - by one test
 
     model = build_neural(config, 9).train()
-    with counted(monkeypatch, (feed_forward, recurrent)) as seen:
+    modules = (feed_forward, recurrent, encoder, transformer, attention)
+    with counted(monkeypatch, modules) as seen:
         model.decode(TARGET, model.start(len(TARGET)))
 
     assert [(0.25, True, False)] * places == seen

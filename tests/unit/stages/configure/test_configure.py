@@ -111,8 +111,8 @@ def test_a_preset_holds_what_differs_and_nothing_else(name):
 
 MODELS = "|".join(GROUPS["model"])
 GROUP_NAMES = (
-    f"data=dates|demo|europarl|files, model={MODELS}, start=bundle|champion|chance, "
-    "train=full|quick|standard"
+    f"data=dates|demo|europarl|files, model={MODELS}, "
+    "start=bundle|champion|chance|language_models, train=full|quick|standard"
 )
 
 
