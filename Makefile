@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
+.PHONY: help setup lock audit plan repro compare test test-fast test-orchestration mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -70,6 +70,11 @@ lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones 
 audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabilities
 	@pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
 	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }
+
+plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
+	python -m stages.configure $(CHOICES)
+	dvc repro download
+	@python -m stages.planning
 
 repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)

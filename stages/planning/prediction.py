@@ -1,0 +1,167 @@
+"""What a run takes, from what was measured: functions of numbers alone."""
+
+from collections.abc import Mapping, Sequence
+
+from nmt_core.config import Config
+from stages.params import ExportParams, TokenizeParams, TrainParams
+from stages.planning.calibration import Calibration
+from stages.planning.costs import Cost, Power, fit_line, fit_power
+from stages.planning.data_stages import Sample
+from stages.planning.training import Training
+from stages.planning.updates import Expected, count_validations, expect_updates
+
+CHECKPOINTS = 2
+"""That training keeps, each with its best model."""
+
+TRANSLATING = {"evaluate": "test", "export": "validation"}
+"""Which split a stage translates."""
+
+
+class Prediction(Config):
+    """What a stage will take."""
+
+    seconds: float
+    """By the clock."""
+    processor_seconds: float
+    memory_bytes: int
+    """At most, of all of its processes side by side, each as large as the largest."""
+    disk_bytes: int
+    """In the project and, of what DVC keeps, in its cache."""
+
+
+class PredictedTraining(Config):
+    """What a training's budget comes to, at most: patience may end it before."""
+
+    updates: int
+    target_tokens: int
+    passes: float
+    """Over the training text."""
+    limit: str
+    """Which limit of the budget is reached first."""
+    tokens_per_second: float
+    """Target tokens, while updates are made."""
+    tokens_per_pass: int
+    validations: int
+
+
+class Plan(Config):
+    """What a run was predicted to take."""
+
+    settings: str
+    """Digest of the settings that it is of."""
+    stages: dict[str, Prediction]
+    """Of all stages but the first, which has run."""
+    training: PredictedTraining
+
+    @property
+    def total(self) -> Prediction:
+        """All stages, one after the other."""
+        each = self.stages.values()
+        return Prediction(
+            seconds=sum(one.seconds for one in each),
+            processor_seconds=sum(one.processor_seconds for one in each),
+            memory_bytes=max(one.memory_bytes for one in each),
+            disk_bytes=sum(one.disk_bytes for one in each),
+        )
+
+
+def predict(calibration: Calibration, sections: Mapping[str, Config], *, settings: str) -> Plan:
+    """Return what all stages but the first take on the whole text.
+
+    Args:
+        calibration: what parts of it took.
+        sections: all settings.
+        settings: their digest.
+    """
+    tokenize, train, export = (sections[name] for name in ("tokenize", "train", "export"))
+    assert isinstance(tokenize, TokenizeParams)
+    assert isinstance(train, TrainParams)
+    assert isinstance(export, ExportParams)
+    pairs, stages = calibration.pairs["train"], {}
+    for stage, samples in calibration.stages.items():
+        if split := TRANSLATING.get(stage):
+            most = export.engine_sentences if stage == "export" else calibration.pairs[split]
+            items, processes = min(calibration.pairs[split], most), 1
+        else:
+            items, processes = pairs, calibration.processes
+        stages[stage] = predict_stage(samples, items, processes=processes)
+    if calibration.learning:
+        lines = count_learnt_pairs(tokenize, pairs)
+        stages["tokenize"] = add_learning(stages["tokenize"], calibration.learning, lines)
+    lengths = calibration.lengths
+    epoch = lengths.epoch.grown(pairs / max(1, calibration.stages["shard"][-1].items))
+    speed = 1 / max(calibration.training.token.seconds, 1e-12)
+    expected = expect_updates(train.budget, epoch, speed)
+    stages["train"] = predict_training(calibration.training, train, expected)
+    return Plan(
+        settings=settings,
+        stages={name: stages[name] for name in sections if name in stages},
+        training=PredictedTraining(
+            **vars(expected),
+            tokens_per_second=speed,
+            tokens_per_pass=round(epoch.target_tokens),
+            validations=count_validations(expected.updates, train.training.validate_every),
+        ),
+    )
+
+
+def predict_stage(samples: Sequence[Sample], items: int, *, processes: int = 1) -> Prediction:
+    """Return what a stage takes that grows along a line with what it has to do.
+
+    Args:
+        samples: what it took for less.
+        items: what there is to do.
+        processes: that share it.
+    """
+    sizes = [sample.items for sample in samples]
+
+    def at_all(values: list[float]) -> float:
+        return fit_line(sizes, values).at(items)
+
+    return Prediction(
+        seconds=at_all([one.cost.seconds for one in samples]),
+        processor_seconds=at_all([one.cost.processor_seconds for one in samples]),
+        memory_bytes=round(processes * at_all([float(one.memory_bytes) for one in samples])),
+        disk_bytes=round(at_all([float(one.disk_bytes) for one in samples])),
+    )
+
+
+def count_learnt_pairs(params: TokenizeParams, pairs: int) -> int:
+    """Return of how many pairs SentencePiece reads at least one side."""
+    most = params.subwords.max_lines
+    return min(pairs, max(1, most // 2) if params.subwords.joint else most)
+
+
+def add_learning(applied: Prediction, learning: Sequence[Sample], pairs: int) -> Prediction:
+    """Return what a stage takes that also learns a tokenizer, from so many pairs."""
+    sizes = [sample.items for sample in learning]
+
+    def grow(values: list[float]) -> Power:
+        return fit_power(sizes, values)
+
+    memory = fit_line(sizes, [float(one.memory_bytes) for one in learning]).at(pairs)
+    return Prediction(
+        seconds=applied.seconds + grow([one.cost.seconds for one in learning]).at(pairs),
+        processor_seconds=applied.processor_seconds
+        + grow([one.cost.processor_seconds for one in learning]).at(pairs),
+        memory_bytes=max(applied.memory_bytes, round(memory)),
+        disk_bytes=applied.disk_bytes,
+    )
+
+
+def predict_training(measured: Training, params: TrainParams, expected: Expected) -> Prediction:
+    """Return what a training takes: its beginning and end, its updates, and its validations."""
+    validations = count_validations(expected.updates, params.training.validate_every)
+    translated = measured.sentence * measured.sentences
+    cost: Cost = (
+        measured.start
+        + measured.token * expected.target_tokens
+        + (measured.loss + translated) * validations
+    )
+    kept = min(validations, CHECKPOINTS) * measured.checkpoint_bytes
+    return Prediction(
+        seconds=cost.seconds,
+        processor_seconds=cost.processor_seconds,
+        memory_bytes=params.compute.processes * measured.memory_bytes,
+        disk_bytes=2 * measured.disk_bytes + kept,
+    )
