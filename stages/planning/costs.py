@@ -87,7 +87,7 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Power:
         return Power(0.0, 1.0)
     exponent = 1.0
     if x[0] < x[-1] and y[0] > 0:
-        exponent = float(np.log(y[-1] / y[0]) / np.log(x[-1] / x[0]))
+        exponent = float((np.log(y[-1]) - np.log(y[0])) / (np.log(x[-1]) - np.log(x[0])))
     exponent = min(1.0, max(0.0, exponent))
     return Power(float(y[-1] / x[-1] ** exponent), exponent)
 

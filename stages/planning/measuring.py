@@ -12,7 +12,6 @@ import psutil
 
 from nmt_core.errors import NmtError
 from stages.planning.costs import Cost
-from stages.runtime.usage import RESIDENT_UNIT
 
 LOOK_SECONDS = 0.02
 """Between two looks at whether a program has ended."""
@@ -35,10 +34,10 @@ class Measurement:
     """What a program took."""
 
     cost: Cost
-    memory_bytes: int
-    """At most, of the largest of its processes."""
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[Moment, ...]
     """While it ran, in order."""
+    memory_bytes: int = 0
+    """At most, of the largest of its processes; 0 where nobody has looked."""
 
     def between(self, first: float, last: float) -> Cost:
         """Return what was used from one time to another, both in seconds since 1970."""
@@ -80,7 +79,7 @@ def measure(
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise NmtError(lines[-1] if lines else f"exit code {process.returncode}")
     moments.append(Moment(time.time(), cost.processor_seconds))
-    return Measurement(cost, used.ru_maxrss * RESIDENT_UNIT, tuple(moments))
+    return Measurement(cost, tuple(moments))
 
 
 def count_processor_seconds(number: int) -> float:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +76,19 @@ class Scratch:
         settings = change_settings(self.settings, changes or {})
         files.write_text(self.folder / paths.PARAMS, yaml.safe_dump(settings, allow_unicode=True))
         try:
-            return measure(
+            measured = measure(
                 [sys.executable, "-m", f"stages.{stage}"],
                 folder=self.folder,
                 environment=self._environment(tracked=tracked),
                 log=self.folder / "log.txt",
             )
+            used = files.read_json(self.folder / "runs" / "usage" / f"{stage}.json")
         except NmtError as error:
             raise NmtError(
                 f"the {stage} stage fails on a part of the text, so that nothing can be predicted: "
                 f"{error}"
             ) from None
+        return replace(measured, memory_bytes=used["memory_bytes"])
 
     def read_journal(self) -> list[Entry]:
         """Return what the only run here was told to remember."""

@@ -1,5 +1,6 @@
 """Of what there is too little: a budget for the text, memory, or room on the disk."""
 
+import math
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,8 +42,9 @@ def _of_budget(training: PredictedTraining, params: TrainParams) -> Iterator[str
     more = f"raise train.budget.{training.limit}"
     if training.passes < 1:
         pass_seconds = training.tokens_per_pass / training.tokens_per_second
+        read = math.floor(100 * training.passes)
         yield (
-            f"the budget is too small for the text, of which it reads {training.passes:.0%}: one "
+            f"the budget is too small for the text, of which it reads {read} %: one "
             f"pass takes {training.tokens_per_pass:,} target tokens, "
             f"{describe_seconds(pass_seconds)} of updates; {more}, or let MODEL=auto choose a "
             f"model that fits"
