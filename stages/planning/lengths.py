@@ -36,8 +36,8 @@ class Lengths:
 
 def read_lengths(folder: Path, params: TrainParams) -> Lengths:
     """Return the lengths of the pairs in a project's shards."""
-    train = ShardDataset(folder / paths.SHARDS / "train", verify=False).lengths + 1
-    validation = ShardDataset(folder / paths.SHARDS / "validation", verify=False).lengths + 1
+    train = ShardDataset(folder / paths.SHARDS / "train").lengths + 1
+    validation = ShardDataset(folder / paths.SHARDS / "validation").lengths + 1
     batches = batches_of_epoch(train - 1, params.batching, seed=params.seed, epoch=0)
     source, target = (int(tokens) for tokens in train.sum(axis=0, dtype=np.int64))
     growth = target / source
