@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.planning.costs import Cost, fit_line, fit_power
@@ -11,6 +11,7 @@ AMOUNTS = st.floats(0, 1e6)
 SIZES = st.lists(st.integers(1, 1_000_000), min_size=2, max_size=5, unique=True)
 
 
+@settings(max_examples=40)
 @given(start=AMOUNTS, each=st.floats(1e-6, 1e3), sizes=SIZES, at=st.integers(0, 10**8))
 def test_a_planted_line_comes_back(start, each, sizes, at):
     line = fit_line(sizes, [start + each * size for size in sizes])
@@ -21,6 +22,7 @@ def test_a_planted_line_comes_back(start, each, sizes, at):
     assert line.at(at) == pytest.approx(start + each * at, rel=1e-6, abs=error + 1e-9)
 
 
+@settings(max_examples=40)
 @given(scale=st.floats(1e-3, 1e3), exponent=st.floats(0, 1), at=st.integers(1, 10**8))
 def test_a_planted_power_comes_back(scale, exponent, at):
     power = fit_power([10_000, 20_000], [scale * size**exponent for size in (10_000, 20_000)])
@@ -28,6 +30,7 @@ def test_a_planted_power_comes_back(scale, exponent, at):
     assert power.at(at) == pytest.approx(scale * at**exponent, rel=1e-6)
 
 
+@settings(max_examples=40)
 @given(sizes=SIZES, values=st.lists(AMOUNTS, min_size=5, max_size=5), at=st.integers(0, 10**8))
 def test_nothing_falls_below_nothing_or_with_more_to_do(sizes, values, at):
     for growth in (fit_line, fit_power):
@@ -63,6 +66,7 @@ def test_nothing_is_fitted_to_nothing(growth, sizes, values):
         growth(sizes, values)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS), max_size=5))
 def test_costs_add_up(amounts):
     total = sum((Cost(*each) for each in amounts), Cost())

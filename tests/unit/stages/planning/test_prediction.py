@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-import yaml
 
+from stages.configure.compose import compose_settings
 from stages.params import build_all
 from stages.planning.calibration import Calibration
 from stages.planning.costs import Cost
@@ -16,7 +16,7 @@ from stages.planning.training import Training
 from stages.planning.updates import Epoch
 from tests.support.projects import PROJECT
 
-SETTINGS = yaml.safe_load((PROJECT / "params.yaml").read_text())
+SETTINGS = compose_settings(["data=demo"], conf=PROJECT / "conf")
 PAIRS = {"train": 100_000, "validation": 500, "test": 1_000}
 STAGES = ("tokenize", "vocabulary", "embeddings", "shard", "evaluate", "export")
 

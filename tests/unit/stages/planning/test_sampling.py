@@ -1,7 +1,7 @@
 """A part of a corpus is a part of it, pair by pair, and the same one every time."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core import files
@@ -22,6 +22,7 @@ def corpus(tmp_path):
     return folder
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 500), st.integers(1, 500))
 def test_rows_are_drawn_once_each_in_order_and_a_smaller_draw_is_part_of_a_larger(total, count):
     rows = draw_rows(total, count, "train")

@@ -1,15 +1,15 @@
 """Who has too little is told so, and nobody else: to the update, and to the byte."""
 
 import pytest
-import yaml
 
+from stages.configure.compose import compose_settings
 from stages.params import TrainParams, build_all
 from stages.planning.prediction import Plan, PredictedTraining, Prediction
 from stages.planning.scratch import change_settings
 from stages.planning.shortage import Room, find_shortages
 from tests.support.projects import PROJECT
 
-SETTINGS = yaml.safe_load((PROJECT / "params.yaml").read_text())
+SETTINGS = compose_settings(["data=demo"], conf=PROJECT / "conf")
 ENOUGH = Room(memory_bytes=10**9, disk_bytes=3 * 10**9)
 
 

@@ -1,7 +1,7 @@
 """What a budget comes to, whichever limit it has: updates, tokens and passes say the same."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.training.budget import Budget
@@ -36,6 +36,7 @@ LIMITS = {
 }
 
 
+@settings(max_examples=40)
 @given(
     st.fixed_dictionaries({}, optional=LIMITS).filter(bool),
     st.integers(1, 10**5),
