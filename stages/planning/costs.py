@@ -53,6 +53,18 @@ class Power:
         return self.scale * items**self.exponent
 
 
+@dataclass(frozen=True)
+class Logarithm:
+    """a + b ln n of n items, b not below 0."""
+
+    start: float
+    each: float
+
+    def at(self, items: float) -> float:
+        """Return the value at a number of items."""
+        return self.start + self.each * float(np.log(items))
+
+
 def fit_line(sizes: Sequence[float], values: Sequence[float]) -> Line:
     """Return the line with the least squared error of those that start at 0 or above, and rise.
 
@@ -90,6 +102,22 @@ def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Power:
         exponent = float((np.log(y[-1]) - np.log(y[0])) / (np.log(x[-1]) - np.log(x[0])))
     exponent = min(1.0, max(0.0, exponent))
     return Power(float(y[-1] / x[-1] ** exponent), exponent)
+
+
+def fit_logarithm(sizes: Sequence[float], values: Sequence[float]) -> Logarithm:
+    """Return the logarithm with the least squared error of those that do not fall.
+
+    So grows the memory of a training on a processor, which keeps what tensors free for the next
+    ones: fewer and fewer batches have sizes that fit into none of it.
+
+    Raises:
+        ValueError: if there are no sizes, or not as many values.
+    """
+    x, y = _check(sizes, values)
+    if len(set(sizes)) == 1:
+        return Logarithm(float(y.mean()), 0.0)
+    each, start = (float(number) for number in np.polyfit(np.log(x), y, 1))
+    return Logarithm(start, each) if each > 0 else Logarithm(float(y.max()), 0.0)
 
 
 def _check(sizes: Sequence[float], values: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:

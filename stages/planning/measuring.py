@@ -4,6 +4,7 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class Moment:
     time: float
     """Seconds since 1970."""
     processor_seconds: float
+    memory_bytes: int = 0
+    """Of the largest of its processes."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ class Measurement:
         begin, end = np.interp([first, last], times, used)
         return Cost(max(0.0, last - first), float(max(0.0, end - begin)))
 
+    def memory_at(self, time: float) -> float:
+        """Return the memory of the largest process at a time, in bytes."""
+        looked = [moment for moment in self.moments if moment.memory_bytes]
+        if not looked:
+            return float(self.memory_bytes)
+        held = [moment.memory_bytes for moment in looked]
+        return float(np.interp(time, [moment.time for moment in looked], held))
+
 
 def measure(
     command: Sequence[str], *, folder: Path, environment: Mapping[str, str], log: Path
@@ -63,9 +74,7 @@ def measure(
         try:
             while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
                 if time.monotonic() >= sampled:
-                    used_before = moments[-1].processor_seconds
-                    seen = count_processor_seconds(process.pid)
-                    moments.append(Moment(time.time(), max(used_before, seen)))
+                    moments.append(look(process.pid, moments[-1]))
                     sampled = time.monotonic() + SAMPLE_SECONDS
                 time.sleep(LOOK_SECONDS)
         except BaseException:
@@ -82,16 +91,15 @@ def measure(
     return Measurement(cost, tuple(moments))
 
 
-def count_processor_seconds(number: int) -> float:
-    """Return what a process and those that it has started have used so far."""
-    total = 0.0
-    try:
+def look(number: int, before: Moment) -> Moment:
+    """Return what a process and those that it has started have used so far, and hold."""
+    used, held = 0.0, 0
+    with suppress(psutil.Error):  # it ends while we look
         started = psutil.Process(number)
         for process in (started, *started.children(recursive=True)):
-            total += sum(process.cpu_times()[:4])  # its own, and of those that have ended
-    except psutil.Error:  # it ends while we look
-        pass
-    return total
+            used += sum(process.cpu_times()[:4])  # its own, and of those that have ended
+            held = max(held, process.memory_info().rss)
+    return Moment(time.time(), max(used, before.processor_seconds), held)
 
 
 def measure_folder(folder: Path) -> int:

@@ -81,10 +81,11 @@ def predict(calibration: Calibration, sections: Mapping[str, Config], *, setting
     for stage, samples in calibration.stages.items():
         if split := TRANSLATING.get(stage):
             most = export.engine_sentences if stage == "export" else calibration.pairs[split]
-            items, processes = min(calibration.pairs[split], most), 1
+            translated = predict_stage(samples, min(calibration.pairs[split], most))
+            held = max(sample.memory_bytes for sample in samples)  # a batch, however many there are
+            stages[stage] = translated.model_copy(update={"memory_bytes": held})
         else:
-            items, processes = pairs, calibration.processes
-        stages[stage] = predict_stage(samples, items, processes=processes)
+            stages[stage] = predict_stage(samples, pairs, processes=calibration.processes)
     if calibration.learning:
         lines = count_learnt_pairs(tokenize, pairs)
         stages["tokenize"] = add_learning(stages["tokenize"], calibration.learning, lines)
@@ -162,6 +163,6 @@ def predict_training(measured: Training, params: TrainParams, expected: Expected
     return Prediction(
         seconds=cost.seconds,
         processor_seconds=cost.processor_seconds,
-        memory_bytes=params.compute.processes * measured.memory_bytes,
+        memory_bytes=round(params.compute.processes * measured.memory.at(expected.updates)),
         disk_bytes=2 * measured.disk_bytes + kept,
     )

@@ -8,9 +8,9 @@ from typing import Any
 
 from stages import paths
 from stages.params import TrainParams
-from stages.planning.costs import Cost
+from stages.planning.costs import Cost, Logarithm, fit_logarithm
 from stages.planning.lengths import Lengths
-from stages.planning.measuring import measure_folder
+from stages.planning.measuring import Measurement, measure_folder
 from stages.planning.scratch import Scratch
 from stages.tracking.journal import Entry
 
@@ -53,8 +53,8 @@ class Training:
     """Of a validation sentence, translated as a trained model does."""
     sentences: int
     """That each validation translates."""
-    memory_bytes: int
-    """At most, of the largest process."""
+    memory: Logarithm
+    """Of the largest process, in bytes, by updates."""
     disk_bytes: int
     """Of the trained model and what else stays for good."""
     checkpoint_bytes: int
@@ -112,11 +112,21 @@ def measure_training(
         loss=loss,
         sentence=translated * (lengths.greedy_share / sentences),
         sentences=min(params.training.validation_sentences, lengths.validation_pairs),
-        memory_bytes=max(short.memory_bytes, long.memory_bytes),
+        memory=fit_memory(curve.times, steps, long),
         disk_bytes=measure_folder(going.folder / paths.TRAINED),
         checkpoint_bytes=checkpoints,
     )
     return measured, going
+
+
+def fit_memory(times: Sequence[float], steps: int, measured: Measurement) -> Logarithm:
+    """Return how memory grows with updates, which at the last point were ``steps``.
+
+    At that point it is as much as was ever held, the validation after it included.
+    """
+    held = [measured.memory_at(time) for time in times]
+    held[-1] = max(held[-1], float(measured.memory_bytes))
+    return fit_logarithm([steps * (n + 1) / len(times) for n in range(len(times))], held)
 
 
 def choose_steps(update_seconds: float) -> int:

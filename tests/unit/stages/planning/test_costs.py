@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.planning.costs import Cost, fit_line, fit_power
+from stages.planning.costs import Cost, fit_line, fit_logarithm, fit_power
 
 AMOUNTS = st.floats(0, 1e6)
 SIZES = st.lists(st.integers(1, 1_000_000), min_size=2, max_size=5, unique=True)
@@ -38,6 +38,17 @@ def test_nothing_falls_below_nothing_or_with_more_to_do(sizes, values, at):
         assert 0 <= grown.at(at) <= grown.at(2 * at + 1) + 1e-9
 
 
+@pytest.mark.parametrize("each", [0.0, 5.0])
+def test_a_planted_logarithm_comes_back(each):
+    grown = fit_logarithm([10, 20, 40], [3.0 + each * np.log(size) for size in (10, 20, 40)])
+
+    assert grown.at(1_000) == pytest.approx(3.0 + each * np.log(1_000))
+
+
+def test_memory_that_falls_is_as_much_as_was_ever_held():
+    assert fit_logarithm([10, 20], [7.0, 5.0]).at(1_000) == 7.0
+
+
 def test_what_takes_less_for_more_is_flat():
     assert fit_line([10, 20], [3.0, 1.0]).at(1000) == pytest.approx(2.0)
     assert fit_power([10, 20], [3.0, 1.0]).at(1000) == pytest.approx(1.0)
@@ -54,7 +65,7 @@ def test_learning_grows_no_faster_than_the_text():
     assert fit_power([10, 20], [1.0, 4.0]).at(40) == pytest.approx(8.0)
 
 
-@pytest.mark.parametrize("growth", [fit_line, fit_power])
+@pytest.mark.parametrize("growth", [fit_line, fit_power, fit_logarithm])
 def test_of_one_size_comes_what_was_measured(growth):
     assert growth([7], [3.0]).at(7) == pytest.approx(3.0)
 

@@ -1,5 +1,6 @@
 """What a run takes, from numbers that somebody made up: totals add up, and planted growths show."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from stages.configure.compose import compose_settings
 from stages.params import build_all
 from stages.planning.calibration import Calibration
-from stages.planning.costs import Cost
+from stages.planning.costs import Cost, Logarithm
 from stages.planning.data_stages import Sample
 from stages.planning.lengths import Lengths
 from stages.planning.prediction import predict
@@ -40,7 +41,7 @@ CALIBRATION = Calibration(
         loss=Cost(1.0, 1.5),
         sentence=Cost(0.01, 0.015),
         sentences=500,
-        memory_bytes=10**9,
+        memory=Logarithm(10**8, 10**8),
         disk_bytes=3 * 10**7,
         checkpoint_bytes=10**8,
     ),
@@ -73,8 +74,11 @@ def test_processes_side_by_side_take_memory_each():
     stages = plan(**{"train.compute.processes": 3}).stages
 
     assert stages["shard"].memory_bytes == pytest.approx(2 * (10**6 + 10 * 100_000))
-    assert stages["evaluate"].memory_bytes == pytest.approx(10**6 + 10 * 1_000)
-    assert stages["train"].memory_bytes == 3 * 10**9
+    assert stages["train"].memory_bytes == round(3 * 10**8 * (1 + math.log(1_200)))
+
+
+def test_more_sentences_are_more_batches_and_no_larger_ones():
+    assert plan().stages["evaluate"].memory_bytes == 10**6 + 10 * 128
 
 
 def test_training_is_its_beginning_its_updates_and_its_validations():
