@@ -3177,15 +3177,15 @@ MUTANTS = [
     Mutant(
         "a plan that forgets all validations but one",
         "stages/planning/prediction.py",
-        "+ (measured.loss + translated) * validations",
-        "+ (measured.loss + translated)",
+        "+ measured.loss * validations",
+        "+ measured.loss",
         "tests/unit/stages/planning/test_prediction.py",
     ),
     Mutant(
         "a plan of the part of the text that was read",
         "stages/planning/prediction.py",
-        "lengths.epoch.grown(pairs /",
-        "lengths.epoch.grown(1 + 0 * pairs /",
+        "lengths.epoch.grown(pairs / lengths.read)",
+        "lengths.epoch",
         "tests/unit/stages/planning/test_prediction.py",
     ),
     Mutant(

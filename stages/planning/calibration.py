@@ -8,12 +8,13 @@ from typing import Any
 from nmt_core.config import Config
 from nmt_core.parallel.jobs import WorkersConfig, count_processes
 from stages import paths
-from stages.params import TrainParams
+from stages.params import EvaluateParams, TrainParams
 from stages.planning.data_stages import Sample, measure_data_stages
 from stages.planning.lengths import Lengths, read_lengths
 from stages.planning.sampling import count_pairs
 from stages.planning.training import Training, measure_training
-from stages.planning.translating import measure_translating
+from stages.planning.translating import limit_lengths, measure_translating
+from stages.planning.updates import expect_updates
 from stages.tokenize import make_jobs
 
 
@@ -51,8 +52,9 @@ def calibrate(
         CorpusError: if there is no corpus.
         NmtError: if a stage fails.
     """
-    train, workers = sections["train"], sections["workers"]
+    train, evaluate, workers = (sections[name] for name in ("train", "evaluate", "workers"))
     assert isinstance(train, TrainParams)
+    assert isinstance(evaluate, EvaluateParams)
     assert isinstance(workers, WorkersConfig)
     pairs = count_pairs(paths.CORPUS)
     jobs = make_jobs(paths.CORPUS, paths.TOKENIZER, workers.chunk_lines)
@@ -61,11 +63,14 @@ def calibrate(
         folder, settings, workers, pairs=pairs["train"], processes=processes, say=say
     )
     assert data.left is not None
-    lengths = read_lengths(data.left.folder, train)
+    lengths = read_lengths(data.left.folder, train, read=data.samples["shard"][-1].items)
     say("train: a few updates, twice")
     training, trained = measure_training(data.left, train, lengths)
     say("evaluate, export: a few sentences, twice")
-    translating = measure_translating(folder, settings, trained, lengths, pairs)
+    epoch = lengths.epoch.grown(pairs["train"] / lengths.read)
+    updates = expect_updates(train.budget, epoch, training.speed).updates
+    limits = limit_lengths(lengths, evaluate.beam, updates)
+    translating = measure_translating(folder, settings, trained, limits, pairs)
     return Calibration(
         pairs, processes, data.samples | translating, data.learning, lengths, training
     )

@@ -7,6 +7,7 @@ from stages.params import ExportParams, TokenizeParams, TrainParams
 from stages.planning.calibration import Calibration
 from stages.planning.costs import Cost, Power, fit_line, fit_power
 from stages.planning.data_stages import Sample
+from stages.planning.lengths import Lengths, share_lost
 from stages.planning.training import Training
 from stages.planning.updates import Expected, count_validations, expect_updates
 
@@ -89,11 +90,10 @@ def predict(calibration: Calibration, sections: Mapping[str, Config], *, setting
     if calibration.learning:
         lines = count_learnt_pairs(tokenize, pairs)
         stages["tokenize"] = add_learning(stages["tokenize"], calibration.learning, lines)
-    lengths = calibration.lengths
-    epoch = lengths.epoch.grown(pairs / max(1, calibration.stages["shard"][-1].items))
-    speed = 1 / max(calibration.training.token.seconds, 1e-12)
+    lengths, speed = calibration.lengths, calibration.training.speed
+    epoch = lengths.epoch.grown(pairs / lengths.read)
     expected = expect_updates(train.budget, epoch, speed)
-    stages["train"] = predict_training(calibration.training, train, expected)
+    stages["train"] = predict_training(calibration.training, train, expected, lengths)
     return Plan(
         settings=settings,
         stages={name: stages[name] for name in sections if name in stages},
@@ -150,14 +150,20 @@ def add_learning(applied: Prediction, learning: Sequence[Sample], pairs: int) ->
     )
 
 
-def predict_training(measured: Training, params: TrainParams, expected: Expected) -> Prediction:
+def predict_training(
+    measured: Training, params: TrainParams, expected: Expected, lengths: Lengths
+) -> Prediction:
     """Return what a training takes: its beginning and end, its updates, and its validations."""
     validations = count_validations(expected.updates, params.training.validate_every)
-    translated = measured.sentence * measured.sentences
+    every = params.training.validate_every
+    found = lengths.greedy_share
+    lost = [share_lost(min(n * every, expected.updates)) for n in range(1, validations + 1)]
+    sentences = measured.sentences * sum(one + (1 - one) * found for one in lost)
     cost: Cost = (
         measured.start
         + measured.token * expected.target_tokens
-        + (measured.loss + translated) * validations
+        + measured.loss * validations
+        + measured.sentence * sentences
     )
     kept = min(validations, CHECKPOINTS) * measured.checkpoint_bytes
     return Prediction(

@@ -50,7 +50,7 @@ class Training:
     loss: Cost
     """Of a validation and its checkpoint, but for the translations."""
     sentence: Cost
-    """Of a validation sentence, translated as a trained model does."""
+    """Of a validation sentence, translated to its limit."""
     sentences: int
     """That each validation translates."""
     memory: Logarithm
@@ -59,6 +59,11 @@ class Training:
     """Of the trained model and what else stays for good."""
     checkpoint_bytes: int
     """Of a checkpoint with its best model."""
+
+    @property
+    def speed(self) -> float:
+        """Target tokens a second, while updates are made."""
+        return 1 / max(self.token.seconds, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ def measure_training(
         start=short.cost - loss - token * sum(first.tokens),
         token=token,
         loss=loss,
-        sentence=translated * (lengths.greedy_share / sentences),
+        sentence=translated * (1 / sentences),
         sentences=min(params.training.validation_sentences, lengths.validation_pairs),
         memory=fit_memory(curve.times, steps, long),
         disk_bytes=measure_folder(going.folder / paths.TRAINED),

@@ -3,12 +3,13 @@
 import pytest
 
 from nmt_core.data.shards import Block, IdPair, write_shards
+from nmt_core.decoding.settings import BeamConfig
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.configure.compose import compose_settings
 from stages.params import build_all
 from stages.planning.data_stages import choose_sizes, share_workers
-from stages.planning.lengths import OVERRUN, read_lengths
+from stages.planning.lengths import LOST_UPDATES, OVERRUN, read_lengths
 from stages.planning.scratch import change_settings
 from stages.planning.training import (
     FIRST_STEPS,
@@ -83,13 +84,14 @@ def write(folder, train, validation):
 
 def test_lengths_count_ends_of_sentences(settings, tmp_path):
     write(tmp_path, [(3, 7)] * 50, [(9, 9)] * 4)
-    lengths = read_lengths(tmp_path, parameters(settings, **{"train.batching.max_tokens": 80}))
+    lengths = read_lengths(
+        tmp_path, parameters(settings, **{"train.batching.max_tokens": 80}), read=60
+    )
 
     assert lengths.growth == 2.0
-    assert (lengths.pairs, lengths.validation_pairs) == (50, 4)
+    assert (lengths.read, lengths.validation_pairs) == (60, 4)
     assert lengths.epoch.target_tokens == 400
     assert lengths.epoch.batches == 5
-    assert limit_lengths(lengths)["evaluate.beam.max_length_factor"] == OVERRUN * 2.0
 
 
 def test_greedy_search_takes_a_share_of_its_limits_and_no_more_than_all(settings, tmp_path):
@@ -97,8 +99,23 @@ def test_greedy_search_takes_a_share_of_its_limits_and_no_more_than_all(settings
     write(tmp_path / "long", [(4, 99)] * 4, [(4, 99)] * 4)
     params = parameters(settings)
 
-    assert read_lengths(tmp_path / "same", params).greedy_share == pytest.approx(OVERRUN * 10 / 30)
-    assert read_lengths(tmp_path / "long", params).greedy_share == 1.0
+    assert read_lengths(tmp_path / "same", params, read=4).greedy_share == pytest.approx(
+        OVERRUN * 10 / 30
+    )
+    assert read_lengths(tmp_path / "long", params, read=4).greedy_share == 1.0
+
+
+def test_a_model_that_has_learnt_little_searches_to_its_limits(settings, tmp_path):
+    write(tmp_path, [(9, 19)] * 4, [(9, 19)] * 4)
+    lengths = read_lengths(tmp_path, parameters(settings), read=4)
+    factor, offset = "evaluate.beam.max_length_factor", "evaluate.beam.max_length_offset"
+    beam = BeamConfig(max_length_factor=9.0, max_length_offset=50)
+
+    assert limit_lengths(lengths, beam, 0) == {factor: 9.0, offset: 50}
+    assert limit_lengths(lengths, beam, LOST_UPDATES)[factor] == (9.0 + OVERRUN * 2) / 2
+    trained = limit_lengths(lengths, beam, 10**9)
+    assert trained[factor] == pytest.approx(OVERRUN * 2.0, rel=1e-4)
+    assert trained[offset] == 1
 
 
 def test_all_of_a_small_corpus_is_read_and_two_parts_of_a_large_one():
