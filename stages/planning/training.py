@@ -17,8 +17,11 @@ from stages.tracking.journal import Entry
 FIRST_STEPS = 3
 """Updates of the run that is there for its beginning and its end."""
 
-SECONDS = 10.0
+SECONDS, MOST_SECONDS = 10.0, 30.0
 """Of the updates whose speed is measured."""
+
+LEAST_STEPS = 40
+"""Updates from which can be seen how memory grows, where they take no longer than that."""
 
 POINTS = 4
 """Of the curve in that run; what is before the first counts nothing, for it is slower."""
@@ -135,8 +138,9 @@ def fit_memory(times: Sequence[float], steps: int, measured: Measurement) -> Log
 
 
 def choose_steps(update_seconds: float) -> int:
-    """Return how many updates come to about ``SECONDS``, as many between any two points."""
-    each = round(SECONDS / max(update_seconds, 1e-9) / POINTS)
+    """Return how many updates to measure, as many between any two points."""
+    seconds = max(SECONDS, min(LEAST_STEPS * update_seconds, MOST_SECONDS))
+    each = round(seconds / max(update_seconds, 1e-9) / POINTS)
     return POINTS * min(max(1, each), MOST_STEPS // POINTS)
 
 
