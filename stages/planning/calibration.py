@@ -7,6 +7,7 @@ from typing import Any
 
 from nmt_core.config import Config
 from nmt_core.parallel.jobs import WorkersConfig, count_processes
+from nmt_core.translation.loading import count_cores
 from stages import paths
 from stages.params import EvaluateParams, TrainParams
 from stages.planning.data_stages import Sample, measure_data_stages
@@ -26,6 +27,8 @@ class Calibration:
     """Of the whole corpus."""
     processes: int
     """That share the work of the data stages on all of it."""
+    cores: int
+    """That a stage may use which translates."""
     stages: Mapping[str, list[Sample]]
     """By stage, but for training; a tokenizer's learning stands apart where ``learning`` does."""
     learning: list[Sample]
@@ -72,5 +75,11 @@ def calibrate(
     limits = limit_lengths(lengths, evaluate.beam, updates)
     translating = measure_translating(folder, settings, trained, limits, pairs)
     return Calibration(
-        pairs, processes, data.samples | translating, data.learning, lengths, training
+        pairs,
+        processes,
+        count_cores(),
+        data.samples | translating,
+        data.learning,
+        lengths,
+        training,
     )

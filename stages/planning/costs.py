@@ -85,6 +85,25 @@ def fit_line(sizes: Sequence[float], values: Sequence[float]) -> Line:
     return Line(start, each)
 
 
+def fit_cost(sizes: Sequence[float], costs: Sequence[Cost], *, cores: int = 1) -> Sequence[Line]:
+    """Return how seconds by the clock grow, and how those of processors do.
+
+    The clock tells what other programs took, too, at one time more and at another less. No item can
+    take less of it than so many cores need for their share, and none more than its processor time
+    by what the clock showed for each second of that.
+
+    Raises:
+        ValueError: if there are no sizes, or not as many costs.
+    """
+    used = fit_line(sizes, [cost.processor_seconds for cost in costs])
+    seen = fit_line(sizes, [cost.seconds for cost in costs])
+    total = sum(costs, Cost())
+    slowest = max(total.seconds / max(total.processor_seconds, 1e-9), 1 / cores)
+    each = min(max(seen.each, used.each / cores), used.each * slowest)
+    middle = sum(sizes) / len(sizes)
+    return Line(max(0.0, total.seconds / len(costs) - each * middle), each), used
+
+
 def fit_power(sizes: Sequence[float], values: Sequence[float]) -> Power:
     """Return the power law through the first and the last point, its exponent from 0 to 1.
 

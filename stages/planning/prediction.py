@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from nmt_core.config import Config
 from stages.params import ExportParams, TokenizeParams, TrainParams
 from stages.planning.calibration import Calibration
-from stages.planning.costs import Cost, Power, fit_line, fit_power
+from stages.planning.costs import Cost, fit_cost, fit_line, fit_power
 from stages.planning.data_stages import Sample
 from stages.planning.lengths import Lengths, share_lost
 from stages.planning.training import Training
@@ -82,7 +82,8 @@ def predict(calibration: Calibration, sections: Mapping[str, Config], *, setting
     for stage, samples in calibration.stages.items():
         if split := TRANSLATING.get(stage):
             most = export.engine_sentences if stage == "export" else calibration.pairs[split]
-            translated = predict_stage(samples, min(calibration.pairs[split], most))
+            items = min(calibration.pairs[split], most)
+            translated = predict_stage(samples, items, cores=calibration.cores)
             held = max(sample.memory_bytes for sample in samples)  # a batch, however many there are
             stages[stage] = translated.model_copy(update={"memory_bytes": held})
         else:
@@ -106,22 +107,26 @@ def predict(calibration: Calibration, sections: Mapping[str, Config], *, setting
     )
 
 
-def predict_stage(samples: Sequence[Sample], items: int, *, processes: int = 1) -> Prediction:
+def predict_stage(
+    samples: Sequence[Sample], items: int, *, processes: int = 1, cores: int = 1
+) -> Prediction:
     """Return what a stage takes that grows along a line with what it has to do.
 
     Args:
         samples: what it took for less.
         items: what there is to do.
         processes: that share it.
+        cores: on which each of them computes.
     """
     sizes = [sample.items for sample in samples]
 
     def at_all(values: list[float]) -> float:
         return fit_line(sizes, values).at(items)
 
+    clock, processor = fit_cost(sizes, [one.cost for one in samples], cores=processes * cores)
     return Prediction(
-        seconds=at_all([one.cost.seconds for one in samples]),
-        processor_seconds=at_all([one.cost.processor_seconds for one in samples]),
+        seconds=clock.at(items),
+        processor_seconds=processor.at(items),
         memory_bytes=round(processes * at_all([float(one.memory_bytes) for one in samples])),
         disk_bytes=round(at_all([float(one.disk_bytes) for one in samples])),
     )
@@ -137,14 +142,13 @@ def add_learning(applied: Prediction, learning: Sequence[Sample], pairs: int) ->
     """Return what a stage takes that also learns a tokenizer, from so many pairs."""
     sizes = [sample.items for sample in learning]
 
-    def grow(values: list[float]) -> Power:
-        return fit_power(sizes, values)
-
+    total = sum((one.cost for one in learning), Cost())
+    learnt = fit_power(sizes, [one.cost.processor_seconds for one in learning]).at(pairs)
+    slowness = total.seconds / max(total.processor_seconds, 1e-9)
     memory = fit_line(sizes, [float(one.memory_bytes) for one in learning]).at(pairs)
     return Prediction(
-        seconds=applied.seconds + grow([one.cost.seconds for one in learning]).at(pairs),
-        processor_seconds=applied.processor_seconds
-        + grow([one.cost.processor_seconds for one in learning]).at(pairs),
+        seconds=applied.seconds + learnt * slowness,
+        processor_seconds=applied.processor_seconds + learnt,
         memory_bytes=max(applied.memory_bytes, round(memory)),
         disk_bytes=applied.disk_bytes,
     )

@@ -37,7 +37,7 @@ def tabulate(plan: Plan, observed: Mapping[str, Usage]) -> Table:
     table.add_column("stage")
     headings = ["time", "memory at most (GiB)", "disk"]
     if observed:
-        headings += ["observed: time", "memory (GiB)", "predicted / observed"]
+        headings += ["observed: time", "largest process (GiB)", "predicted / observed"]
     for heading in headings:
         table.add_column(heading, justify="right")
     known = {name: observed.get(name) for name in plan.stages}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stages.planning.costs import Cost, fit_line, fit_logarithm, fit_power
+from stages.planning.costs import Cost, fit_cost, fit_line, fit_logarithm, fit_power
 
 AMOUNTS = st.floats(0, 1e6)
 SIZES = st.lists(st.integers(1, 1_000_000), min_size=2, max_size=5, unique=True)
@@ -36,6 +36,32 @@ def test_nothing_falls_below_nothing_or_with_more_to_do(sizes, values, at):
     for growth in (fit_line, fit_power):
         grown = growth(sorted(sizes), values[: len(sizes)])
         assert 0 <= grown.at(at) <= grown.at(2 * at + 1) + 1e-9
+
+
+SHARED = [Cost(4.0, 3.0), Cost(7.0, 6.0)]
+"""Of 10 and of 20 items: 1 second and 3, and 3 seconds of two processors for 10 more."""
+
+
+def test_the_clock_is_believed_between_what_processors_allow():
+    clock, processor = fit_cost([10, 20], SHARED, cores=2)
+
+    assert (clock.at(100), processor.at(100)) == pytest.approx((31.0, 30.0))
+
+
+def test_other_programs_do_not_grow_with_the_text():
+    """2 processor seconds are 5 by the clock, the first time, and 20 the second."""
+    clock, processor = fit_cost([10, 20], [Cost(5.0, 2.0), Cost(20.0, 2.1)])
+
+    assert processor.each == pytest.approx(0.01)
+    assert clock.each == pytest.approx(0.01 * 25 / 4.1)
+    assert clock.at(15) == pytest.approx(12.5)
+
+
+def test_nothing_is_faster_than_all_processes_together():
+    clock, processor = fit_cost([10, 20], [Cost(5.0, 2.0), Cost(4.0, 4.0)], cores=2)
+
+    assert processor.each == pytest.approx(0.2)
+    assert clock.each == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("each", [0.0, 5.0])

@@ -23,7 +23,8 @@ STAGES = ("tokenize", "vocabulary", "embeddings", "shard", "evaluate", "export")
 
 
 def grown(items, *, start=2.0, each=0.001):
-    return Sample(items, Cost(start + each * items, 2 * start), 10**6 + 10 * items, 7 * items)
+    took = start + each * items
+    return Sample(items, Cost(took, 1.5 * took), 10**6 + 10 * items, 7 * items)
 
 
 SAMPLES = {stage: [grown(10_000), grown(20_000)] for stage in STAGES[:4]} | {
@@ -32,6 +33,7 @@ SAMPLES = {stage: [grown(10_000), grown(20_000)] for stage in STAGES[:4]} | {
 CALIBRATION = Calibration(
     pairs=PAIRS,
     processes=2,
+    cores=2,
     stages=SAMPLES,
     learning=[],
     lengths=Lengths(20_000, Epoch(400, 200_000), 1.1, 500, 0.5),
@@ -63,7 +65,7 @@ def test_data_stages_grow_with_the_pairs_and_others_with_their_sentences():
     assert stages["shard"].disk_bytes == pytest.approx(700_000)
     assert stages["evaluate"].seconds == pytest.approx(3.0)
     assert stages["export"].seconds == pytest.approx(2.5)
-    assert stages["shard"].processor_seconds == pytest.approx(4.0)
+    assert stages["shard"].processor_seconds == pytest.approx(153.0)
 
 
 def test_export_compares_no_more_sentences_than_it_is_to():
@@ -119,7 +121,7 @@ def test_pairs_that_are_too_long_are_passed_over_by_nobody():
     ("joint", "most", "pairs"), [(True, 80_000, 40_000), (False, 40_000, 40_000)]
 )
 def test_a_tokenizer_is_learnt_from_so_many_lines_and_not_more(joint, most, pairs):
-    learning = [Sample(n, Cost(n**0.5, 0.0), 5 * 10**6 + n, 0) for n in (10_000, 20_000)]
+    learning = [Sample(n, Cost(n**0.5, 2 * n**0.5), 5 * 10**6 + n, 0) for n in (10_000, 20_000)]
     calibration = replace(CALIBRATION, learning=learning)
     changes = {
         "tokenize.subwords.joint": joint,
@@ -129,6 +131,7 @@ def test_a_tokenizer_is_learnt_from_so_many_lines_and_not_more(joint, most, pair
 
     tokenize = plan(calibration, **changes).stages["tokenize"]
     assert tokenize.seconds == pytest.approx(102.0 + pairs**0.5)
+    assert tokenize.processor_seconds == pytest.approx(153.0 + 2 * pairs**0.5)
     assert tokenize.memory_bytes == pytest.approx(5 * 10**6 + pairs)
     assert tokenize.disk_bytes == pytest.approx(700_000)
 
