@@ -82,13 +82,14 @@ class Scratch:
                 environment=self._environment(tracked=tracked),
                 log=self.folder / "log.txt",
             )
-            used = files.read_json(self.folder / "runs" / "usage" / f"{stage}.json")
         except NmtError as error:
             raise NmtError(
                 f"the {stage} stage fails on a part of the text, so that nothing can be predicted: "
                 f"{error}"
             ) from None
-        return replace(measured, memory_bytes=used["memory_bytes"])
+        left = self.folder / "runs" / "usage" / f"{stage}.json"
+        held = files.read_json(left)["memory_bytes"] if left.exists() else 0  # or the disk refused
+        return replace(measured, memory_bytes=held)
 
     def read_journal(self) -> list[Entry]:
         """Return what the only run here was told to remember."""
