@@ -3279,6 +3279,34 @@ MUTANTS = [
         "    return max(counted, int(peak))\n",
         "tests/unit/stages/runtime/test_usage.py",
     ),
+    Mutant(
+        "a plan that believes the clock",
+        "stages/planning/costs.py",
+        "each = min(max(seen.each, used.each / cores), used.each * slowest)",
+        "each = seen.each",
+        "tests/unit/stages/planning/test_costs.py",
+    ),
+    Mutant(
+        "a plan faster than all cores together",
+        "stages/planning/costs.py",
+        "max(seen.each, used.each / cores)",
+        "max(seen.each, 0.0)",
+        "tests/unit/stages/planning/test_costs.py",
+    ),
+    Mutant(
+        "a plan in which memory falls",
+        "stages/planning/costs.py",
+        "return Logarithm(start, each) if each > 0 else",
+        "return Logarithm(start, each) if each > -1e9 else",
+        "tests/unit/stages/planning/test_costs.py",
+    ),
+    Mutant(
+        "a plan in which models search the less the less they know",
+        "stages/planning/lengths.py",
+        "return LOST_UPDATES / (LOST_UPDATES + updates)",
+        "return updates / (LOST_UPDATES + updates)",
+        "tests/unit/stages/planning/test_training.py tests/unit/stages/planning/test_prediction.py",
+    ),
 ]
 
 
