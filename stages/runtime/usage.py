@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from nmt_core import config, files
-from nmt_core.config import Config
+from nmt_core.config import Config, suggest
 from nmt_core.errors import ConfigError, DiskError
 from stages import paths
 from stages.params import SECTIONS, read
@@ -84,8 +84,14 @@ def count_seconds() -> float:
 
 
 def digest_settings(document: Mapping[str, Any], stage: str) -> str:
-    """Return a digest of the sections that can decide what a stage has to do: up to its own."""
+    """Return a digest of the sections that can decide what a stage has to do: up to its own.
+
+    Raises:
+        ConfigError: if there is no such stage.
+    """
     names = list(SECTIONS)
+    if stage not in names:
+        raise ConfigError(f"params.yaml has no section {stage!r}; {suggest(stage, names)}")
     return hash_json([document.get(name) for name in names[: names.index(stage) + 1]])
 
 

@@ -74,6 +74,12 @@ def test_a_disk_that_refuses_is_nothing_to_fail_for(settings):
     assert paths.RUNS.is_file()
 
 
+def test_a_program_without_settings_leaves_nothing(settings):
+    usage.record_usage("no_stage")
+
+    assert not paths.USAGE.exists()
+
+
 @pytest.mark.parametrize(
     ("module", "stage"),
     [
