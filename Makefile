@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean
+.PHONY: help setup lock audit repro plan compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -73,6 +73,11 @@ lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones 
 audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabilities
 	@pip-audit --strict --disable-pip --require-hashes -r requirements/packages.txt -r requirements/torch-cuda.txt \
 	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }
+
+plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
+	python -m stages.configure $(CHOICES)
+	dvc repro download
+	@python -m stages.planning
 
 repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)

@@ -37,6 +37,10 @@ METRICS = Path("metrics")
 REPORTS = Path("reports")
 RUNS = HOME / "runs"
 """Journals of what was sent to MLflow; no output of DVC."""
+USAGE = RUNS / "usage"
+"""What each stage took when it ran last: time and memory."""
+PLAN = RUNS / "plan.json"
+"""What a run was predicted to take."""
 MLFLOW = HOME / "mlflow.db"
 MLFLOW_FILES = HOME / "mlruns"
 REGISTRY_LOCK = HOME / "registry.lock"

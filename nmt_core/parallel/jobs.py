@@ -140,7 +140,7 @@ def _attempt(
 def _results(
     work: Callable[[SomeJob], tuple[Path, Result]], jobs: Sequence[SomeJob], workers: WorkersConfig
 ) -> Generator[tuple[Path, Result], None, None]:
-    processes = min(len(jobs), workers.processes or _worth(sum(job.size for job in jobs)))
+    processes = count_processes(jobs, workers)
     if workers.dask is not None and len(jobs) > 1:
         from nmt_core.parallel.cluster import run_on_cluster  # noqa: PLC0415 - an optional package
 
@@ -151,6 +151,11 @@ def _results(
         yield from run_in_pool(work, jobs, processes)
     else:
         yield from map(work, jobs)
+
+
+def count_processes(jobs: Sequence[Job], workers: WorkersConfig) -> int:
+    """Return how many processes of this machine share jobs; 1, or 0, where this one does them."""
+    return min(len(jobs), workers.processes or _worth(sum(job.size for job in jobs)))
 
 
 def _worth(size: int) -> int:
@@ -175,4 +180,13 @@ def _shown(
             progress.advance(task, job.size)
 
 
-__all__ = ["Job", "Span", "WorkersConfig", "append", "cut", "load_cached", "run_in_order"]
+__all__ = [
+    "Job",
+    "Span",
+    "WorkersConfig",
+    "append",
+    "count_processes",
+    "cut",
+    "load_cached",
+    "run_in_order",
+]

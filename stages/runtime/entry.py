@@ -23,7 +23,8 @@ def run_stage(main: Callable[[], object]) -> None:
     75 if trying again later may help; an interrupt ends with exit code 130, SIGTERM with 143 and
     the end of the terminal with 129, after files were closed and temporary ones removed. On Linux,
     the end of the parent process sends SIGTERM: DVC, when it is killed, leaves its stages running.
-    ``--help`` shows the documentation of the stage's file.
+    ``--help`` shows the documentation of the stage's file. A stage of the pipeline that has ended
+    well leaves what it took, see ``usage.py``.
     """
     signal.signal(signal.SIGTERM, _exit)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
@@ -32,6 +33,10 @@ def run_stage(main: Callable[[], object]) -> None:
     try:
         answer_arguments()
         main()
+        if stage := find_stage():
+            from stages.runtime.usage import record_usage  # noqa: PLC0415 - other programs lack it
+
+            record_usage(stage)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     except Exception as error:
@@ -42,6 +47,12 @@ def run_stage(main: Callable[[], object]) -> None:
             raise
         Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)
         sys.exit(os.EX_TEMPFAIL if isinstance(told, ServerError) else 1)
+
+
+def find_stage() -> str | None:
+    """Return which stage of the pipeline this program is; None if it is another program."""
+    room, _, name = getattr(sys.modules["__main__"].__spec__, "name", "").partition(".")
+    return name if room == "stages" and name.isidentifier() else None
 
 
 def answer_arguments() -> None:

@@ -37,6 +37,7 @@ BESIDE = {
     "stages/runtime/fingerprint.py",
     "stages/runtime/git.py",
     "stages/runtime/launch.py",
+    "stages/runtime/usage.py",
     "stages/tracking",
 }
 """Code of ``stages`` that settles how a stage runs, not what it makes."""
@@ -46,6 +47,7 @@ PACKAGES = {
     "configure",
     "dates",
     "demo",
+    "planning",
     "registry",
     "reporting",
     "runtime",
