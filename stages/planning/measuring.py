@@ -66,10 +66,11 @@ def measure(
     Raises:
         NmtError: with the last line that it said, if it fails.
     """
+    environment = {**environment, "PYTHONUNBUFFERED": "1"}  # so that the last words come last
     began, moments, sampled = time.monotonic(), [Moment(time.time(), 0.0)], 0.0
     with log.open("wb") as said:
         process = subprocess.Popen(
-            list(command), cwd=folder, env=dict(environment), stdout=said, stderr=said
+            list(command), cwd=folder, env=environment, stdout=said, stderr=said
         )
         try:
             while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
