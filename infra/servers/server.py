@@ -170,7 +170,8 @@ class Server(ABC):
 
     def _last_line(self) -> str:
         assert self._reader is not None
-        self._reader.join(10.0)
+        if not self.running:  # or it may go on to speak for ever
+            self._reader.join(10.0)
         return f"its log ends with {self._reader.last!r}, all is in {self.log}"
 
 
