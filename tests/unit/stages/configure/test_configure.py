@@ -29,6 +29,10 @@ CHOICES = [
 ]
 
 
+OF_EACH_KIND = {"model=transformer", "model=rnn_attention", "model=transformer_article"}
+"""Presets of subwords and words, with and without recurrence; all others in make test."""
+
+
 def sections(*overrides):
     return build_all(compose.compose_groups(list(overrides)), source="conf/")
 
@@ -61,7 +65,14 @@ def test_the_project_holds_what_the_default_groups_compose_to():
     assert committed == compose.render_params(sections())
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=" ".join)
+@pytest.mark.parametrize(
+    "choice",
+    [
+        choice if OF_EACH_KIND & {*choice} else pytest.param(choice, marks=pytest.mark.slow)
+        for choice in CHOICES
+    ],
+    ids=" ".join,
+)
 def test_groups_hold_every_setting_and_read_back_as_they_were(choice):
     """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
     composition = compose.compose_groups(choice)
