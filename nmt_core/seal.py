@@ -23,6 +23,9 @@ from nmt_core.errors import BundleError
 FORMAT = 3
 """Counts up when a program that knows the old number could not read the new one."""
 
+LANGUAGE_MODEL = "language model 1"
+"""The same of language models, which translators may start from."""
+
 MANIFEST = "manifest.json"
 
 

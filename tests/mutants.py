@@ -405,7 +405,7 @@ MUTANTS = [
     Mutant(
         "a language model of any format",
         "nmt_core/language_models/bundle.py",
-        "verify_bundle(folder, known=FORMAT)",
+        "verify_bundle(folder, known=LANGUAGE_MODEL)",
         'verify_bundle(folder, known=files.read_json(folder / MANIFEST)["format"])',
         "tests/unit/language_models/test_language_models.py",
     ),

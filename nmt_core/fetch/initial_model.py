@@ -17,9 +17,6 @@ from nmt_core.errors import BundleError
 from nmt_core.fetch.settings import Checksum, Pinnable
 from nmt_core.text.vocabulary import Vocabulary
 
-LANGUAGE_MODEL = "language model 1"
-"""The format of a sealed language model."""
-
 KINDS = {"encoder": "masked", "decoder": "transformer"}
 """Of the language model that a half of a translator starts from."""
 
@@ -114,7 +111,7 @@ class LanguageModels(Pinnable):
     def pinned(self) -> Self:
         digests = {}
         for half, (folder, _) in self.halves.items():
-            seal.read_manifest(folder, known=LANGUAGE_MODEL)
+            seal.read_manifest(folder, known=seal.LANGUAGE_MODEL)
             digests[f"{half}_sha256"] = seal.digest_bundle(folder)
         return self.model_copy(update=digests)
 
@@ -161,7 +158,7 @@ def copy_language_models(models: LanguageModels, folder: Path) -> dict[str, Any]
     origin: dict[str, Any] = {}
     tokens: list[str] = []
     for half, (bundle, sha256) in models.halves.items():
-        seal.verify_bundle(bundle, known=LANGUAGE_MODEL)
+        seal.verify_bundle(bundle, known=seal.LANGUAGE_MODEL)
         digest = check_digest(bundle, sha256)
         kind = files.read_json(bundle / "model.json")["kind"]
         if kind != KINDS[half] or not (bundle / "tokenizer").is_dir():

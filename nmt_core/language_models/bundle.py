@@ -32,10 +32,13 @@ from nmt_core.language_models.masked import MaskedTextModel
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import own_tensors
-from nmt_core.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
-
-FORMAT = "language model 1"
-"""Counts up when a program that knows the old number could not read the new one."""
+from nmt_core.seal import (
+    LANGUAGE_MODEL,
+    MANIFEST,
+    explain_unreadable,
+    list_contents,
+    verify_bundle,
+)
 
 
 class _Settings(Config):
@@ -63,7 +66,7 @@ def write_language_model(
         files.write_json(part / "model.json", model_config.model_dump(mode="json"))
         files.write_json(part / "learning.json", dict(learning))
         model.units.save(part)
-        files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
+        files.write_json(part / MANIFEST, {"format": LANGUAGE_MODEL, "files": list_contents(part)})
 
 
 def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
@@ -105,7 +108,7 @@ def with_units(model: AnyLanguageModel, units: Units) -> TextModel | MaskedTextM
 
 
 def _load(folder: Path, device: str) -> TextModel | MaskedTextModel:
-    verify_bundle(folder, known=FORMAT)
+    verify_bundle(folder, known=LANGUAGE_MODEL)
     with explain_unreadable(folder):
         units = Units.load(folder)
     with explain_unreadable(folder / "model.json"):

@@ -99,7 +99,7 @@ class Scratch:
     def _environment(self, *, tracked: bool) -> dict[str, str]:
         kept = {name: text for name, text in os.environ.items() if not name.startswith(OF_RUNS)}
         database = (self.folder / paths.MLFLOW.name).absolute()
-        ours = {"MLFLOW_TRACKING_URI": f"sqlite:///{database}", "PYTHONUNBUFFERED": "1"}
+        ours = {"MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
         if not tracked:
             none = self.folder / "without"
             none.mkdir(exist_ok=True)

@@ -28,7 +28,6 @@ from nmt_core.language_models import (
 )
 from nmt_core.language_models import training as module
 from nmt_core.language_models.bundle import (
-    FORMAT,
     load_language_model,
     with_units,
     write_language_model,
@@ -667,7 +666,7 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content
     (folder / name).unlink()
     if content is not None:
         (folder / name).write_bytes(content)
-    manifest = {"format": FORMAT, "files": seal.list_contents(folder)}
+    manifest = {"format": seal.LANGUAGE_MODEL, "files": seal.list_contents(folder)}
     files.write_json(folder / seal.MANIFEST, manifest)
 
     with pytest.raises(NmtError) as told:
