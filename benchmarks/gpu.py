@@ -11,7 +11,8 @@ table into docs/performance.md.
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections import deque
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from rich.table import Table
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.report import record
+from benchmarks.training.loops import add_gradients, compute_loss, train
 from nmt_core.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
@@ -30,10 +32,6 @@ from nmt_core.errors import ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.random import make_generator
-from nmt_core.training.loss import batch_loss
-from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.settings import AdamW
-from nmt_core.training.step import apply_gradients
 from stages.configure.compose import compose_groups
 from stages.params import TrainParams, build_all
 
@@ -82,26 +80,11 @@ def make_batches(max_tokens: int, vocabulary: int = VOCABULARY) -> list[Batch]:
     ]
 
 
-def add_gradients(model: Seq2Seq[Any, Any], batch: Batch, compute: Compute) -> None:
-    """Read a batch, there and back."""
-    with compute.autocast():
-        loss, _ = batch_loss(model, batch.to(compute.device), label_smoothing=0.1, per="token")
-    loss.backward()
-
-
-def update(
-    model: Seq2Seq[Any, Any], optimizer: torch.optim.Optimizer, batch: Batch, compute: Compute
-) -> None:
-    """Make an update."""
-    add_gradients(model, batch, compute)
-    apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
-
-
 def count_operations(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute) -> float:
     """Return the operations by target token that the model needs, there and back."""
     with FlopCounterMode(display=False) as counter:
         for batch in batches:
-            add_gradients(model, batch, compute)
+            add_gradients(partial(compute_loss, model), batch, compute)
     model.zero_grad()
     return counter.get_total_flops() / sum(batch.target_tokens for batch in batches)
 
@@ -114,17 +97,13 @@ def wait(device: torch.device) -> None:
 
 def measure(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, steps: int) -> Speed:
     """Return how fast a model trains."""
-    optimizer = build_optimizer(model, AdamW())
-    supply: Iterator[Batch] = itertools.cycle(batches)
-    for batch in itertools.islice(supply, WARM_UP):
-        update(model, optimizer, batch, compute)
+    updates = train(model, partial(compute_loss, model), itertools.cycle(batches), compute)
+    deque(itertools.islice(updates, WARM_UP), maxlen=0)
     wait(compute.device)
     if on_gpu := compute.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(compute.device)
-    began, tokens = time.perf_counter(), 0
-    for batch in itertools.islice(supply, steps):
-        update(model, optimizer, batch, compute)
-        tokens += batch.target_tokens
+    began = time.perf_counter()
+    tokens = sum(itertools.islice(updates, steps))
     wait(compute.device)
     speed = tokens / (time.perf_counter() - began)
     most_bytes = torch.cuda.max_memory_allocated(compute.device) if on_gpu else 0

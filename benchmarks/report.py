@@ -4,23 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_core import files
+from stages.reporting.markdown import render_pipe_table, replace_part
 
 REPORT = Path("docs/performance.md")
-
-
-def markers(mark: str) -> tuple[str, str]:
-    """Return what stands before and after the table of a benchmark."""
-    return f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
 
 
 def record(
     command: str, rows: Sequence[Sequence[str]], *, mark: str, report: Path = REPORT
 ) -> None:
     """Put a command and its table, the heading first, between the markers of the report."""
-    begin, end = markers(mark)
-    before, _, rest = report.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
     heading, *others = rows
-    lines = [heading, ["---", *["---:"] * (len(heading) - 1)], *others]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    files.write_text(report, f"{before}{begin}\n`{command}`:\n\n{table}\n{end}{after}")
+    lines = [f"`{command}`:", "", *render_pipe_table(heading, others), ""]
+    page = report.read_text(encoding="utf-8")
+    files.write_text(report, replace_part(page, mark, "\n".join(lines)))

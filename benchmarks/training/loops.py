@@ -15,7 +15,8 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from nmt_core.data.batching import batches_of_epoch
 from nmt_core.data.settings import TokenBatching
 from nmt_core.models.architectures import build_model
 from nmt_core.models.embedding import sinusoids
+from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
@@ -129,12 +131,13 @@ def build(system: System) -> tuple[nn.Module, Callable[[Batch], Tensor]]:
         dropout=DROPOUT,
     )
     ours = build_model(config, source_size=VOCABULARY, target_size=VOCABULARY)
+    return ours, partial(compute_loss, ours)
 
-    def loss_of(batch: Batch) -> Tensor:
-        loss, *_ = batch_loss(ours, batch, label_smoothing=0.1, per="token")
-        return loss
 
-    return ours, loss_of
+def compute_loss(model: Seq2Seq[Any, Any], batch: Batch) -> Tensor:
+    """Return the loss of a model of ours."""
+    loss, _ = batch_loss(model, batch, label_smoothing=0.1, per="token")
+    return loss
 
 
 def make_batches(max_tokens: int) -> Iterator[Batch]:
@@ -145,15 +148,20 @@ def make_batches(max_tokens: int) -> Iterator[Batch]:
     return itertools.cycle([collate([pairs[int(n)] for n in batch]) for batch in numbers])
 
 
+def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Compute) -> None:
+    """Read a batch, there and back."""
+    with compute.autocast():
+        loss = loss_of(batch.to(compute.device))
+    loss.backward()
+
+
 def train(
     model: nn.Module, loss_of: Callable[[Batch], Tensor], batches: Iterator[Batch], compute: Compute
 ) -> Iterator[int]:
     """Make updates; yield how many target tokens each saw."""
     optimizer = build_optimizer(model, AdamW())
     for batch in batches:
-        with compute.autocast():
-            loss = loss_of(batch)
-        loss.backward()
+        add_gradients(loss_of, batch, compute)
         if not isinstance(model, Products):
             apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
         yield batch.target_tokens

@@ -17,10 +17,12 @@ from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.comparison.results import Comparison, Outcome, tabulate
+from stages.reporting.markdown import render_pipe_table, replace_part
 
 FOLDER = paths.REPORTS / "comparison"
 RESULTS = Path("docs/results.md")
-BEGIN, END = "<!-- comparison: begin -->", "<!-- comparison: end -->"
+PART = "comparison"
+"""Of the results, which the report is."""
 
 SMALLEST_SHOWN = 0.001
 """Smaller p-values say no more."""
@@ -176,12 +178,6 @@ def render_markdown(comparison: Comparison) -> str:
     return "\n".join([*lines, "![scores and learning curves](comparison.png)", ""])
 
 
-def render_pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table in Markdown, numbers to the right."""
-    rule = ["---", *("---:" for _ in head[1:])]
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
-
-
 def render_report(comparison: Comparison) -> Group:
     """Return the report as a terminal of 80 columns shows it."""
     body, head = list(render_rows(comparison)), render_heading(comparison)
@@ -264,11 +260,9 @@ def record_results(
     comparison: Comparison, *, results: Path = RESULTS, folder: Path = FOLDER
 ) -> None:
     """Put the report between its markers in the results, at the end if there are none yet."""
-    text = results.read_text(encoding="utf-8") if results.exists() else ""
-    before, _, rest = text.partition(BEGIN)
-    _, marked, after = rest.partition(END)
-    heading = "" if marked else "\n## Architectures on equal terms\n\n"
-    between = render_markdown(comparison)
-    files.write_text(results, f"{before}{heading}{BEGIN}\n{between}{END}{after or chr(10)}")
-    with files.whole_file(results.parent / "comparison.png") as part:
-        part.write_bytes((folder / "comparison.png").read_bytes())
+    page = results.read_text(encoding="utf-8") if results.exists() else ""
+    heading = "\n## Architectures on equal terms\n\n"
+    part = render_markdown(comparison)
+    files.write_text(results, replace_part(page, PART, part, heading=heading))
+    with files.whole_file(results.parent / "comparison.png") as picture:
+        picture.write_bytes((folder / "comparison.png").read_bytes())

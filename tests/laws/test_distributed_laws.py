@@ -29,7 +29,7 @@ LOSSES = {
 @pytest.fixture(scope="module")
 def top(tmp_path_factory):
     top = tmp_path_factory.mktemp("distributed")
-    ranks.write_pairs(top / "pairs")
+    ranks.write_texts(top)
     return top
 
 

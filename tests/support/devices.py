@@ -14,12 +14,10 @@ from safetensors.torch import load_file, save_file
 
 from nmt_core.compute import Compute
 from nmt_core.data.settings import TokenBatching
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import make_generator
 from nmt_core.training.distributed import init_process_group
 from nmt_core.training.settings import WorldConfig
-from tests.support.presets import TARGET_SIZE
+from tests.support.pairs import write_pairs
 from tests.support.trainings import Log, trainer
 
 LONG, MANY = 400, 64
@@ -30,21 +28,9 @@ def find():
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def write_pairs(folder, *, pairs, most_tokens):
-    draw = make_generator(0, "pairs")
-
-    def each():
-        for _ in range(pairs):
-            words = draw.integers(4, TARGET_SIZE, draw.integers(1, most_tokens)).tolist()
-            yield IdPair(words, words[::-1])
-
-    write_shards([Block.of(each())], folder, pairs_per_shard=25)
-    return ShardDataset(folder)
-
-
 def make_large_training(folder, name, compute):
     """A training of one large batch without dropout, and what it says."""
-    dataset = write_pairs(folder / "pairs", pairs=MANY, most_tokens=LONG)
+    dataset = write_pairs(folder / "pairs", longest=LONG, count=MANY)
     training = trainer(
         dataset, folder / "checkpoints", log := Log(), name=name, dropout=0.0, compute=compute
     )
@@ -81,7 +67,7 @@ def read_weights(folder, processes):
 def main(folder):
     with init_process_group(WorldConfig()) as world:
         place = folder / f"{world.size}-{world.rank}"
-        dataset = write_pairs(place / "pairs", pairs=60, most_tokens=8)
+        dataset = write_pairs(place / "pairs", longest=8)
         exact = {"dropout": 0.0, "dtype": torch.float64}  # order of sums makes no difference
         compute = Compute(find(), torch.float32)
         training = trainer(dataset, place, Log(), compute=compute, world=world, **exact)

@@ -22,10 +22,9 @@ from nmt_core import files
 from nmt_core.compute import Compute
 from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import ShardDataset
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import make_generator
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
@@ -35,6 +34,7 @@ from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, TrainingConfig
 from nmt_core.training.trainer import Trainer
 from tests.support import subword_pairs
+from tests.support.pairs import write_pairs
 from tests.support.presets import TARGET_SIZE, tiny_config
 
 PATIENT, IMPATIENT = 120.0, 5.0
@@ -85,17 +85,10 @@ def disturb(training, happens):
     training.train_step = disturbed
 
 
-def write_pairs(folder):
-    """Pairs of which many are a batch of their own."""
-    draw = make_generator(0, "pairs")
-
-    def pairs():
-        for _ in range(60):
-            words = draw.integers(4, TARGET_SIZE, draw.integers(1, 9)).tolist()
-            yield IdPair(words, words[::-1])
-
-    write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
-    subword_pairs.write_lines(folder.with_name("lines"), "bpe_dropout")
+def write_texts(folder):
+    """Pairs of which many are a batch of their own, and lines in subwords."""
+    write_pairs(folder / "pairs", longest=8)
+    subword_pairs.write_lines(folder / "lines", "bpe_dropout")
 
 
 def trainer(

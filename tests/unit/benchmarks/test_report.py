@@ -2,9 +2,10 @@
 
 import pytest
 
-from benchmarks.report import markers, record
+from benchmarks.report import record
+from stages.reporting.markdown import find_markers
 
-BEGIN, END = markers("training")
+BEGIN, END = find_markers("training")
 
 
 @pytest.mark.parametrize("before", ["", f"{BEGIN}\nold\n{END}\nafter"])

@@ -10,6 +10,7 @@ from nmt_core.translation.translation import Translation
 from stages.comparison import report, results
 from stages.comparison.results import ComparisonError
 from stages.evaluate import write_translations
+from stages.reporting.markdown import find_markers
 from tests.support.outcomes import REFERENCES, outcome
 
 WRONG = [line.replace("The", "An") for line in REFERENCES]
@@ -184,5 +185,5 @@ def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
 
     assert once == results.read_text()
     assert once.startswith("# Results\n\nBefore.\n")
-    assert once.endswith(f"{report.END}\n\nAfter.\n")
+    assert once.endswith(f"{find_markers(report.PART)[1]}\n\nAfter.\n")
     assert (tmp_path / "comparison.png").exists()

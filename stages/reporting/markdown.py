@@ -1,0 +1,29 @@
+"""Tables in Markdown, and parts of a page that a program writes anew."""
+
+from collections.abc import Iterable, Sequence
+
+
+def render_pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table in Markdown, numbers to the right."""
+    rule = ["---", *("---:" for _ in head[1:])]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
+
+
+def find_markers(name: str) -> tuple[str, str]:
+    """Return what stands before and after the part of that name, unseen by readers."""
+    return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+
+
+def replace_part(page: str, name: str, part: str, *, heading: str = "") -> str:
+    """Return a page with another part between its markers.
+
+    Args:
+        page: the whole text.
+        name: of the part.
+        part: whole lines.
+        heading: goes before it where the page has no such part yet, at its end.
+    """
+    begin, end = find_markers(name)
+    before, _, rest = page.partition(begin)
+    _, marked, after = rest.partition(end)
+    return f"{before}{'' if marked else heading}{begin}\n{part}{end}{after or chr(10)}"

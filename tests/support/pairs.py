@@ -1,0 +1,18 @@
+"""Pairs of made-up words, the target the source reversed."""
+
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.random import make_generator
+from tests.support.presets import TARGET_SIZE
+
+
+def write_pairs(folder, *, longest, count=60):
+    """Write pairs of up to so many words; return them."""
+    draw = make_generator(0, "pairs")
+
+    def pairs():
+        for _ in range(count):
+            words = draw.integers(4, TARGET_SIZE, draw.integers(1, longest + 1)).tolist()
+            yield IdPair(words, words[::-1])
+
+    write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
+    return ShardDataset(folder)
