@@ -10,7 +10,7 @@ from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import compare_shapes, own_tensors
 from nmt_core.text.vocabulary import BOS, PAD
-from nmt_core.training.loss import batch_loss
+from nmt_core.training.loss import batch_loss, mean_cross_entropy
 from tests.support.presets import (
     PRESETS,
     SOURCE_SIZE,
@@ -211,6 +211,20 @@ def test_any_length_is_read(model, length):
     last, _ = model.decode(tokens[:, -1:], memory, state)
 
     assert_close(torch.cat([first, last], dim=1), whole)
+
+
+def test_a_model_learns_alike_after_measuring_a_longer_text(model):
+    """What is kept of a validation on a long sentence may be read while gradients are recorded."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+
+    def gradients():
+        loss, _ = batch_loss(model, collate(PAIRS), label_smoothing=0.1, per="token")
+        return torch.autograd.grad(loss, weights, allow_unused=True)
+
+    before = gradients()
+    mean_cross_entropy(model, [collate([([4, 5] * 300, [6, 7, 8] * 200)])])
+
+    assert_close(gradients(), before, rtol=0, atol=0)
 
 
 def test_some_logits_are_those_of_all(model):
