@@ -159,11 +159,11 @@ def train(
     model: nn.Module, loss_of: Callable[[Batch], Tensor], batches: Iterator[Batch], compute: Compute
 ) -> Iterator[int]:
     """Make updates; yield how many target tokens each saw."""
-    optimizer = build_optimizer(model, AdamW())
+    weights, optimizer = list(model.parameters()), build_optimizer(model, AdamW())
     for batch in batches:
         add_gradients(loss_of, batch, compute)
         if not isinstance(model, Products):
-            apply_gradients(list(model.parameters()), optimizer, learning_rate=1e-4, max_norm=1.0)
+            apply_gradients(weights, optimizer, compute=compute, learning_rate=1e-4, max_norm=1.0)
         yield batch.target_tokens
 
 

@@ -198,6 +198,7 @@ class EpochLearning(ABC, Generic[PortionT, PointT]):
         apply_gradients(
             list(self.model.parameters()),
             self.optimizer,
+            compute=self.compute,
             learning_rate=self._learning_rate,
             max_norm=self.config.max_gradient_norm,
         )

@@ -60,7 +60,8 @@ def find_hidden_matrices(model: nn.Module) -> Iterator[Tensor]:
 def orthogonalize(matrices: Float[Tensor, "N O I"], steps: int) -> Float[Tensor, "N O I"]:
     """Return matrices with the same singular vectors, and singular values near 1.
 
-    Newton-Schulz's iteration (Jordan et al. 2024), of several matrices at once, in their own type.
+    Newton-Schulz's iteration (Jordan et al. 2024), of several matrices at once; its products have
+    the type that autocast says.
     """
     a, b, c = COEFFICIENTS
     tall = matrices.size(-2) > matrices.size(-1)
@@ -69,7 +70,7 @@ def orthogonalize(matrices: Float[Tensor, "N O I"], steps: int) -> Float[Tensor,
     for _ in range(steps):
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.mT if tall else x
+    return (x.mT if tall else x).to(matrices.dtype)
 
 
 def _without_compiler(kind: type[Kind]) -> type[Kind]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from nmt_core.compute import Compute
 from nmt_core.errors import TrainingError
 
 
@@ -13,14 +14,20 @@ def apply_gradients(
     weights: Sequence[Tensor],
     optimizer: torch.optim.Optimizer,
     *,
+    compute: Compute,
     learning_rate: float,
     max_norm: float,
 ) -> None:
-    """Clip the gradients of the weights to an L2 norm, make the optimizer's update, forget them."""
+    """Clip the gradients of the weights to an L2 norm, make the optimizer's update, forget them.
+
+    Muon's products of matrices have the type of all others, as Jordan et al. 2024 made them in
+    bfloat16; every sum, and all of AdamW, is in the type of the weights.
+    """
     torch.nn.utils.clip_grad_norm_(weights, max_norm)
     for group in optimizer.param_groups:
         group["lr"] = learning_rate
-    optimizer.step()
+    with compute.autocast():
+        optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 
 

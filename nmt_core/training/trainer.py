@@ -169,6 +169,7 @@ class Trainer:
             apply_gradients(
                 self._weights,
                 self.optimizer,
+                compute=self.compute,
                 learning_rate=self._learning_rate,
                 max_norm=self.config.max_gradient_norm,
             )

@@ -28,6 +28,7 @@ from nmt_core.training.settings import AdamW, Muon
 from nmt_core.training.step import apply_gradients
 from stages.dates.generate import draw_dates, write_english
 from tests.support.presets import PRESETS
+from tests.support.trainings import PROCESSOR
 
 COUNTS = {"test": 1000, "validation": 500, "train": 10_000}
 FORMS = ("%B %d, %Y", "%Y-%m-%d")
@@ -135,7 +136,8 @@ def test_an_architecture_learns_to_write_all_dates(name):
         loss, _ = batch_loss(model, batch, label_smoothing=0.0, per="token")
         loss.backward()
         rate = schedule.rate(update, (update + 1) / updates)
-        apply_gradients([*model.parameters()], own, learning_rate=rate, max_norm=1.0)
+        weights = [*model.parameters()]
+        apply_gradients(weights, own, compute=PROCESSOR, learning_rate=rate, max_norm=1.0)
 
     sources, references = zip(*drawn["test"], strict=True)
     validation = ValidationScore(

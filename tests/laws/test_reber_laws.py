@@ -14,6 +14,7 @@ from nmt_core.random import derive_seed, make_generator
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.step import apply_gradients
 from tests.support.reber import LETTERS, corrupt, draw_grammatical, draw_strings, is_held_out
+from tests.support.trainings import PROCESSOR
 
 LOOP = "(?:T*VPX)*T*V(?:PS|V)"
 REBER = f"B(?:TS*X(?:S|X{LOOP})|P{LOOP})E"
@@ -135,7 +136,7 @@ def test_a_recurrent_layer_recognises_the_grammar():
             judged, torch.tensor(right).float()
         ).backward()
         rate = schedule.rate(update, (update + 1) / UPDATES)
-        apply_gradients(weights, optimizer, learning_rate=rate, max_norm=1.0)
+        apply_gradients(weights, optimizer, compute=PROCESSOR, learning_rate=rate, max_norm=1.0)
 
     unseen = draw_different(2000, 1)
     with torch.inference_mode():

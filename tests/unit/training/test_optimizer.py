@@ -139,6 +139,19 @@ def test_orthogonal_matrices_keep_their_singular_vectors(shape):
         assert 0.6 < kept.diagonal().min() <= kept.diagonal().max() < 1.3
 
 
+@pytest.mark.parametrize("shape", [(32, 32), (64, 16)])
+def test_products_of_another_type_make_about_the_same(shape):
+    """What comes out has the type of the matrices, or their sums would be rounded, too."""
+    torch.manual_seed(3)
+    matrices = torch.randn(2, *shape)
+    exact = orthogonalize(matrices, 5)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = orthogonalize(matrices, 5)
+
+    assert found.dtype == torch.float32
+    assert 0 < (found - exact).norm() < 0.03 * exact.norm()
+
+
 def test_nothing_is_made_orthogonal_of_nothing():
     assert not orthogonalize(torch.zeros(1, 3, 2), 3).any()
 
