@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -9,9 +10,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from nmt_core.config import Config
-from nmt_core.data.batching import batches_in_order, batches_of_epoch
-from nmt_core.data.settings import BatchingConfig
+from nmt_core.data.batching import Batches, batches_in_order, batches_of_epoch, split_evenly
+from nmt_core.data.settings import BatchingConfig, BucketBatching
 from nmt_core.data.shards import ShardDataset
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 LONGEST = 512
@@ -24,6 +26,13 @@ TokenNumbers = Sequence[int] | np.ndarray
 
 Pair = tuple[TokenNumbers, TokenNumbers]
 """Source and target."""
+
+Sample = Callable[[int, int], Pair]
+"""Returns the tokens that the pair of a number has in an epoch."""
+
+Rows = tuple[np.ndarray, list[Pair], int]
+"""The pairs of a batch by their numbers, what one of several processes reads of them, and the
+target tokens of all."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +166,10 @@ class TrainingBatches:
     dataset: ShardDataset
     config: BatchingConfig
     seed: int
-    sample: Callable[[int, int], Pair] | None = None
+    sample: Sample | None = None
     """Draws the tokens of a pair, by its number and the epoch's, where it has others in each.
-    Batches are planned by those of the dataset, and become longer as what is drawn is longer."""
+    Batches are planned by those of the dataset, and become longer as what is drawn is longer;
+    ``pool_batches`` at a time are made anew, of pairs that were drawn with similar lengths."""
 
     def in_epochs(self, epochs: int) -> int:
         """Return about how many batches so many epochs have; an epoch may differ by a few."""
@@ -173,26 +183,38 @@ class TrainingBatches:
             batches = batches_of_epoch(
                 self.dataset.lengths, self.config, seed=self.seed, epoch=epoch
             )
-            for number in range(first, len(batches)):
-                last = number + 1 == len(batches)
-                after = (
-                    Position(epoch=epoch + 1) if last else Position(epoch=epoch, batch=number + 1)
-                )
-                rows = batches[number]
-                mine, tokens = self._read(rows, epoch, rank, size)
+            place = Position(epoch=epoch, batch=first)
+            read = self._read if self.sample is None else partial(self._draw, self.sample)
+            for number, (rows, mine, tokens) in enumerate(
+                read(batches, place, rank, size), first + 1
+            ):
+                last = number == len(batches)
                 yield Share(
                     collate(mine),
                     sentences=len(rows),
                     target_tokens=tokens + len(rows),
                     pairs=tuple(rows.tolist()),
-                    after=after,
+                    after=Position(epoch=epoch + last, batch=0 if last else number),
                 )
             epoch, first = epoch + 1, 0
 
-    def _read(self, rows: np.ndarray, epoch: int, rank: int, size: int) -> tuple[list[Pair], int]:
-        """Return the pairs of this process, and the target tokens of all."""
-        if self.sample is None:
+    def _read(self, batches: Batches, place: Position, rank: int, size: int) -> Iterator[Rows]:
+        """Yield the batches from a place on."""
+        for rows in batches[place.batch :]:
             mine: list[Pair] = [self.dataset[int(row)] for row in rows[rank::size]]
-            return mine, int(self.dataset.lengths[rows, 1].sum())
-        drawn = [self.sample(int(row), epoch) for row in rows]
-        return drawn[rank::size], sum(len(target) for _, target in drawn)
+            yield rows, mine, int(self.dataset.lengths[rows, 1].sum())
+
+    def _draw(
+        self, sample: Sample, batches: Batches, place: Position, rank: int, size: int
+    ) -> Iterator[Rows]:
+        """Yield as many batches, from a place on, of pairs sorted by the lengths that they got."""
+        together = 1 if isinstance(self.config, BucketBatching) else self.config.pool_batches
+        for start in range(place.batch // together * together, len(batches), together):
+            planned = batches[start : start + together]
+            numbers = np.concatenate(planned)
+            pairs = [sample(int(number), place.epoch) for number in numbers]
+            lengths = np.array([[len(side) for side in pair] for pair in pairs])
+            draw = make_generator(self.seed, "drawn batches", place.epoch, start)
+            for rows in split_evenly(lengths, len(planned), draw)[max(0, place.batch - start) :]:
+                mine = [pairs[row] for row in rows[rank::size]]
+                yield numbers[rows], mine, int(lengths[rows, 1].sum())

@@ -4,6 +4,7 @@ Batches are a function of the lengths, a seed and the epoch alone, so a resumed 
 that the interrupted one would have seen.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -42,6 +43,28 @@ def batches_of_epoch(
 def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
     """Return batches for validation: sorted by length, never shuffled."""
     return list(_fill(_snake(lengths, np.arange(len(lengths))), lengths, max_tokens))
+
+
+def split_evenly(lengths: Lengths, parts: int, draw: np.random.Generator) -> Batches:
+    """Return pairs in so many batches of similar lengths, about equally large, in a drawn order.
+
+    Args:
+        lengths: of at least as many pairs as there are to be batches.
+        parts: how many.
+        draw: draws the order.
+    """
+    numbers = _snake(lengths, np.arange(len(lengths)))
+    longest = int(lengths.max()) + 1
+    sizes = range(longest, longest * len(lengths) + 1)
+
+    def fits(size: int) -> bool:
+        return len(list(_fill(numbers, lengths, size))) <= parts
+
+    batches = list(_fill(numbers, lengths, sizes[bisect_left(sizes, True, key=fits)]))
+    while len(batches) < parts:
+        batches.sort(key=len)
+        batches += np.array_split(batches.pop(), 2)
+    return [batches[number] for number in draw.permutation(parts)]
 
 
 def _pool_size(lengths: Lengths, config: TokenBatching) -> int:

@@ -6,10 +6,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nmt_core.data.batch import LONGEST, Position, TrainingBatches, collate, measured_batches
-from nmt_core.data.batching import batches_in_order, batches_of_epoch
+from nmt_core.data.batching import batches_in_order, batches_of_epoch, split_evenly
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 length = st.integers(0, 60)
@@ -40,6 +41,32 @@ def test_no_batch_of_several_exceeds_its_budget(lengths, config, seed):
     """Padding and ends included, neither side of a batch holds more than max_tokens."""
     for batch in batches_of_epoch(lengths, config, seed=seed, epoch=0):
         assert len(batch) == 1 or len(batch) * (lengths[batch].max() + 1) <= config.max_tokens
+
+
+@given(lengths.filter(len), st.data(), seeds)
+def test_splitting_evenly_is_a_partition_with_no_empty_part(lengths, data, seed):
+    """The order is drawn, and alone: the parts are the same whatever the seed."""
+    parts = data.draw(st.integers(1, len(lengths)))
+    found, other = (
+        split_evenly(lengths, parts, make_generator(number)) for number in (seed, seed + 1)
+    )
+
+    assert len(found) == parts
+    assert list(range(len(lengths))) == sorted(int(n) for batch in found for n in batch)
+    assert all(map(len, found))
+    assert {tuple(batch) for batch in found} == {tuple(batch) for batch in other}
+
+
+def test_parts_are_about_equally_large_whatever_is_long():
+    """One sentence of a thousand tokens makes no other so long."""
+    draw = np.random.default_rng(1)
+    lengths = np.append(draw.integers(3, 20, size=(400, 2)), [[1000, 900]], axis=0)
+    sizes = [
+        len(batch) * (lengths[batch].max() + 1)
+        for batch in split_evenly(lengths, 6, make_generator(1))
+    ]
+
+    assert max(sizes) < 1.5 * (lengths.max(axis=1) + 1).sum() / 6
 
 
 @given(lengths, bucket_configs, seeds)
