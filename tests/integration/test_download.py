@@ -73,6 +73,7 @@ def europarl(site, code, pairs):
 GERMAN = [(f"Satz {number}", f"Sentence {number}") for number in range(40)]
 
 
+@pytest.mark.slow
 def test_the_demo_corpus_is_the_same_everywhere(run):
     corpus = {
         "kind": "demo",

@@ -88,6 +88,7 @@ def test_no_vectors_are_the_default(project):
     assert [path.name for path in (project / "embeddings").iterdir()] == ["embeddings.json"]
 
 
+@pytest.mark.slow
 def test_training_gives_every_row_a_vector(project):
     metrics = run(project, params(vectors=SMALL))
 
@@ -103,6 +104,7 @@ def test_training_gives_every_row_a_vector(project):
     assert len(words) == len(SPECIALS) + 14
 
 
+@pytest.mark.slow
 def test_training_twice_gives_the_same_bytes(project):
     """Matrices of a few kilobytes are the hard case: the heap hands out memory used before."""
     contents = set()

@@ -116,13 +116,11 @@ def settings():
         yield
 
 
-LONG = "characters"
-"""Of whose tokens a line has most."""
-
-
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(kind, marks=[pytest.mark.slow] * (kind == LONG)) for kind in KINDS],
+    params=[
+        kind if kind == "subwords" else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS
+    ],
 )
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)

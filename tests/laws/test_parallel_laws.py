@@ -78,6 +78,7 @@ def leftovers(text):
     return sorted(path.name for path in text.parents[1].iterdir() if path != text.parent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("processes", "lines"), [(1, 7), (2, 7), (3, 1), (2, 1000)])
 def test_results_come_in_order_whoever_is_first(text, processes, lines):
     workers = WorkersConfig(processes=processes, chunk_lines=lines)
@@ -189,6 +190,7 @@ def program(text):
         process.kill()
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_parent(text, program):
     worker = psutil.Process(lingering(text))
     workers = psutil.Process(program.pid).children()

@@ -46,7 +46,9 @@ def same(dataset, tmp_path, short, long, **changes):
     return longer, len(second.points) < len(log.points)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "schedule", ["inverse_sqrt", pytest.param("cosine_restarts", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     ("short", "long"),
     [

@@ -15,12 +15,15 @@ from tests.support.presets import PRESETS
 from tests.support.subword_pairs import KINDS, LINES, PIECES, drawn, write_lines
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
-FAST = ("transformer", "convs2s", "rnn_plain")  # one of each family; all others in make test
+FAMILIES = ("transformer", "convs2s", "rnn_plain")
 
 
 @pytest.mark.parametrize(
     "name",
-    [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PRESETS],
+    [
+        name if name == "transformer" else pytest.param(name, marks=pytest.mark.slow)
+        for name in PRESETS
+    ],
 )
 def test_resuming_is_continuing(dataset, tmp_path, name):
     """Cut off at every step, even between checkpoints: same weights, history and points."""
@@ -58,7 +61,7 @@ def test_resuming_with_draws_of_words_is_continuing(dataset, tmp_path, cut_at):
 
 
 @pytest.mark.parametrize("how", [{"accumulate": 3}, {"optimizer": Muon()}], ids=["passes", "muon"])
-@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_resuming_in_other_ways_is_continuing(dataset, tmp_path, name, how):
     whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **how)
     whole.fit()
@@ -70,7 +73,7 @@ def test_resuming_in_other_ways_is_continuing(dataset, tmp_path, name, how):
     assert weights(whole.model) == weights(again.model)
 
 
-@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("accumulate", [pytest.param(1, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_resuming_with_drawn_subwords_is_continuing(tmp_path, kind, accumulate):
     """In the first epoch and in later ones, in one pass and in several."""

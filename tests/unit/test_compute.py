@@ -75,6 +75,7 @@ def test_algorithms_are_deterministic_and_float32_is_float32(no_gpu):
     assert not torch.backends.cuda.matmul.allow_tf32
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_that_takes_seconds():
     """torch's own switch imports its compiler, which evaluating and exporting never need."""
     program = (
@@ -86,6 +87,7 @@ def test_nothing_is_imported_that_takes_seconds():
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="GNU's C library is told so")
 def test_what_a_tensor_frees_is_kept_for_the_next():
     """Given back to the system, 64 MB would cost 16,384 faults each time.

@@ -33,6 +33,7 @@ def test_the_program_knows_its_commands_without_what_they_need():
     assert "\n" == done.stdout
 
 
+@pytest.mark.slow
 def test_no_training_and_no_model_imports_torchs_compiler():
     """It takes seconds, and has nothing to do."""
     program = """

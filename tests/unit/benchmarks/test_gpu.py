@@ -10,6 +10,7 @@ from nmt_core.compute import Compute
 PROCESSOR = Compute(torch.device("cpu"), torch.float32)
 
 
+@pytest.mark.slow
 def test_operations_are_those_of_the_formula():
     """Two for each weight and token there, four back; and those of attention, by the lengths."""
     model = gpu.build_preset("transformer", vocabulary=100)
@@ -32,6 +33,7 @@ def test_operations_are_those_of_the_formula():
     assert found * tokens == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_a_model_is_measured():
     model = gpu.build_preset("transformer", vocabulary=50)
     batches = gpu.make_batches(100, vocabulary=50)[:3]

@@ -97,7 +97,13 @@ def requests(count, *, seed=1, longest=14):
     ],
     ids=["greedy", "beam"],
 )
-@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in FAMILIES else pytest.param(name, marks=pytest.mark.slow)
+        for name in [*MODELS, *OTHERS]
+    ],
+)
 def test_it_finds_what_pytorch_finds(pair, name, search):
     asked = requests(20)
     wanted = QUIET | {"probabilities": True, "attention": True}

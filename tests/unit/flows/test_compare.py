@@ -89,6 +89,7 @@ def test_a_typo_costs_no_training(settings, message):
         plan(*settings)
 
 
+@pytest.mark.slow
 def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, monkeypatch):
     folder = tmp_path / "a folder's, own"
     folder.mkdir()

@@ -214,6 +214,7 @@ def interrupted(fake_dvc, on_sigterm: str) -> psutil.Process:
     return stages[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_sigterm", ["signal.SIG_DFL", "signal.SIG_IGN"])
 def test_an_exception_ends_the_stage_and_not_only_dvc(fake_dvc, on_sigterm):
     """A stage that ignores the polite signal is killed after the grace."""
@@ -228,6 +229,7 @@ def test_a_stage_may_save_its_work_before_it_ends(fake_dvc, tmp_path):
     assert (tmp_path / "saved").exists()
 
 
+@pytest.mark.slow
 def test_dvc_does_not_outlive_a_killed_flow(fake_dvc, tmp_path):
     fake_dvc("""
         import os, time

@@ -98,6 +98,7 @@ def test_a_command_is_told_to_stop_once(program, tmp_path):
     assert 1 == process.wait(SECONDS)
 
 
+@pytest.mark.slow
 def test_what_never_ends_is_killed(program):
     process = program(WORKER, STAGE, patience=0.5)
     assert "ready\n" == process.stdout.readline()
@@ -109,6 +110,7 @@ def test_what_never_ends_is_killed(program):
     assert [] == [one for one in everything if one.is_running()]
 
 
+@pytest.mark.slow
 def test_a_command_is_told_to_stop_when_the_program_is_killed(program, tmp_path):
     (tmp_path / "leave").touch()
     process = program(WORKER, STAGE)
@@ -122,6 +124,7 @@ def test_a_command_is_told_to_stop_when_the_program_is_killed(program, tmp_path)
     assert (tmp_path / "saved").exists()
 
 
+@pytest.mark.slow
 def test_a_command_may_be_killed_with_the_program(program):
     """A Prefect worker that is told to stop leaves its runs as Running; they notice its death."""
     process = program(WORKER, STAGE, last_word=signal.SIGKILL)

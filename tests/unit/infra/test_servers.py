@@ -212,6 +212,7 @@ def test_who_needs_a_secret_finds_it_in_its_environment(full, tmp_path):
     assert secrets.administrator not in " ".join(told.values())
 
 
+@pytest.mark.slow
 def test_what_is_shown_holds_no_secret_and_the_file_beside_it_does(full, tmp_path):
     shown = io.StringIO()
     file = write_environment(full, tmp_path)
@@ -299,6 +300,7 @@ with stop_on_signals():
 """
 
 
+@pytest.mark.slow
 def test_who_presses_ctrl_c_twice_still_has_everything_ended():
     command = [sys.executable, "-c", STOPPED]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:

@@ -316,7 +316,7 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     assert points[-1].validation_loss < points[0].validation_loss
 
 
-@pytest.mark.parametrize("cut_after", [1, 2])
+@pytest.mark.parametrize("cut_after", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
     "model",
     [

@@ -213,6 +213,7 @@ def train(store, scores, *, until):
 scores = st.lists(st.integers(0, 9), min_size=8, max_size=8)
 
 
+@pytest.mark.slow
 @given(scores, scores, st.integers(0, 40), st.integers(4, 8), st.booleans())
 def test_wherever_it_is_cut_off_the_best_is_that_of_its_own_past(
     tmp_path_factory, first, second, changes, until, newest_is_damaged
