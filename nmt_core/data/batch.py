@@ -178,25 +178,23 @@ class TrainingBatches:
 
     def start_from(self, position: Position, *, rank: int = 0, size: int = 1) -> Iterator[Share]:
         """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
-        epoch, first = position.epoch, position.batch
+        place = position
+        read = self._read if self.sample is None else partial(self._draw, self.sample)
         while True:
             batches = batches_of_epoch(
-                self.dataset.lengths, self.config, seed=self.seed, epoch=epoch
+                self.dataset.lengths, self.config, seed=self.seed, epoch=place.epoch
             )
-            place = Position(epoch=epoch, batch=first)
-            read = self._read if self.sample is None else partial(self._draw, self.sample)
-            for number, (rows, mine, tokens) in enumerate(
-                read(batches, place, rank, size), first + 1
-            ):
-                last = number == len(batches)
+            following = Position(epoch=place.epoch + 1)
+            for rows, mine, tokens in read(batches, place, rank, size):
+                place = Position(epoch=place.epoch, batch=place.batch + 1)
                 yield Share(
                     collate(mine),
                     sentences=len(rows),
                     target_tokens=tokens + len(rows),
                     pairs=tuple(rows.tolist()),
-                    after=Position(epoch=epoch + last, batch=0 if last else number),
+                    after=following if place.batch == len(batches) else place,
                 )
-            epoch, first = epoch + 1, 0
+            place = following
 
     def _read(self, batches: Batches, place: Position, rank: int, size: int) -> Iterator[Rows]:
         """Yield the batches from a place on."""
