@@ -2,6 +2,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt_core.compute import Compute
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.training.optimizer import (
@@ -11,6 +12,7 @@ from nmt_core.training.optimizer import (
     orthogonalize,
 )
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
+from nmt_core.training.step import apply_gradients
 from tests.support.presets import tiny_config, tiny_model
 
 
@@ -150,6 +152,26 @@ def test_products_of_another_type_make_about_the_same(shape):
 
     assert found.dtype == torch.float32
     assert 0 < (found - exact).norm() < 0.03 * exact.norm()
+
+
+def test_muon_multiplies_in_the_type_of_the_machine():
+    """And in no other way is an update there another."""
+    ended = []
+    for dtype in (torch.float32, torch.bfloat16):
+        model = layers()
+        begin = torch.cat([weight.detach().flatten() for weight in model.parameters()])
+        model(torch.ones(4, 3)).square().sum().backward()
+        apply_gradients(
+            [*model.parameters()],
+            build_optimizer(model, Muon()),
+            compute=Compute(torch.device("cpu"), dtype),
+            learning_rate=0.1,
+            max_norm=1.0,
+        )
+        ended.append(torch.cat([weight.detach().flatten() for weight in model.parameters()]))
+    exact, rounded = ended
+
+    assert 0 < (exact - rounded).norm() < 0.03 * (exact - begin).norm()
 
 
 def test_nothing_is_made_orthogonal_of_nothing():
