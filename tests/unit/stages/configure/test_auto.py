@@ -145,7 +145,7 @@ def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
     chosen = [
         f"model={row.preset}",
         "tokenize.subwords.vocab_size=4000",
-        "train.model.dropout=0.2",
+        "train.model.dropout=0.25",
         *(f"{place}={value}" for place, value in row.settings.items()),
     ]
     found = compose_sections("data=demo", "model=auto", *budget, say=said.append)
