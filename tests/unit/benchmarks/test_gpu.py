@@ -5,9 +5,7 @@ import torch
 from typer.testing import CliRunner
 
 from benchmarks import gpu
-from nmt_core.compute import Compute
-
-PROCESSOR = Compute(torch.device("cpu"), torch.float32)
+from tests.support.trainings import PROCESSOR
 
 
 @pytest.mark.slow
