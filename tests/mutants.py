@@ -1117,6 +1117,13 @@ MUTANTS = [
         "tests/unit/stages/configure/test_auto.py",
     ),
     Mutant(
+        "much text read but once as little text is read often",
+        "stages/configure/auto.py",
+        "if tokens >= row.passes * epoch]",
+        "if tokens >= row.passes]",
+        "tests/unit/stages/configure/test_auto.py",
+    ),
+    Mutant(
         "validations counted in batches of another size",
         "stages/configure/auto.py",
         "if most := model.settings.get(BATCH):",

@@ -21,7 +21,7 @@ def apply_gradients(
     """Clip the gradients of the weights to an L2 norm, make the optimizer's update, forget them.
 
     Muon's products of matrices have the type of all others, as Jordan et al. 2024 made them in
-    bfloat16; every sum, and all of AdamW, is in the type of the weights.
+    bfloat16; momentum, and all of AdamW, is in the type of the weights.
     """
     torch.nn.utils.clip_grad_norm_(weights, max_norm)
     for group in optimizer.param_groups:

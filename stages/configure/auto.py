@@ -57,6 +57,8 @@ class ModelRow(Config):
 
     tokens: int | None
     """Up to so many target tokens; null for any number."""
+    passes: float = 0.0
+    """Where they are at least so many passes over the text."""
     preset: str
     settings: dict[str, int | float | str] = Field(default_factory=dict)
     """What else the preset should have, by the dotted place."""
@@ -159,7 +161,8 @@ def choose(
         tokens = count_tokens(train.budget, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
     groups, settings = [], []
     if "model" in wanted:
-        model = take_row(known.model, "tokens", tokens)
+        often = [row for row in known.model if tokens >= row.passes * epoch]
+        model = take_row(often, "tokens", tokens)
         groups.append(f"model={model.preset}")
         settings += [
             f"tokenize.subwords.vocab_size={row.vocab_size}",

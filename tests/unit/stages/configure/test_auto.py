@@ -169,6 +169,21 @@ def test_what_is_not_seen_again_needs_no_dropout(project, tokens, dropout):
     assert found["train"].model.dropout == dropout
 
 
+@pytest.mark.parametrize(
+    ("pairs", "width", "optimizer"), [(20_000, 256, "adamw"), (1_000_000, 192, "muon")]
+)
+def test_the_same_budget_is_spent_otherwise_where_text_is_read_often(
+    project, pairs, width, optimizer
+):
+    budget = ["train.budget.steps=null", "train.budget.tokens=8000000"]
+    found = compose_sections(
+        "data=demo", "model=auto", f"download.corpus.grammar.train_pairs={pairs}", *budget
+    )
+
+    assert found["train"].model.width == width
+    assert found["train"].optimizer.kind == optimizer
+
+
 @pytest.mark.parametrize(("choices", "batch_tokens"), [([], 901), (["model=auto"], 2703)])
 def test_validations_are_counted_in_the_batches_that_were_chosen(
     project, monkeypatch, choices, batch_tokens
