@@ -12,8 +12,8 @@ PLAN = "make --silent --old-file .venv/ready plan"
 STAGES = ["tokenize", "vocabulary", "embeddings", "shard", "train", "evaluate", "export"]
 TOLERANCE = 3.0
 """Within which factor predictions of processor time must lie: other tests slow memory meanwhile."""
-SLACK = 6.0
-"""Seconds by which they may be off all the same: a program's start alone takes so long."""
+SLACK = 2.0
+"""Seconds by which they may be off all the same: a program's start takes as long."""
 
 
 @pytest.fixture(scope="module")
