@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +32,7 @@ from flows.experiments import Experiment, list_budget_settings, parse_seeds, pla
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
 from nmt_core.errors import NmtError
+from nmt_core.progress import format_duration
 from nmt_core.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
@@ -134,8 +134,8 @@ def describe_progress(done: int, total: int, trained: int, seconds: float) -> st
     said = f"{done} of {total} runs are done"
     if done == total or not trained:
         return said
-    left = timedelta(seconds=round(seconds / trained * (total - done)))
-    return f"{said}, about {left} left"
+    left = seconds / trained * (total - done)
+    return f"{said}, about {format_duration(left)} left"
 
 
 @flow

@@ -140,7 +140,7 @@ class TrainingDisplay:
         if not seconds or not done:
             return ""
         left = seconds / done * (1 - now.done)
-        return f"{(now.tokens - then.tokens) / seconds:,.0f} tokens/s, {_clock(left)} left"
+        return f"{(now.tokens - then.tokens) / seconds:,.0f} tokens/s, {format_duration(left)} left"
 
     def validation(self, point: Mapping[str, float], *, best: bool) -> None:
         """Show the losses and scores of a validation."""
@@ -154,7 +154,8 @@ class TrainingDisplay:
         self.console.print(Text(sentence, style="yellow"), soft_wrap=True)
 
 
-def _clock(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
+    """Return a time as hours, minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

@@ -22,9 +22,7 @@ from nmt_core.models.dropout import dropout
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import BOS, EOS, PAD, Vocabulary
-
-FREE = {"dropout", "attention_dropout"}
-"""Settings of an encoder that may differ from those of the one it starts from."""
+from nmt_core.training.initial import FREE
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,8 @@ def start_from(
     Raises:
         ConfigError: if the two are of different shapes.
     """
-    old = describe_encoder(initial.config).model_dump(exclude=FREE)
-    new = classifier.config.encoder.model_dump(exclude=FREE)
+    old = describe_encoder(initial.config).model_dump(exclude={*FREE})
+    new = classifier.config.encoder.model_dump(exclude={*FREE})
     if differing := [f"model.encoder.{name}={old[name]}" for name in old if old[name] != new[name]]:
         raise ConfigError(
             f"the classifier has another shape than the language model that it starts from; set "

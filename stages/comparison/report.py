@@ -14,6 +14,7 @@ from rich.text import Text
 from nmt_core import files
 from nmt_core.evaluation.metrics.registered import find_label
 from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
+from nmt_core.progress import format_duration
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.comparison.results import Comparison, Outcome, tabulate
@@ -66,7 +67,7 @@ def cells(name: str, comparison: Comparison, runs: pd.DataFrame) -> list[str]:
         format_millions(mean["parameters"]),
         format_value(mean["steps"], "{:,.0f}"),
         format_millions(mean["target_tokens"]),
-        format_duration(mean["train_seconds"]),
+        "–" if pd.isna(mean["train_seconds"]) else format_duration(mean["train_seconds"]),
         format_value(mean["tokens_per_second"], "{:,.0f}"),
         format_value(mean["sentences_per_second"], "{:,.1f}"),
     ]
@@ -85,14 +86,6 @@ def format_value(value: float, form: str) -> str:
 def format_millions(count: float) -> str:
     """Return a count in millions."""
     return f"{count / 1e6:.2f} M"
-
-
-def format_duration(seconds: float) -> str:
-    """Return minutes and seconds."""
-    if pd.isna(seconds):
-        return "–"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}"
 
 
 def render_matrices(comparison: Comparison) -> Iterator[tuple[str, list[list[str]]]]:

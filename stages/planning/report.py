@@ -6,8 +6,9 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from nmt_core.progress import format_duration
 from stages.planning.prediction import Plan, Prediction
-from stages.planning.words import describe_bytes, describe_memory, describe_seconds
+from stages.planning.words import describe_bytes, describe_memory
 from stages.runtime.usage import Usage
 
 TOTAL = "all"
@@ -61,7 +62,7 @@ def describe_training(plan: Plan) -> str:
 
 def _cells(predicted: Prediction) -> list[str]:
     return [
-        describe_seconds(predicted.seconds),
+        format_duration(predicted.seconds),
         describe_memory(predicted.memory_bytes),
         describe_bytes(predicted.disk_bytes),
     ]
@@ -73,7 +74,7 @@ def _beside(predicted: Prediction, usage: Usage | None, observed: Mapping[str, U
     if usage is None:
         return ["", "", ""]
     return [
-        describe_seconds(usage.seconds),
+        format_duration(usage.seconds),
         describe_memory(usage.memory_bytes),
         f"{predicted.seconds / max(usage.seconds, 1e-9):.2f}",
     ]

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import psutil
 
+from nmt_core.progress import format_duration
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot
 from stages.params import TrainParams
 from stages.planning.prediction import Plan, PredictedTraining
-from stages.planning.words import describe_bytes, describe_seconds
+from stages.planning.words import describe_bytes
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def _of_budget(training: PredictedTraining, params: TrainParams) -> Iterator[str
         yield (
             f"the budget is too small for the text, of which it reads {read} %: one "
             f"pass takes {training.tokens_per_pass:,} target tokens, "
-            f"{describe_seconds(pass_seconds)} of updates; {more}, or let MODEL=auto choose a "
+            f"{format_duration(pass_seconds)} of updates; {more}, or let MODEL=auto choose a "
             f"model that fits"
         )
     needed = count_needed(params)

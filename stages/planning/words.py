@@ -1,12 +1,6 @@
-"""Times and sizes as people read them."""
+"""Sizes as people read them."""
 
 GIGABYTE = 1e9
-
-
-def describe_seconds(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 def describe_bytes(count: int) -> str:

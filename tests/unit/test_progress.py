@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from nmt_core import progress as module
-from nmt_core.progress import TrainingDisplay, bytes_bar
+from nmt_core.progress import TrainingDisplay, bytes_bar, format_duration
 from nmt_core.training.budget import Budget
 
 POINT = {
@@ -176,3 +176,10 @@ def test_no_speed_is_shown_before_it_is_known():
         bar.advance(task, 1_000_000)
 
     assert "1.0 MB/s" in shown()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0:00:00"), (59.6, "0:01:00"), (360_061, "100:01:01")]
+)
+def test_times_are_hours_minutes_and_seconds(seconds, words):
+    assert format_duration(seconds) == words

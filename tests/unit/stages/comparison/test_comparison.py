@@ -67,7 +67,7 @@ def test_the_table_shows_means_and_every_seed(compared):
 
     assert first == [
         *("A  better", "30.5 (29.5–31.5)", "40.5 (39.5–41.5)", "4.00", "1.50 M"),
-        *("800", "0.25 M", "2:05", "2,000", "–"),
+        *("800", "0.25 M", "0:02:05", "2,000", "–"),
     ]
     assert seed[:2] == ["   seed 1", "31.0 (30.0–32.0)"]
 
@@ -79,8 +79,8 @@ def test_what_is_not_known_of_a_seed_is_not_known_of_the_mean(compared):
         compared.model_copy(update={"runs": tuple(runs)})
     )
 
-    assert (better[7:9], second[7:9]) == (["–", "–"], ["2:00", "2,083"])
-    assert worse[7:9] == ["1:30", "3,125"]
+    assert (better[7:9], second[7:9]) == (["–", "–"], ["0:02:00", "2,083"])
+    assert worse[7:9] == ["0:01:30", "3,125"]
 
 
 def test_the_matrix_has_bleu_above_and_chrf_below(compared):

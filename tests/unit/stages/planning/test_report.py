@@ -2,12 +2,11 @@
 
 import io
 
-import pytest
 from rich.console import Console
 
 from stages.planning.prediction import Plan, PredictedTraining, Prediction
 from stages.planning.report import render
-from stages.planning.words import describe_bytes, describe_memory, describe_seconds
+from stages.planning.words import describe_bytes, describe_memory
 from stages.runtime.usage import Usage
 
 STAGES = {
@@ -66,13 +65,6 @@ def test_what_all_stages_took_is_added_up():
 
     assert whole[3].endswith(f"2.0 GB 0:00:08 0.25 {3606 / 8:.2f}")
     assert whole[-1] == "observed: 5 updates"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.4, "0:00:00"), (59.6, "0:01:00"), (360_061, "100:01:01")]
-)
-def test_times_are_hours_minutes_and_seconds(seconds, words):
-    assert describe_seconds(seconds) == words
 
 
 def test_sizes_have_their_unit():
