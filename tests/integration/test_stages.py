@@ -33,6 +33,7 @@ from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.runtime.trained import TrainedInputs, load_trained
 from tests.support.projects import PROJECT
+from tests.support.slow_cases import mark_slow
 from tests.support.torch_settings import torchs_own_settings
 
 TRAIN_LINES, TEST_LINES = 60, 12
@@ -118,9 +119,7 @@ def settings():
 
 @pytest.fixture(
     scope="module",
-    params=[
-        kind if kind == "subwords" else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS
-    ],
+    params=mark_slow(KINDS, but=["subwords"]),
 )
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
@@ -384,6 +383,7 @@ def test_the_learning_curve_is_a_line_per_validation(project):
     assert [row.split(",")[0] for row in rows] == ["40", "80", "120"]
 
 
+@pytest.mark.slow
 def test_training_twice_gives_the_same_bytes(project, tmp_path):
     model, progress = train_on(project, checkpoints="again")
     train.write_model(tmp_path / "trained", model, project.settings["train"], progress, "f" * 16)

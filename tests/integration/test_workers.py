@@ -24,6 +24,7 @@ from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
 from tests.support import jobs
 from tests.support.projects import PROJECT
+from tests.support.slow_cases import mark_slow
 
 SERIAL = WorkersConfig(processes=1)
 ODD = [
@@ -137,7 +138,7 @@ def test_tokens_are_those_of_each_line(expected, tmp_path, name):
             assert tokens.encode() == made[f"tokenized/{split}.{side}"]
 
 
-@pytest.mark.parametrize("lines", [1, 7])
+@pytest.mark.parametrize("lines", mark_slow([1, 7], but=[7]))
 def test_it_does_not_matter_where_text_is_cut(given, tmp_path, expected, lines):
     assert run(given, tmp_path, WorkersConfig(processes=1, chunk_lines=lines)) == expected
 

@@ -7,6 +7,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.prolong import prolong
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot
 from tests.support import trainings
+from tests.support.slow_cases import mark_slow
 
 EVERY = 5
 SCHEDULES = {
@@ -47,7 +48,7 @@ def same(dataset, tmp_path, short, long, **changes):
 
 
 @pytest.mark.parametrize(
-    "schedule", ["inverse_sqrt", pytest.param("cosine_restarts", marks=pytest.mark.slow)]
+    "schedule", mark_slow(["inverse_sqrt", "cosine_restarts"], but=["inverse_sqrt"])
 )
 @pytest.mark.parametrize(
     ("short", "long"),

@@ -12,19 +12,14 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import Muon, ScheduledSampling
 from tests.support.presets import PRESETS
+from tests.support.slow_cases import mark_slow
 from tests.support.subword_pairs import KINDS, LINES, PIECES, drawn, write_lines
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
 FAMILIES = ("transformer", "convs2s", "rnn_plain")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name == "transformer" else pytest.param(name, marks=pytest.mark.slow)
-        for name in PRESETS
-    ],
-)
+@pytest.mark.parametrize("name", mark_slow(PRESETS, but=["transformer"]))
 def test_resuming_is_continuing(dataset, tmp_path, name):
     """Cut off at every step, even between checkpoints: same weights, history and points."""
     whole = trainer(dataset, tmp_path / "whole", log := Log(), name=name)
@@ -73,8 +68,8 @@ def test_resuming_in_other_ways_is_continuing(dataset, tmp_path, name, how):
     assert weights(whole.model) == weights(again.model)
 
 
-@pytest.mark.parametrize("accumulate", [pytest.param(1, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("accumulate", mark_slow([1, 3], but=[3]))
+@pytest.mark.parametrize("kind", mark_slow(KINDS, but=["bpe_dropout"]))
 def test_resuming_with_drawn_subwords_is_continuing(tmp_path, kind, accumulate):
     """In the first epoch and in later ones, in one pass and in several."""
     pairs = write_lines(tmp_path / "pairs", kind, LINES[:12])

@@ -19,6 +19,7 @@ from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import read_model_config
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.presets import PRESETS, SHRUNK, VARIANTS, tiny_config
+from tests.support.slow_cases import mark_slow
 
 SIZE = 30
 MODELS = [*PRESETS, *VARIANTS]
@@ -97,13 +98,7 @@ def requests(count, *, seed=1, longest=14):
     ],
     ids=["greedy", "beam"],
 )
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in FAMILIES else pytest.param(name, marks=pytest.mark.slow)
-        for name in [*MODELS, *OTHERS]
-    ],
-)
+@pytest.mark.parametrize("name", mark_slow([*MODELS, *OTHERS], but=FAMILIES))
 def test_it_finds_what_pytorch_finds(pair, name, search):
     asked = requests(20)
     wanted = QUIET | {"probabilities": True, "attention": True}

@@ -45,6 +45,7 @@ from nmt_core.language_models.training import (
 from nmt_core.language_models.units import CharacterUnit, SubwordUnit, Units, WordUnit, learn_units
 from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from tests.support.slow_cases import mark_slow
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
@@ -316,7 +317,7 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     assert points[-1].validation_loss < points[0].validation_loss
 
 
-@pytest.mark.parametrize("cut_after", [pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.parametrize("cut_after", mark_slow([1, 2], but=[2]))
 @pytest.mark.parametrize(
     "model",
     [

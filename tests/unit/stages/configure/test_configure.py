@@ -15,6 +15,7 @@ from stages.configure import compose, presets
 from stages.configure.__main__ import main
 from stages.params import SECTIONS, build_all, check_all
 from tests.support.projects import PROJECT
+from tests.support.slow_cases import mark_slow
 
 GROUPS = {
     group: sorted(path.stem for path in (PROJECT / "conf" / group).glob("*.yaml"))
@@ -67,10 +68,7 @@ def test_the_project_holds_what_the_default_groups_compose_to():
 
 @pytest.mark.parametrize(
     "choice",
-    [
-        choice if OF_EACH_KIND & {*choice} else pytest.param(choice, marks=pytest.mark.slow)
-        for choice in CHOICES
-    ],
+    mark_slow(CHOICES, but=[choice for choice in CHOICES if OF_EACH_KIND & {*choice}]),
     ids=" ".join,
 )
 def test_groups_hold_every_setting_and_read_back_as_they_were(choice):

@@ -1,0 +1,12 @@
+"""A test of many cases, of which a few are fast enough to be run each time."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def mark_slow(cases: Iterable[Any], *, but: Iterable[Any] = ()) -> list[Any]:
+    """Return the cases as parameters, all marked slow but some."""
+    fast = list(but)
+    return [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in cases]
