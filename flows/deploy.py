@@ -2,14 +2,15 @@
 
 Usage: python -m flows.deploy [--pool NAME=TYPE ...]
 
-Again does no harm: what is there is brought to what the files say. Schedules that were switched on
-or off by hand stay as they are.
+Again does no harm: what is there is brought to what the files say. A schedule that is there stays
+on, or off; ``active`` in prefect.yaml counts for new ones alone.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -154,6 +155,26 @@ def deploy(address: str) -> None:
         raise NmtError(f"prefect deploy: {(done.stderr or done.stdout).strip()}")
 
 
+def read_switches(client: SyncPrefectClient) -> dict[tuple[str, str | None], bool]:
+    """Return of each schedule, by its deployment and its slug, whether it is on."""
+    return {
+        (found.name, plan.slug): plan.active
+        for found in client.read_deployments()
+        for plan in found.schedules
+    }
+
+
+def restore_switches(
+    client: SyncPrefectClient, switches: Mapping[tuple[str, str | None], bool]
+) -> None:
+    """Switch each schedule on or off as it was, which Prefect takes from prefect.yaml."""
+    for found in client.read_deployments():
+        for plan in found.schedules:
+            wanted = switches.get((found.name, plan.slug), plan.active)
+            if wanted != plan.active:
+                client.update_deployment_schedule(found.id, plan.id, active=wanted)
+
+
 def list_deployments() -> Table:
     """Return what can be run now."""
     table = Table("deployment", "pool", "schedule", "what it does", box=None, pad_edge=False)
@@ -180,7 +201,12 @@ def main(
         chosen = POOLS | dict(given.split("=", 1) for given in pool or [])
         with temporary_settings({PREFECT_API_URL: address}):
             prepare_server(chosen)
-            deploy(address)
+            with get_client(sync_client=True) as client:
+                switches = read_switches(client)
+                try:
+                    deploy(address)
+                finally:
+                    restore_switches(client, switches)
             Console().print(list_deployments())
 
 

@@ -158,3 +158,32 @@ def test_what_prefect_does_not_like_is_told(monkeypatch):
 
     with pytest.raises(NmtError, match="prefect deploy: no such flow"):
         deploy.deploy("http://127.0.0.1:1/api")
+
+
+class Schedules:
+    """Prefect's client, as far as it knows schedules."""
+
+    def __init__(self, **switches):
+        self.plans = {
+            name: SimpleNamespace(id=f"{name}'s", slug="weekly", active=on)
+            for name, on in switches.items()
+        }
+        self.updated = []
+
+    def read_deployments(self):
+        return [
+            SimpleNamespace(id=f"of {name}", name=name, schedules=[plan])
+            for name, plan in self.plans.items()
+        ]
+
+    def update_deployment_schedule(self, deployment, schedule, *, active):
+        self.updated.append((deployment, schedule, active))
+
+
+def test_schedules_are_switched_back_and_new_ones_left_alone():
+    before = Schedules(on=True, off=False, kept=True)
+    after = Schedules(on=False, off=True, kept=True, new=True)
+
+    deploy.restore_switches(after, deploy.read_switches(before))
+
+    assert after.updated == [("of on", "on's", True), ("of off", "off's", False)]
