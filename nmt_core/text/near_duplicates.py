@@ -31,16 +31,24 @@ _UNSPACED = (
 )
 """Scripts that do not part words: Thai, Lao, Tibetan, Burmese, Khmer, Kana, Chinese characters."""
 
-_PUNCTUATION = (
-    r"\x00-/:-@\[-`{-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u2000-\u206f\u20a0-\u20cf"
-    r"\u2190-\u2bff\u3000-\u3004\u3008-\u3020\u3030\u30fb\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40"
-    r"\uff5b-\uff65"
-)
+_WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 
-_WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_PUNCTUATION}{_UNSPACED}]+")
 
-_LATIN_SPACED = bytes(code if _WORDS.fullmatch(chr(code)) else ord(" ") for code in range(256))
-"""The characters of Latin-1, with a space for what is of no word."""
+class _Spaced(dict[int, int]):
+    """A table for ``str.translate``, filled as characters are met: a space for what is of no word.
+
+    That is punctuation, symbols, separators and controls, as in ``make_comparison_key``.
+    """
+
+    def __missing__(self, code: int) -> int:
+        self[code] = ord(" ") if unicodedata.category(chr(code))[0] in "PSZC" else code
+        return self[code]
+
+
+_SPACED = _Spaced()
+
+_LATIN_SPACED = bytes(_SPACED[code] for code in range(256))
+"""The same for the characters of Latin-1."""
 
 _UNKNOWN = "\0"
 """Stands for a word that no sentence of validation or test has."""
@@ -129,7 +137,7 @@ def cut_words(line: str) -> list[str]:
     try:
         latin = folded.encode("latin-1")  # much faster than the pattern; always NFC
     except UnicodeEncodeError:
-        return _WORDS.findall(unicodedata.normalize("NFC", folded))
+        return _WORDS.findall(unicodedata.normalize("NFC", folded).translate(_SPACED))
     return latin.translate(_LATIN_SPACED).decode("latin-1").split()
 
 
