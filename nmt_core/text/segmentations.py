@@ -51,6 +51,8 @@ class MergeDropout:
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
         """Return the numbers of the pieces."""
+        if len(self._states) > REMEMBERED:
+            self._forget()
         state = self._words.get(word)
         if state is None:
             state = self._begin(word)
@@ -69,8 +71,6 @@ class MergeDropout:
         self._after: dict[int, int] = {}
 
     def _begin(self, word: str) -> int:
-        if len(self._states) > REMEMBERED:
-            self._forget()
         ends = tuple(range(len(word) + 1))
         pieces = tuple(self._pieces[character][0] for character in word)
         self._words[word] = state = len(self._states)

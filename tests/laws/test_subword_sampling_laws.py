@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -299,6 +299,16 @@ def test_drawn_batches_have_little_padding(kind, tmp_path):
     )
 
     assert size < 1.15 * tokens
+
+
+def test_what_is_remembered_of_known_words_is_bounded(monkeypatch):
+    monkeypatch.setattr(segmentations_module, "REMEMBERED", 30)
+    pieces = {WORD[first:last]: (last, float(first)) for first, last in combinations(range(12), 2)}
+    merging, chances = segmentations_module.MergeDropout(pieces, 0.5), random.Random(1)
+    for _ in range(300):
+        merging.draw(WORD, iter(lambda: 1 - chances.random(), None))
+
+        assert len(merging._states) <= 30 + len(WORD)
 
 
 @pytest.mark.parametrize("remembered", [0, 30])
