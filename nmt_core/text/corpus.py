@@ -174,7 +174,7 @@ def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
 def _opened(path: Path) -> BinaryIO | gzip.GzipFile:
     return (
         gzip.open(require_regular_file(path))
-        if path.suffix == ".gz"
+        if path.suffix.lower() == ".gz"
         else require_regular_file(path).open("rb")
     )
 
@@ -195,7 +195,7 @@ def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[PairRow
 
 def _plain(path: Path, scratch: Path) -> Path:
     """Return the file itself, or what it was before it was compressed."""
-    if path.suffix != ".gz":
+    if path.suffix.lower() != ".gz":
         return path
     with (
         _opened(path) as content,

@@ -30,7 +30,7 @@ def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
             is held out.
     """
     require_pinned(sessions)
-    names = [(line or b"").split(b"\t", 1)[0].decode(errors="replace").strip()
+    names = [(line or b"").split(b"\t", 1)[0].decode(errors="replace").strip("\ufeff").strip()
              for line in read_raw_lines(sessions.file)]  # fmt: skip
     if len(names) != lines:
         raise CorpusError(

@@ -1,5 +1,6 @@
 """Validation and test from the end of sessions."""
 
+import codecs
 import gzip
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def test_sessions_are_ranked_by_their_names(tmp_path, packed):
     split = SessionSplit(file=path, held_out=("ep-00-09", "ep-00-07"))
 
     assert [-1, 0, 1, 1, 2, -1] == rank_sessions(split, len(NAMES)).tolist()
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = write(tmp_path / "meta.tsv", names=["a", "b", "a"])
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+
+    assert [0, -1, 0] == rank_sessions(SessionSplit(file=path, held_out=("a",)), 3).tolist()
 
 
 @pytest.mark.parametrize(
