@@ -1,5 +1,6 @@
 """The sections of params.yaml as types, one per stage, each composed of the library's own."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -294,6 +295,30 @@ SECTIONS: dict[str, type[Config]] = {
 """The type of every section: of each stage, in order; then of what no result depends on, and no
 stage lists in dvc.yaml."""
 
+
+class ParamsLoader(yaml.SafeLoader):
+    """Reads the scalars of YAML 1.2's core schema, as DVC does; of 1.1 only merges (``<<``).
+
+    So ``no`` is a language, 2024-11-01 a session, and 1e-9 a number.
+    """
+
+
+_FLOAT = (
+    r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)"
+    r"|\.(nan|NaN|NAN)"
+)
+ParamsLoader.yaml_implicit_resolvers = {}
+for _tag, _first, _scalar in (
+    ("merge", "<", "<<"),
+    ("null", ["~", "n", "N", ""], "(~|null|Null|NULL|)"),
+    ("bool", "tTfF", "(true|True|TRUE|false|False|FALSE)"),
+    ("int", "-+0123456789", "[-+]?(0|[1-9][0-9]*)"),
+    ("float", "-+.0123456789", f"({_FLOAT})"),
+):
+    ParamsLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"{_scalar}$"), [*_first]
+    )
+
 MAX_VALUES = 100_000
 """Values that params.yaml may come to, each as often as an alias repeats it."""
 
@@ -437,7 +462,7 @@ def read(path: Path) -> dict[str, Any]:
             comes to too many values.
     """
     try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        loader = ParamsLoader(path.read_text(encoding="utf-8"))
         root = loader.get_single_node()
         _check(root, path)
         document = None if root is None else loader.construct_document(root)

@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import Any
 
 import pandas as pd
-import yaml
 from dvc.api import DVCFileSystem
 
 from nmt_core.config import Config
@@ -21,6 +20,7 @@ from nmt_core.evaluation.metrics.registered import find_metric_class, find_metri
 from nmt_core.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
+from stages.params import ParamsLoader
 from stages.tracking.journal import Journal
 
 
@@ -120,7 +120,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
             for path in (paths.METRICS / "evaluate.json", paths.TRAINED / "training.json")
         )
         table = kept.read_text(str(paths.REPORTS / "translations.tsv"))
-        settings = yaml.safe_load(kept.read_text(str(paths.PARAMS)))
+        settings = ParamsLoader(kept.read_text(str(paths.PARAMS))).get_single_data()
     except OSError:
         raise ComparisonError(
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "

@@ -90,6 +90,11 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
         reason = redact(str(error)).split("\n")[0]
         raise ConfigError(f"{reason}; write settings as section.key=value") from None
     for override in overrides:
+        if override.is_sweep_override():
+            raise ConfigError(
+                f"{override.input_line} is several values; write a list as "
+                f"{override.key_or_group}=[a,b]"
+            )
         *parents, last = override.key_or_group.split(".")
         place = fresh
         for name in parents:
@@ -175,7 +180,11 @@ def render_params(sections: Mapping[str, Config]) -> str:
 def write_params(sections: Mapping[str, Config]) -> None:
     """Write params.yaml whole, unless it says the same already, in whatever words."""
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()}
-    if not paths.PARAMS.exists() or dumped != read(paths.PARAMS):
+    try:
+        same = dumped == read(paths.PARAMS)
+    except ConfigError:  # there is none, or it cannot be read
+        same = False
+    if not same:
         files.write_text(paths.PARAMS, render_params(sections))
 
 

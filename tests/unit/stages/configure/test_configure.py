@@ -13,7 +13,7 @@ from nmt_core.parallel.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import compose, presets
 from stages.configure.__main__ import main
-from stages.params import SECTIONS, build_all, check_all
+from stages.params import SECTIONS, ParamsLoader, build_all, check_all
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
 
@@ -78,6 +78,29 @@ def test_groups_hold_every_setting_and_read_back_as_they_were(choice):
 
     assert composition == dumped(settings)
     assert composition == yaml.safe_load(compose.render_params(settings))
+
+
+@pytest.mark.parametrize(
+    "words", ["no", "on", "1:30", "1_000", "010", "2024-11-01", "null", "1e-9"]
+)
+def test_words_that_look_like_something_else_stay_words(words):
+    """Norwegian is ``no``, which is false by YAML 1.1."""
+    values = compose.apply_changes(dumped(sections()), [f"download.split.salt='{words}'"])
+
+    written = compose.render_params(build_all(values, source="test"))
+
+    assert ParamsLoader(written).get_single_data() == values
+
+
+def test_a_file_that_cannot_be_read_is_written_anew(project, monkeypatch):
+    (project / "params.yaml").write_text("<<<<<<< HEAD\ntrain: {}\n")
+
+    assert run(monkeypatch, "data=demo") == dumped(sections("data=demo"))
+
+
+def test_several_values_are_no_list():
+    with pytest.raises(ConfigError, match=r"=bleu,chrf is several values; write .*=\[a,b\]$"):
+        compose.apply_changes(dumped(sections()), ["evaluate.metrics=bleu,chrf"])
 
 
 def test_a_later_group_wins():
