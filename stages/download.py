@@ -129,13 +129,17 @@ def _write_corpus(
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder, also where a killed run has left its own, and remove it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
+    """Yield an empty folder, also where a killed run has left its own, and remove it.
+
+    Experiments that run at once have it in common, so one waits for the other.
+    """
+    with files.locked(folder.with_name(f"{folder.name}.lock")):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
 
 
 def _measured(obtained: Obtained, outcome: CleaningOutcome) -> dict[str, dict[str, Any]]:

@@ -53,17 +53,27 @@ GROWTH_BYTES = 10_000
 def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
     """Fetch a file into ``folder``, where its record and an unfinished part lie, too.
 
+    Of several who want the same file, one fetches it, and the others wait.
+
     Raises:
         DownloadError: if the server refuses or fails for good, or the digest is not the wanted one;
             the file is then kept as ``NAME.rejected``.
     """
     path = folder / source.name
+    if known := _find_known(path, source):
+        return known
+    with files.locked(sibling_path(path, ".lock")):
+        return _find_known(path, source) or _fetch(source, path, config)
+
+
+def _find_known(path: Path, source: Source) -> Fetched | None:
     known = find_recorded(path, source)
     if known is None and source.digest:
         known = find_recorded(sibling_path(path, ".before"), source)
-    if known is not None:
-        return known
-    folder.mkdir(parents=True, exist_ok=True)
+    return known
+
+
+def _fetch(source: Source, path: Path, config: HttpConfig) -> Fetched:
     transfer = _Transfer(source, path, config)
     transfer.complete()
     digest = files.sha256(transfer.part)
@@ -93,8 +103,12 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             which is then kept as ``NAME.rejected``; the file at hand stays as it is.
     """
     path = folder / source.name
+    with files.locked(sibling_path(path, ".lock")):
+        return _renew(source, path, config)
+
+
+def _renew(source: Source, path: Path, config: HttpConfig) -> Fetched:
     known = find_recorded(path, replace(source, sha256="", renewed={}))
-    folder.mkdir(parents=True, exist_ok=True)
     version = read_version(sibling_path(path, ".json")) if known else None
     transfer = _Transfer(source, path, config, known=version)
     if not transfer.complete() and known is not None:

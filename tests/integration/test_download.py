@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tarfile
+from threading import Thread
 
 import pytest
 
@@ -229,6 +230,25 @@ def test_bad_lines_of_files_stop_unless_they_may_be_dropped(
     assert expected in str(caught.value)
     metrics = run(corpus | {"on_bad_line": "drop"})[0]
     assert sum(sum(reasons.values()) for reasons in metrics["removed"].values()) == 1
+
+
+def test_a_run_leaves_anothers_scratch_alone(tmp_path):
+    folder, found = tmp_path / "scratch", []
+
+    def run_beside():
+        with download._scratch(folder) as scratch:
+            found.append([*scratch.iterdir()])
+
+    with download._scratch(folder) as scratch:
+        (scratch / "text").touch()
+        beside = Thread(target=run_beside)
+        beside.start()
+        beside.join(0.2)
+        assert (scratch / "text").exists()
+        assert not found
+    beside.join(10)
+
+    assert found == [[]]
 
 
 def test_repairs_of_all_texts_are_counted_beside_what_a_killed_run_left(run, write, tmp_path):

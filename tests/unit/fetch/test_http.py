@@ -3,7 +3,10 @@ import hashlib
 import json
 import logging
 import re
+import time
 from base64 import b64encode
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import httpx
 import pytest
@@ -50,7 +53,7 @@ def message(get, url, *args, **options):
 
 
 def finals(folder):
-    suffixes = (".part", ".json", ".rejected")
+    suffixes = (".part", ".json", ".rejected", ".lock")
     return [path.name for path in folder.iterdir() if path.suffix not in suffixes]
 
 
@@ -69,6 +72,27 @@ def test_a_file_arrives_whole(site, get, tmp_path):
 def test_what_is_there_is_not_fetched_again(site, get):
     url = site.put("/a", whole(CONTENT))
     assert get(url) == get(url)
+    assert len(site.requests) == 1
+
+
+def test_two_who_want_the_same_file_do_not_write_into_each_others(site, get):
+    begun = Event()
+
+    def slowly(handler):
+        handler.answer(200, Content_Length=len(CONTENT))
+        handler.wfile.write(CONTENT[:1000])
+        begun.set()
+        time.sleep(0.2)
+        handler.wfile.write(CONTENT[1000:])
+
+    url = site.put("/a", slowly, without_ranges(CONTENT))
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(get, url)
+        assert begun.wait(10)
+        second = get(url)
+
+    assert first.result() == second
+    assert second.path.read_bytes() == CONTENT
     assert len(site.requests) == 1
 
 
@@ -270,7 +294,7 @@ def test_a_wrong_digest_is_refused_and_kept_aside(site, get, tmp_path):
     wanted = "0" * 64
 
     told = message(get, url, sha256=wanted)
-    [rejected] = tmp_path.iterdir()
+    [rejected] = tmp_path.glob("*.rejected")
     expected = (
         f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as {rejected}: "
         f"if the publisher changed the file, change the checksum beside download.corpus.url"
@@ -780,7 +804,7 @@ def test_a_file_that_is_too_large_is_refused(site, get, tmp_path, behaviour, lin
 
     assert message(get, url, config, lines=lines) == f"{url} {LARGE}"
     assert len(site.requests) == 1
-    assert not list(tmp_path.iterdir())
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 
 
 def test_a_file_may_be_as_large_as_is_allowed(site, get):
