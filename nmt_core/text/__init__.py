@@ -12,7 +12,8 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """Read a tokenizer of any kind.
 
     Raises:
-        TokenizerError: if the folder holds none, or one that this program cannot honour.
+        TokenizerError: if the folder holds none, or one that this program cannot honour, or that
+            needs spaCy where that is not installed.
     """
     kind = read_kind(folder)
     if kind == "sentencepiece":
@@ -20,8 +21,15 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     if kind == "characters":
         return Characters()
     if kind == "spacy":
-        from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
-
+        try:
+            from nmt_core.text.spacy_words import SpacyWords  # noqa: PLC0415 - takes a second
+        except ModuleNotFoundError as error:
+            if error.name != "spacy":
+                raise
+            raise TokenizerError(
+                f"{folder} cuts text into spaCy's words, which is not installed; type: "
+                f"pip install spacy"
+            ) from None
         return SpacyWords.load(folder)
     raise TokenizerError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")
 

@@ -1,6 +1,7 @@
 """Words of the first experiments: spaCy's rules, letters, full stops and commas, lower case."""
 
 import json
+import sys
 
 import pytest
 import spacy
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.errors import TokenizerError
-from nmt_core.text import spacy_words
+from nmt_core.text import load_tokenizer, spacy_words
 from nmt_core.text.spacy_words import SpacyWords
 
 LANGUAGES = ("de", "en", "es")
@@ -157,3 +158,12 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
 def test_a_language_that_spacy_lacks_is_refused():
     with pytest.raises(TokenizerError, match=r"cannot tokenize 'qq'.*choose 'xx'"):
         SpacyWords("qq")
+
+
+def test_where_spacy_is_not_installed_it_is_asked_for(tmp_path, monkeypatch):
+    WORDS["de"].save(tmp_path)
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    monkeypatch.delitem(sys.modules, "nmt_core.text.spacy_words")
+
+    with pytest.raises(TokenizerError, match=r"which is not installed; type: pip install spacy$"):
+        load_tokenizer(tmp_path)
