@@ -1154,8 +1154,8 @@ MUTANTS = [
     Mutant(
         "dropout of text that is seen but once",
         "stages/configure/auto.py",
-        "row.dropout if tokens >= epoch else 0.0",
-        "row.dropout",
+        "if tokens < epoch:",
+        "if False:",
         "tests/unit/stages/configure/test_auto.py",
     ),
     Mutant(

@@ -164,11 +164,14 @@ def choose(
         often = [row for row in known.model if tokens >= row.passes * epoch]
         model = take_row(often, "tokens", tokens)
         groups.append(f"model={model.preset}")
-        settings += [
-            f"tokenize.subwords.vocab_size={row.vocab_size}",
-            f"train.model.dropout={row.dropout if tokens >= epoch else 0.0}",
-            *(f"{place}={value}" for place, value in model.settings.items()),
-        ]
+        fitting = {
+            "tokenize.subwords.vocab_size": row.vocab_size,
+            "train.model.dropout": row.dropout,
+            **model.settings,
+        }
+        if tokens < epoch:
+            fitting["train.model.dropout"] = 0.0
+        settings += [f"{place}={value}" for place, value in fitting.items()]
         if most := model.settings.get(BATCH):
             batch_tokens = round(int(most) * REAL_SHARE)
     if "train" in wanted:

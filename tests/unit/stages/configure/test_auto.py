@@ -142,12 +142,8 @@ def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
     """Seconds are worth what all cores do in them."""
     said = []
     row = fit(tokens)
-    chosen = [
-        f"model={row.preset}",
-        "tokenize.subwords.vocab_size=4000",
-        "train.model.dropout=0.25",
-        *(f"{place}={value}" for place, value in row.settings.items()),
-    ]
+    fitting = {"tokenize.subwords.vocab_size": 4000, "train.model.dropout": 0.25} | row.settings
+    chosen = [f"model={row.preset}", *(f"{place}={value}" for place, value in fitting.items())]
     found = compose_sections("data=demo", "model=auto", *budget, say=said.append)
     plain = compose_sections("data=demo", *chosen, *budget)
 
@@ -157,7 +153,9 @@ def test_a_given_budget_chooses_the_model_alone(project, budget, tokens):
     ]
 
 
-@pytest.mark.parametrize(("tokens", "dropout"), [(10_000_000, 0.0), (50_000_000, 0.1)])
+@pytest.mark.parametrize(
+    ("tokens", "dropout"), [(3_000_000, 0.0), (10_000_000, 0.0), (50_000_000, 0.1)]
+)
 def test_what_is_not_seen_again_needs_no_dropout(project, tokens, dropout):
     """A pass over a million pairs of the demo's has some 22 million tokens."""
     budget = ["train.budget.steps=null", f"train.budget.tokens={tokens}"]
