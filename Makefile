@@ -114,7 +114,7 @@ test: test-fast ## All tests but those of make test-orchestration
 test-orchestration: postgresql ## Real servers, workers, outages and kills, and the page in a browser (needs PostgreSQL, Chromium)
 	$(SLOWLY) orchestration -n 3
 
-test-all: postgresql test-fast ## Both, side by side
+test-all: postgresql test-fast ## All tests; the slow ones and those with servers side by side
 	$(SLOWLY) slow -n 3
 
 postgresql: $(READY)

@@ -30,7 +30,7 @@ def trace_restarts() -> Curve:
 
 
 def main(out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("docs")) -> None:
-    """Draw both."""
+    """Draw the sinusoids of positions, and a learning rate with restarts (docs/sources.md)."""
     draw_positions(out / "positions.png", sinusoids(POSITIONS, WIDTH).numpy())
     panel = Panel([trace_restarts()], "updates", "learning rate")
     draw_panels(out / "restarts.png", [panel], points=False)

@@ -134,7 +134,7 @@ def main(
     *,
     record_table: Annotated[bool, typer.Option("--record")] = False,
 ) -> None:
-    """Train and print the table."""
+    """Measure how fast a GPU trains a preset."""
     try:
         device = prepare_compute("cuda").device
     except ConfigError:

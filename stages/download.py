@@ -1,10 +1,11 @@
 """Bring parallel text onto the disk, clean, split and free of leaks, and what training begins with.
 
 Usage: python -m stages.download
-Reads:  the network, or the files that params.yaml names
+Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
         data/corpus/corpus.json, data/vectors/{source,target}.vec, data/vectors/source.bin,
-        data/initial_model/, metrics/download.json
+        data/vectors/vectors.json, data/initial_model/, metrics/download.json; and what was
+        fetched: downloads/
 """
 
 import shutil

@@ -27,7 +27,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="auto takes the fastest that the model holds: ctranslate2, onnx or torch.",
+        help="ctranslate2, onnx or torch; auto takes the fastest on a processor, torch on a GPU.",
     ),
 ]
 Threads = Annotated[

@@ -14,8 +14,8 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
     """Check a model: every file by its digest and, of a translator, its golden sentences.
 
-    That finds accidents. Whose model it is, the digest of all files tells, which the registry keeps
-    as `bundle_sha256`.
+    That finds accidents, not forgeries: to know who made a model, compare the digest shown with the
+    `bundle_sha256` of the registry.
 
     Golden sentences are lines whose translations were kept when the model was exported, by each of
     its engines. Another processor may round otherwise and differ where two translations are almost

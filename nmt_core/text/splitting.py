@@ -75,7 +75,7 @@ class SplitConfig(Config):
     """Sentences in 10,000 that go to test."""
 
     salt: str = "nmt"
-    """Key of the hash, up to 64 bytes; another salt draws other sets."""
+    """Key of the hash, up to 64 bytes; another one puts other sentences into the sets."""
 
     sessions: SessionSplit | None = None
     """Take what is set aside from the end of some sessions; null lets the hash draw it."""

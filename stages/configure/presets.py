@@ -16,6 +16,7 @@ import yaml
 from nmt_core import files
 from nmt_core.models.settings import ModelConfig
 from stages import paths
+from stages.runtime.entry import run_stage
 
 HEADING = """\
 # @package _global_
@@ -40,4 +41,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_stage(main)

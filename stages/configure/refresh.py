@@ -1,7 +1,8 @@
 """Renew what params.yaml pins, so that the next training sees what has come since the last.
 
 Usage: python -m stages.configure.refresh
-Reads:  params.yaml, the user's own text files, the servers of what is downloaded
+Reads:  params.yaml, the user's own text files, the servers of what is downloaded, and the registry
+        where training starts from its champion
 Writes: params.yaml, and downloads/, where another file has come
 
 Files are pinned as ``python -m stages.configure`` does. An archive whose checksum a person wrote is

@@ -1,7 +1,8 @@
 """Say what a run will take, from a short calibration on this machine, or compare that with the run.
 
 Usage: python -m stages.planning [compare]
-Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, metrics/download.json
+Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, metrics/download.json;
+        and what was observed: runs/usage/, metrics/train.json
 Writes: runs/plan.json
 
 The real stages run in a folder that is thrown away, on a part of the text: first those of the data,
