@@ -18,6 +18,9 @@ from nmt_core.errors import DiskError
 READABLE = 0o644
 """Everybody may read what we write; some libraries would keep it to the user."""
 
+ASIDE = ".old.part"
+"""How the name of a folder ends that gives way to a new one."""
+
 REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 """What a system answers to whoever writes where there is no room."""
 
@@ -47,12 +50,15 @@ def whole_file(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield an empty temporary folder that replaces ``path`` when the block ends well.
 
-    What processes that were killed have left of the same folder is removed first.
+    The old folder is put aside until the new one has its name. A crash between the two leaves both
+    beside ``path``; the next time, the old one has its name again before anything is written, and
+    what processes that were killed have left of the same folder is removed.
 
     Raises:
         DiskError: if there is no room.
     """
-    with _told(path), _begun(path, tempfile.mkdtemp) as part:
+    place = path.resolve()  # it has a name and a parent, also if the path is "." or a link
+    with _told(path), _begun(place, tempfile.mkdtemp) as part:
         part.chmod(0o755)
         try:
             yield part
@@ -60,10 +66,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
                 if file.is_file():
                     file.chmod(READABLE)
                     _sync(file)
-            if path.exists():
-                shutil.rmtree(path)
-            part.rename(path)
-            _sync(path.parent)
+            with _aside(place, part.with_suffix(ASIDE)):
+                part.rename(place)
+                _sync(place.parent)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -71,15 +76,20 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def sweep(folder: Path, name: str = ".+") -> None:
     """Remove temporary files and folders whose processes are gone, such as by SIGKILL.
 
+    A folder that such a process put aside, and did not replace, has its name again.
+
     Args:
         folder: where they would be.
         name: regular expression of the names that they were to take.
     """
-    left = re.compile(rf"\.{name}\.[a-z0-9_]{{8}}\.part")
-    for part in folder.iterdir():
-        if left.fullmatch(part.name):
+    left = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(ASIDE)})")
+    for part in [*folder.iterdir()]:
+        if found := left.fullmatch(part.name):
             with suppress(OSError), _locked(part, wait=False):  # else somebody is at work on it
-                shutil.rmtree(part) if part.is_dir() else part.unlink()
+                if found[2] == ASIDE:
+                    _settle(part, folder / found[1])
+                else:
+                    shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
@@ -124,6 +134,26 @@ def _begun(path: Path, make: Callable[..., str]) -> Iterator[Path]:
             if part.exists():  # or another's sweep was faster than our lock
                 break
         yield part
+
+
+@contextmanager
+def _aside(path: Path, other: Path) -> Iterator[None]:
+    """Give the folder at ``path``, if there is one, another name while the block replaces it."""
+    with ExitStack() as held:
+        if path.is_dir():
+            with suppress(OSError):  # somebody else has it, or a network's disk knows no locks
+                held.enter_context(_locked(path, wait=False))
+            held.callback(_settle, other, path)
+            path.rename(other)
+        yield
+
+
+def _settle(aside: Path, path: Path) -> None:
+    """Remove what was put aside for ``path``, or give it that name if nothing else has it."""
+    if path.exists():
+        shutil.rmtree(aside, ignore_errors=True)
+    elif aside.exists():
+        aside.rename(path)
 
 
 @contextmanager

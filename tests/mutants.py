@@ -732,6 +732,13 @@ MUTANTS = [
         "tests/unit/test_files.py",
     ),
     Mutant(
+        "an old folder that goes though no new one takes its place",
+        "nmt_core/files.py",
+        "held.callback(_settle, other, path)",
+        "held.callback(shutil.rmtree, other)",
+        "tests/unit/test_files.py",
+    ),
+    Mutant(
         "JSON that spells out every letter with a dot",
         "nmt_core/files.py",
         "ensure_ascii=False",

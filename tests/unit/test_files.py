@@ -1,9 +1,11 @@
 """Files and folders appear whole or not at all."""
 
+import signal
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -49,6 +51,85 @@ def test_a_folder_replaces_the_old_one(tmp_path):
             (part / name).touch()
 
     assert [folder / "new"] == list(folder.iterdir())
+
+
+def test_a_folder_is_replaced_where_the_program_stands_and_through_a_link(tmp_path, monkeypatch):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(folder)
+    for path in (Path(), tmp_path / "link"):
+        (folder / "old").touch()
+        with files.whole_folder(path) as part:
+            (part / "new").touch()
+
+        assert [folder / "new"] == list(folder.iterdir())
+    assert ["a", "link"] == names(tmp_path)
+
+
+def test_a_file_is_no_folder_to_be_replaced(tmp_path):
+    (tmp_path / "a").write_text("old")
+
+    with pytest.raises(NotADirectoryError), files.whole_folder(tmp_path / "a"):
+        pass
+
+    assert (tmp_path / "a").read_text() == "old"
+    assert ["a"] == names(tmp_path)
+
+
+def test_an_old_folder_stays_where_the_new_one_does_not_get_its_name(tmp_path, monkeypatch):
+    """And nothing of it is removed before the new one has it."""
+    folder, seen = tmp_path / "a", []
+    folder.mkdir()
+    (folder / "old").touch()
+    rename = Path.rename
+
+    def fail(path, target):
+        if target == folder and (path / "new").exists():
+            seen.extend(path.name for path in tmp_path.rglob("old"))
+            raise FailureError
+        rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(FailureError), files.whole_folder(folder) as part:
+        (part / "new").touch()
+
+    assert seen == ["old"]
+    assert [folder, folder / "old"] == sorted(tmp_path.rglob("*"))
+
+
+KILLED = """
+import os
+import signal
+import sys
+from pathlib import Path
+from nmt_core import files
+
+folder, rename = Path(sys.argv[1]), Path.rename
+
+def rename_and_die(path, target):
+    rename(path, target)
+    if folder == (path if sys.argv[2] == "before" else target):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Path.rename = rename_and_die
+with files.whole_folder(folder) as part:
+    (part / "new").touch()
+"""
+
+
+@pytest.mark.parametrize(("moment", "kept"), [("before", "old"), ("after", "new")])
+def test_a_crash_leaves_the_old_folder_or_the_new_one(tmp_path, moment, kept):
+    """Before the new one has its name, the old one has it again once somebody sweeps."""
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "old").touch()
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, moment], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+    files.sweep(tmp_path)
+
+    assert [folder, folder / kept] == sorted(tmp_path.rglob("*"))
 
 
 def test_what_is_written_everybody_can_read(tmp_path):
