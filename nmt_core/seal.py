@@ -10,7 +10,7 @@ which ``nmt verify`` shows, with what the maker published, such as ``bundle_sha2
 
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from nmt_core import files
 from nmt_core.config import Config
-from nmt_core.errors import BundleError
+from nmt_core.errors import BundleError, ConfigError
 
 FORMAT = 3
 """Counts up when a program that knows the old number could not read the new one."""
@@ -114,6 +114,47 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
 
 def _altered(folder: Path) -> BundleError:
     return BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
+
+
+def require_replaceable(folder: Path, *, known: str) -> None:
+    """Refuse a folder that must not give way to a model, before that is learnt.
+
+    Nothing, an empty folder and an older model of the same kind may.
+
+    Args:
+        folder: where the model is to be written.
+        known: its format.
+
+    Raises:
+        ConfigError: naming what would be lost.
+    """
+    place, kind = folder.resolve(), _kind(known)
+    if Path.cwd().is_relative_to(place):
+        raise ConfigError(
+            f"{folder} is the folder you are in, or one above, which would be replaced; name "
+            f"another one, such as {folder / kind.replace(' ', '-')}"
+        )
+    if not place.exists():
+        return
+    if not place.is_dir():
+        raise ConfigError(f"{folder} is no folder, but a file; name a folder for the {kind}")
+    others = {path.name for path in place.iterdir()}
+    with suppress(BundleError):
+        manifest = _read_manifest(place)
+        own, sealed = _kind(str(manifest["format"])) == kind, manifest.get("files")
+        if own and isinstance(sealed, dict):
+            present = (path.relative_to(place) for path in place.rglob("*") if not path.is_dir())
+            others = {path.as_posix() for path in present} - {MANIFEST, *sealed}
+    if others:
+        raise ConfigError(
+            f"{folder} holds {min(others)}, which belongs to no {kind} and would be lost; name a "
+            f"new folder, an empty one, or an older {kind} to replace"
+        )
+
+
+def _kind(known: str) -> str:
+    """Return a format without its number."""
+    return known.rpartition(" ")[0]
 
 
 def digest_bundle(folder: Path) -> str:

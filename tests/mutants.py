@@ -2049,6 +2049,13 @@ MUTANTS = [
         "tests/unit/test_bundle.py -k only_files",
     ),
     Mutant(
+        "a user's folder that gives way to a model",
+        "nmt_core/seal.py",
+        "    if others:\n        raise ConfigError",
+        "    if not others:\n        raise ConfigError",
+        "tests/unit/test_bundle.py -k replaced",
+    ),
+    Mutant(
         "memory taken before shapes are compared",
         "nmt_core/engines/pytorch.py",
         "    if wrong := compare_shapes(build, stored):",

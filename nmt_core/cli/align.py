@@ -50,12 +50,15 @@ def align(
         )
     if learn is None and out is None:
         raise ConfigError("nothing would be written; add --out LINKS")
+    from nmt_core import files  # noqa: PLC0415 - takes a moment
+    from nmt_core.alignment.bundle import FORMAT, load_aligner  # noqa: PLC0415 - takes a moment
+    from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
+    from nmt_core.seal import require_replaceable  # noqa: PLC0415 - takes a moment
+
+    if learn is not None:
+        require_replaceable(learn, known=FORMAT)
     sources, targets = read_test_set(source, target)
     lines = list(zip(sources, targets, strict=True))
-    from nmt_core import files  # noqa: PLC0415 - takes a moment
-    from nmt_core.alignment.bundle import load_aligner  # noqa: PLC0415 - takes a moment
-    from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
-
     chosen = load_aligner(aligner) if aligner else learn_and_keep(lines, learn)
     if out is not None:
         files.write_lines(out, map(format_links, chosen.align(lines)))

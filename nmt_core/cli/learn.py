@@ -21,7 +21,10 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 def learn(  # noqa: PLR0913 - one argument per option
     *,
     text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the model to.")],
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Folder to write the model to, new or of an older one."),
+    ],
     validation: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Text to validate on. \\[default: the end of --text]"),
@@ -98,8 +101,10 @@ def learn(  # noqa: PLR0913 - one argument per option
     from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.parts import Parts, cut_in_order  # noqa: PLC0415 - its package does
+    from nmt_core.seal import LANGUAGE_MODEL, require_replaceable  # noqa: PLC0415 - takes a moment
 
     built = read_settings(chosen)
+    require_replaceable(out, known=LANGUAGE_MODEL)
     document = built.unit.kind == "character"
     if validation and (built.tested or built.gap):
         raise ConfigError("tested and gap cut the end off --text; leave --validation out for that")
@@ -135,9 +140,7 @@ def learn(  # noqa: PLR0913 - one argument per option
         learning["test_loss"] = language_model.mean_loss(model, test, document=document)
     read = bundle.with_units(model, units)
     bundle.write_language_model(out, read, model_config=built.model, learning=learning)
-    shutil.rmtree(checkpoints, ignore_errors=True)
-    with suppress(OSError):  # others may be there, of other settings
-        place.rmdir()
+    remove_checkpoints(checkpoints)
     best = min(point.validation_loss for point in points)
     if parts.test:
         console.print(f"test loss {learning['test_loss']:.4f} nats per token")
@@ -188,6 +191,13 @@ def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "U
         )
     target = Translator.load(tokens_of).target
     return Units(built.unit, target.tokenizer, target.vocabulary)
+
+
+def remove_checkpoints(folder: Path) -> None:
+    """Remove the checkpoints of a training that has ended."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # others may be there, of other settings
+        folder.parent.rmdir()
 
 
 def show_training(total_steps: int) -> "TrainingDisplay":

@@ -1,14 +1,12 @@
 """``nmt learn-classifier``: a classifier from labelled texts."""
 
-import shutil
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_core.cli.learn import show_training
+from nmt_core.cli.learn import remove_checkpoints, show_training
 from nmt_core.cli.program import Threads
 from nmt_core.cli.set_options import change_settings
 from nmt_core.errors import ConfigError
@@ -25,7 +23,12 @@ def learn_classifier(
     labelled: Annotated[
         Path, typer.Option(metavar="FILE", help="Lines of label, tab, text, UTF-8.")
     ],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write the classifier to.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Folder to write the classifier to, new or of an older one."
+        ),
+    ],
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -87,16 +90,17 @@ def learn_classifier(
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     from nmt_core.classifiers import training  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.bundle import write_classifier  # noqa: PLC0415 - takes seconds
+    from nmt_core.classifiers.bundle import FORMAT, write_classifier  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.initial import InitialTokens  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.labelled import hold_out, read_labelled  # noqa: PLC0415
     from nmt_core.classifiers.settings import FineTuneConfig  # noqa: PLC0415
     from nmt_core.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.seal import digest_bundle  # noqa: PLC0415 - takes a moment
+    from nmt_core.seal import digest_bundle, require_replaceable  # noqa: PLC0415 - takes a moment
 
     chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
     initial = load_masked_model(initial_model, device="cpu") if initial_model else None
     config = read_settings(chosen, initial, vectors)
+    require_replaceable(out, known=FORMAT)
     texts = read_labelled(labelled)
     learnt_from, held_out = hold_out(texts, config.held_out, seed=config.seed)
     origin = {}
@@ -137,9 +141,7 @@ def learn_classifier(
         config.model_dump(mode="json") | origin | {"points": [p.model_dump() for p in points]}
     )
     write_classifier(out, classifier, learning=learning)
-    shutil.rmtree(checkpoints, ignore_errors=True)
-    with suppress(OSError):  # others may be there, of other settings
-        place.rmdir()
+    remove_checkpoints(checkpoints)
     best = max(point.validation_accuracy for point in points)
     console.print(f"{best:.2f} % of the labels held out found; the classifier is in {out}")
 

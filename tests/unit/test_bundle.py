@@ -15,7 +15,13 @@ from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
 from nmt_core.random import derive_seed
-from nmt_core.seal import FORMAT, MANIFEST, list_contents, verify_bundle
+from nmt_core.seal import (
+    FORMAT,
+    MANIFEST,
+    list_contents,
+    require_replaceable,
+    verify_bundle,
+)
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
@@ -362,3 +368,53 @@ def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeyp
     finally:
         for path in files_and_folders:
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+def seal_files(folder, known, names=("weights/a",)):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    files.write_json(folder / MANIFEST, {"format": known, "files": list_contents(folder)})
+    return folder
+
+
+def test_nothing_an_empty_folder_and_an_older_model_of_its_kind_may_be_replaced(tmp_path):
+    (tmp_path / "empty").mkdir()
+    seal_files(tmp_path / "older", "classifier 1")
+
+    for name in ("new", "new/deep", "empty", "older"):
+        require_replaceable(tmp_path / name, known="classifier 2")
+    assert (tmp_path / "older" / MANIFEST).exists()
+
+
+@pytest.mark.parametrize("known", ["language model 2", FORMAT, "classifier"])
+def test_a_model_of_another_kind_may_not_be_replaced(tmp_path, known):
+    folder = seal_files(tmp_path / "other", known)
+
+    with pytest.raises(ConfigError, match=r"manifest\.json, which belongs to no classifier and"):
+        require_replaceable(folder, known="classifier 2")
+
+
+def test_what_is_no_model_may_not_be_replaced(tmp_path, monkeypatch):
+    """Nor what lies beside a model, nor the folder that the user is in."""
+    older = seal_files(tmp_path / "older", "classifier 2")
+    (older / "notes").mkdir()
+    (older / "notes" / "mine.txt").touch()
+    damaged = seal_files(tmp_path / "damaged", "classifier 2")
+    (damaged / MANIFEST).write_text("{")
+    (tmp_path / "file").touch()
+    here = tmp_path / "here" / "deeper"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    told = {
+        older: "holds notes/mine.txt, which belongs to no classifier and would be lost",
+        damaged: "holds manifest.json, which belongs to no classifier",
+        tmp_path / "file": "is no folder, but a file",
+        Path(): r"^\. is the folder you are in, .* such as classifier$",
+        tmp_path / "here": "is the folder you are in, or one above",
+        Path("/"): "is the folder you are in, or one above",
+    }
+
+    for folder, message in told.items():
+        with pytest.raises(ConfigError, match=message):
+            require_replaceable(folder, known="classifier 2")

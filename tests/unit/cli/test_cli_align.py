@@ -85,6 +85,9 @@ def test_what_cannot_be_meant_is_told(texts, aligner, tmp_path):
     )
     assert "has 5 lines" in told
     assert not (tmp_path / "aligner").exists()
+    told = refuse("align", *pair(texts), "--learn", tmp_path)
+    assert "holds short, which belongs to no aligner and would be lost" in told
+    assert run("align", *pair(texts), "--learn", aligner).exit_code == 0
 
 
 def test_attention_links_words_of_translations(bundle, tmp_path):

@@ -167,6 +167,15 @@ def test_gaps_are_filled(masked):
     assert "does not say what comes next" in told("generate", "--language-model", masked)
 
 
+def test_a_classifier_takes_no_other_folder_s_place(folder, masked):
+    """What is there is told before it is learnt, and stays."""
+    learn = ("learn-classifier", "--labelled", folder / "labelled.tsv", *SMALL, "--out")
+
+    assert "labelled.tsv is no folder, but a file" in told(*learn, folder / "labelled.tsv")
+    assert "which belongs to no classifier" in told(*learn, masked)
+    assert load_masked_model(masked, device="cpu")
+
+
 def test_what_cannot_be_is_told(folder, tmp_path):
     (tmp_path / "strange.tsv").write_text("meh\ta film\n")
     (tmp_path / "one.tsv").write_text("pos\ta film\npos\ta film\n")

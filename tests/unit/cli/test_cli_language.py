@@ -94,6 +94,23 @@ def test_the_end_of_a_text_is_tested_on_once(tmp_path):
     assert refused.startswith("nmt: tested and gap cut the end off --text")
 
 
+def test_a_folder_of_anything_but_an_older_model_is_refused_before_learning(tmp_path, monkeypatch):
+    older = learn(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = (older / "learning.json").read_text()
+    command = ("learn", "--text", "text.txt", "--set", "model.order=2", "--out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("Dear")
+
+    assert "mine holds letter.txt, which belongs to no language model" in told(*command, "mine")
+    assert "is the folder you are in" in told(*command, ".")
+    assert "is no folder, but a file" in told(*command, "text.txt")
+    assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear"
+    assert run(*command, "lm").exit_code == 0
+    assert (older / "learning.json").read_text() != before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "mine", "text.txt"]
+
+
 def test_a_line_in_gives_a_score_out(counted):
     result = run("score", "--language-model", counted, lines="the cat\n\nthe dog\n")
     expected = load_language_model(counted, device="cpu").score(["the cat", "", "the dog"])
