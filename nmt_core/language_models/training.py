@@ -33,6 +33,7 @@ from nmt_core.language_models import (
     build_trained,
 )
 from nmt_core.language_models.masking import MaskedWindows
+from nmt_core.language_models.model import LanguageModel
 from nmt_core.language_models.reading import Passage, Streams, Windows
 from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
@@ -48,6 +49,9 @@ from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """A stream is validated in so many parts, side by side, or it would take long."""
+
+MOST_LOSS = 1e9
+"""Of a counting model that holds a text for impossible: JSON has no infinity."""
 
 
 class NeuralTrainingConfig(Config):
@@ -168,12 +172,11 @@ def train_language_model(
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
         counted = NGram.count(config.model, words, training)
-        loss = mean_loss(counted, validation, document=document)
         point = LanguagePoint(
             epoch=1,
             step=0,
             train_loss=mean_loss(counted, training, document=document),
-            validation_loss=min(loss, 1e9),
+            validation_loss=mean_loss(counted, validation, document=document),
         )
         return counted.eval(), [point]
     wanted = config.training.compute
@@ -217,18 +220,27 @@ def choose_reading(
 def mean_loss(model: AnyLanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
     """Return the cross entropy per token, ends of lines included, in nats.
 
-    A stream is read in a few parts side by side, so the first tokens of each know of none before.
-    Of what a masked model is asked for, the same tokens are hidden every time.
+    A neural model reads a stream in a few parts side by side, so the first tokens of each know of
+    none before. Of what a masked model is asked for, the same tokens are hidden every time. The
+    loss of a counting model is :data:`MOST_LOSS` where it would be infinite.
     """
     model.eval()
     if isinstance(model, MaskedLanguageModel):
         return _mean_masked_loss(model, text)
-    if not (document or model.carries):
+    if document or model.carries:
+        loss = _mean_stream_loss(model, text)
+    else:
         lines = [line.tolist() for line in np.split(text, np.flatnonzero(text == BOS))[1:]]
-        worth = np.concatenate(line_log_likelihoods(model, lines))
-        return -float(worth.mean())
+        loss = -float(np.concatenate(line_log_likelihoods(model, lines)).mean())
+    return min(loss, MOST_LOSS) if isinstance(model, NGram) else loss
+
+
+def _mean_stream_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"]) -> float:
+    rows, window = VALIDATION_ROWS, VALIDATION_WINDOW
+    if isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
+        rows, window = 1, rows * window
     nats, tokens, state = 0.0, 0, None
-    for passage in Streams(text, VALIDATION_ROWS, VALIDATION_WINDOW).epoch(0):
+    for passage in Streams(text, rows, window).epoch(0):
         here = passage.to(model.device)
         state = model.start(len(here.tokens)) if state is None else state
         hidden, state = model.decode(here.tokens, state)

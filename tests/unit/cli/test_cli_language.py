@@ -94,6 +94,21 @@ def test_the_end_of_a_text_is_tested_on_once(tmp_path):
     assert refused.startswith("nmt: tested and gap cut the end off --text")
 
 
+@pytest.mark.parametrize("unit", ["character", "word"])
+def test_relative_frequencies_are_learnt_whatever_they_hold_for_impossible(tmp_path, unit):
+    """The last line is like no other."""
+    (tmp_path / "text.txt").write_text(TEXT * 4 + "sat cat, the.\n")
+    result = run(
+        *("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", unit),
+        *("--set", "model.smoothing.kind=maximum_likelihood", "--set", "tested=0.05"),
+    )
+    kept = json.loads((tmp_path / "lm" / "learning.json").read_text())
+
+    assert result.exit_code == 0, result.stderr
+    assert kept["points"][0]["train_loss"] < 3
+    assert kept["test_loss"] == 1e9
+
+
 def test_a_folder_of_anything_but_an_older_model_is_refused_before_learning(tmp_path, monkeypatch):
     older = learn(tmp_path)
     monkeypatch.chdir(tmp_path)

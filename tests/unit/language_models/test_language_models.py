@@ -33,10 +33,13 @@ from nmt_core.language_models.bundle import (
     write_language_model,
 )
 from nmt_core.language_models.generation import generate_tokens
+from nmt_core.language_models.ngram import MaximumLikelihood
 from nmt_core.language_models.parts import cut_in_order
 from nmt_core.language_models.reading import Streams, Windows
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.training import (
+    MOST_LOSS,
+    VALIDATION_WINDOW,
     LearningConfig,
     compute_text_fingerprint,
     mean_loss,
@@ -442,6 +445,21 @@ def test_the_loss_of_lines_is_the_mean_over_their_tokens():
     assert mean_loss(model, ids, document=False) == pytest.approx(
         -total.log_likelihood / total.tokens
     )
+
+
+def test_a_counting_model_reads_a_document_from_end_to_end():
+    """What stands amid it was never counted after BOS, and would be impossible there."""
+    units = learn_units(CharacterUnit(), long := TEXT * 8)
+    ids = units.encode(long)
+    config = NGramConfig(order=3, smoothing=MaximumLikelihood())
+    model = NGram.count(config, len(units.vocabulary), ids)
+    [score] = TextModel(model, units).score([long.removesuffix("\n")])
+
+    assert len(ids) > 2 * VALIDATION_WINDOW
+    assert mean_loss(model, ids, document=True) == pytest.approx(
+        -score.log_likelihood / score.tokens
+    )
+    assert mean_loss(model, ids[1:], document=True) == MOST_LOSS
 
 
 def test_tied_weights_need_one_width():
