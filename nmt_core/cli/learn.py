@@ -100,7 +100,7 @@ def learn(  # noqa: PLR0913 - one argument per option
         chosen.append(f"training.compute.threads={threads}")
     from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.parts import Parts, cut_in_order  # noqa: PLC0415 - its package does
+    from nmt_core.language_models.parts import Parts, cut_in_order, encode_parts  # noqa: PLC0415
     from nmt_core.seal import LANGUAGE_MODEL, require_replaceable  # noqa: PLC0415 - takes a moment
 
     built = read_settings(chosen)
@@ -123,26 +123,25 @@ def learn(  # noqa: PLR0913 - one argument per option
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     console = Console(stderr=True, highlight=False)
-    training, validating = units.encode(parts.training), units.encode(parts.validation)
+    texts = encode_parts(parts, units, masked=built.model.kind == "masked", tested=built.tested > 0)
+    test = texts.pop("test", None)
     console.print(
-        f"{len(training):,} tokens to learn from, {len(validating):,} to validate on, "
-        f"{len(units.vocabulary):,} in the vocabulary"
+        f"{len(texts['training']):,} tokens to learn from, {len(texts['validation']):,} to "
+        f"validate on, {len(units.vocabulary):,} in the vocabulary"
     )
-    texts = {"training": training, "validation": validating}
     place = out.with_name(f"{out.name}.checkpoints")
     checkpoints = place / language_model.compute_text_fingerprint(built, units, **texts)
     model, points = language_model.train_language_model(
         built, units, **texts, checkpoints=checkpoints, display=show_training
     )
     learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
-    if parts.test:
-        test = units.encode(parts.test)
+    if test is not None:
         learning["test_loss"] = language_model.mean_loss(model, test, document=document)
     read = bundle.with_units(model, units)
     bundle.write_language_model(out, read, model_config=built.model, learning=learning)
     remove_checkpoints(checkpoints)
     best = min(point.validation_loss for point in points)
-    if parts.test:
+    if test is not None:
         console.print(f"test loss {learning['test_loss']:.4f} nats per token")
     console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
 

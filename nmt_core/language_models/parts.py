@@ -2,7 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+from jaxtyping import Int
+
 from nmt_core.errors import CorpusError
+from nmt_core.language_models.units import Units, WordUnit
+from nmt_core.text.vocabulary import SPECIALS
 
 
 class Parts(NamedTuple):
@@ -45,3 +50,29 @@ def cut_in_order(
     joint = "" if document else "\n"
     spans = ((0, training), (validation, validation_end), (test, count))
     return Parts(*(joint.join(pieces[begin:end]) for begin, end in spans))
+
+
+def encode_parts(
+    parts: Parts, units: Units, *, masked: bool, tested: bool
+) -> dict[str, Int[np.ndarray, " N"]]:
+    """Return the texts for training, validation and, if one was asked for, the test.
+
+    Args:
+        parts: the texts.
+        units: what they are made of.
+        masked: whether known tokens are to be hidden in them.
+        tested: whether there is a test.
+
+    Raises:
+        CorpusError: naming the first of them that holds nothing to read, or nothing to hide.
+    """
+    names = [name for name in parts._fields if tested or name != "test"]
+    encoded = {name: units.encode(getattr(parts, name), name=f"{name} text") for name in names}
+    for name, text in encoded.items():
+        if masked and not (text >= len(SPECIALS)).any():
+            remedy = ", or lower unit.min_count" if isinstance(units.config, WordUnit) else ""
+            raise CorpusError(
+                f"the {name} text holds no {units.config.kind} that the model knows, so there is "
+                f"none to hide; give more text{remedy}"
+            )
+    return encoded

@@ -86,11 +86,11 @@ class Units:
         """Whether a text is one stream, rather than lines."""
         return isinstance(self.config, CharacterUnit)
 
-    def encode(self, text: str) -> Int[np.ndarray, " T"]:
+    def encode(self, text: str, *, name: str = "text") -> Int[np.ndarray, " T"]:
         """Return a text as one array, in which BOS begins what is independent; no blank lines.
 
         Raises:
-            CorpusError: if nothing is left.
+            CorpusError: if nothing is left, by what the text is called.
         """
         if self.document:
             numbers = [BOS, *self.vocabulary.encode(text)]
@@ -98,7 +98,7 @@ class Units:
             lines = (self.encode_line(line) for line in split_lines(text) if not blank(line))
             numbers = [number for line in lines for number in line]
         if len(numbers) <= 1:
-            raise CorpusError("the text holds nothing to learn from; give a text that is not empty")
+            raise CorpusError(f"the {name} is empty or holds blank lines alone; give more text")
         return np.array(numbers)
 
     def encode_line(self, line: str) -> list[int]:

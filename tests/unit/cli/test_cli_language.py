@@ -109,6 +109,42 @@ def test_relative_frequencies_are_learnt_whatever_they_hold_for_impossible(tmp_p
     assert kept["test_loss"] == 1e9
 
 
+@pytest.mark.parametrize(
+    ("text", "empty"),
+    [
+        ("\n" * 8 + "b\nc\n", "training"),
+        ("a\n" * 8 + "\nc\n", "validation"),
+        ("a\n" * 8 + "b\n\n", "test"),
+    ],
+)
+def test_a_part_of_a_text_without_a_word_is_told_before_learning(tmp_path, text, empty):
+    (tmp_path / "text.txt").write_text(text)
+    learn = ("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", "word")
+    message = told(*learn, "--set", "tested=0.1")
+
+    assert message == f"nmt: the {empty} text is empty or holds blank lines alone; give more text\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown"),
+    [
+        ("p\nq\nr\ns\nt\nu\nv\nw\na\nb\n", "training"),
+        ("a b\n" * 8 + "c\na\n", "validation"),
+        ("a b\n" * 8 + "a\nc\n", "test"),
+    ],
+)
+def test_a_text_of_unknown_words_has_none_to_hide(tmp_path, text, unknown):
+    """Its loss would be 0, whatever was learnt."""
+    (tmp_path / "text.txt").write_text(text)
+    message = told(
+        *("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", "word"),
+        *("--kind", "masked", "--set", "tested=0.1"),
+    )
+
+    assert message.startswith(f"nmt: the {unknown} text holds no word that the model knows")
+    assert message.endswith("give more text, or lower unit.min_count\n")
+
+
 def test_a_folder_of_anything_but_an_older_model_is_refused_before_learning(tmp_path, monkeypatch):
     older = learn(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -150,7 +150,7 @@ def test_units_come_back_as_they_were_saved(tmp_path, unit):
 
 
 def test_an_empty_text_is_refused():
-    with pytest.raises(CorpusError, match="nothing to learn from"):
+    with pytest.raises(CorpusError, match="the text is empty or holds blank lines alone"):
         learn_units(CharacterUnit(), "").encode("")
 
 
