@@ -43,7 +43,7 @@ def read_labelled(path: Path) -> LabelledTexts:
             number of fields or no label.
     """
     try:
-        content = path.read_bytes().decode()
+        content = path.read_bytes().decode().removeprefix("\ufeff")  # a byte order mark
     except OSError as error:
         raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
     except UnicodeDecodeError as error:

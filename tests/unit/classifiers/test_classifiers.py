@@ -1,5 +1,6 @@
 """Words, labels, models, learning and sealing of classifiers."""
 
+import codecs
 import os
 import subprocess
 import sys
@@ -177,6 +178,14 @@ def test_labelled_lines_are_read(tmp_path):
     assert read_labelled(tmp_path / "b") == LabelledTexts(("schlecht", ""), ("neg", "pos"))
 
 
+@pytest.mark.parametrize("header", ["", "label\ttext\n"])
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, header):
+    """Of a label it would make another one, and of a header a text."""
+    (tmp_path / "a").write_bytes(codecs.BOM_UTF8 + f"{header}neg\tbad\nneg\tworse\n".encode())
+
+    assert read_labelled(tmp_path / "a") == LabelledTexts(("bad", "worse"), ("neg", "neg"))
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -186,6 +195,7 @@ def test_labelled_lines_are_read(tmp_path):
         (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
         (b"label\tid\ttext\npos\t1\n", "line 2 of .* has 2 fields, but the first line names 3"),
         (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 14 of the file is 0xff\)"),
+        (codecs.BOM_UTF8 + b"neg\t\xff\n", r"line 1 of .* \(byte 8 of the file is 0xff\)"),
         (b"pos\tgood\n \tbad\n", "line 2 of .* has no label"),
     ],
 )
