@@ -1636,6 +1636,13 @@ MUTANTS = [
         "tests/unit/evaluation/test_scores.py -k on_the_way",
     ),
     Mutant(
+        "an interval of which one end is a step too far",
+        "nmt_core/evaluation/metrics/sacrebleu.py",
+        "drawn[-1 - beyond]",
+        "drawn[-beyond]",
+        "tests/unit/evaluation/test_scores.py",
+    ),
+    Mutant(
         "the last decoder layer aligns",
         "nmt_core/models/transformer.py",
         "self._decoder()[max(0, len(self.decoder) - 2)]",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from sacrebleu.metrics.base import Metric as Scorer
+from sacrebleu.significance import _bootstrap_resample
 
 from nmt_core.evaluation.metrics.base import Counts, Score, SummedMetric, check_pairs
 
@@ -24,17 +25,26 @@ class SacreBleuMetric(SummedMetric):
         *,
         resamples: int = 0,
     ) -> Score:
-        """Return the score of a test set, as sacreBLEU does."""
+        """Return the score of a test set, as sacreBLEU does.
+
+        The interval is the middle 95 % of what sacreBLEU's resamples score. It tells half the width
+        of that around their mean itself, as the details do, which may leave the scale.
+        """
         check_pairs(hypotheses, references)
         scorer = self.scorer()
-        found = scorer.corpus_score(
-            list(hypotheses), [list(references)], n_bootstrap=resamples or 1
-        )
-        mean, half = (found._mean, found._ci) if resamples else (found.score, 0.0)  # noqa: SLF001
+        counts = scorer._extract_corpus_statistics(list(hypotheses), [list(references)])  # noqa: SLF001
+        found = scorer._aggregate_and_compute(counts)  # noqa: SLF001
+        drawn = [found.score]
+        if resamples:
+            scorer.n_bootstrap = resamples
+            scorer.seed, scored = _bootstrap_resample(counts, scorer, resamples)
+            found.estimate_ci(scored)
+            drawn = sorted(one.score for one in scored)
+        beyond = len(drawn) // 40  # on either side
         return Score(
             value=float(found.score),
-            low=float(mean - half),
-            high=float(mean + half),
+            low=float(drawn[beyond]),
+            high=float(drawn[-1 - beyond]),
             signature=f"{found.name}|{scorer.get_signature()}",
             details=str(found),
         )

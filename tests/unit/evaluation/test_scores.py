@@ -3,6 +3,7 @@ import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
@@ -66,13 +67,16 @@ def command_line(tmp_path_factory):
 
 @pytest.mark.parametrize(("measure", "name"), [(bleu, "BLEU"), (chrf, "chrF2")])
 def test_scores_are_those_of_the_sacrebleu_program(command_line, measure, name):
-    """To four digits, interval and signature included."""
+    """To four digits, width of the interval and signature included.
+
+    The program tells the middle of its resamples by their mean and half the width, as ``details``.
+    """
     theirs = command_line[name]
     ours = measure(HYPOTHESES, REFERENCES, resamples=100)
 
     assert 20 < ours.value < 90
     assert theirs["score"] == round(ours.value, 4)
-    assert theirs["confidence_mean"] == round((ours.low + ours.high) / 2, 4)
+    assert f"(μ = {theirs['confidence_mean']:.2f} ± {theirs['confidence_var']:.2f})" in ours.details
     assert theirs["confidence_var"] == round((ours.high - ours.low) / 2, 4)
     assert f"{name}|{theirs['signature']}" == ours.signature
     assert "resamples" not in ours.signature
@@ -84,6 +88,30 @@ def test_the_interval_holds_the_score(measure):
     score = measure(HYPOTHESES, REFERENCES, resamples=200)
 
     assert score.low < score.value < score.high
+
+
+@pytest.mark.parametrize("measure", [bleu, chrf])
+def test_the_interval_is_the_middle_of_what_resamples_score(measure):
+    """So it stays on the scale, however few sentences there are, and all but 5 % lie in it."""
+    hypotheses, references = [REFERENCES[0], ""], REFERENCES[:2]
+    score = measure(hypotheses, references, resamples=400)
+
+    assert (score.low, score.high) == (0, pytest.approx(100))
+    drawn = np.random.default_rng(12345).choice(80, size=(400, 80))  # as sacreBLEU draws
+    alone = [
+        measure([HYPOTHESES[n] for n in rows], [REFERENCES[n] for n in rows]).value
+        for rows in drawn
+    ]
+    score = measure(HYPOTHESES, REFERENCES, resamples=400)
+    assert [score.low, score.high] == pytest.approx(
+        [sorted(alone)[10], sorted(alone)[-11]], rel=1e-5
+    )
+
+
+def test_one_resample_is_an_interval_of_no_width():
+    score = bleu(HYPOTHESES, REFERENCES, resamples=1)
+
+    assert 0 < score.low == score.high
 
 
 @pytest.mark.parametrize("measure", [bleu, chrf])
