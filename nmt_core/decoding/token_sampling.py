@@ -6,6 +6,9 @@ from torch import Tensor
 
 from nmt_core.decoding.settings import TokenSampling
 
+LEAST_TEMPERATURE = 1e-300
+"""Below it only the likeliest token is left, as at 0: what is divided by less is no number."""
+
 
 def shape_distribution(
     log_probs: Float[Tensor, "R V"], sampling: TokenSampling
@@ -14,7 +17,7 @@ def shape_distribution(
 
     They need not sum to one.
     """
-    if sampling.temperature == 0:
+    if sampling.temperature < LEAST_TEMPERATURE:
         likeliest = log_probs.argmax(dim=1, keepdim=True)
         return torch.zeros_like(log_probs, dtype=torch.float64).scatter(1, likeliest, 1.0)
     probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)

@@ -8,6 +8,7 @@ import torch
 
 from nmt_core.decoding.settings import TokenSampling
 from nmt_core.decoding.token_sampling import draw_tokens, shape_distribution
+from nmt_core.errors import NmtError
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.text.vocabulary import BOS, EOS
 
@@ -31,6 +32,9 @@ def generate_tokens(
         sampling: how to draw.
         chance: gives one number per token.
         never: tokens that may not be written.
+
+    Raises:
+        NmtError: if the model holds all others for impossible.
     """
     state = model.start(1)
     newest = torch.tensor([list(read)], device=model.device)
@@ -38,6 +42,12 @@ def generate_tokens(
         hidden, state = model.decode(newest, state)
         log_probs = model.log_probs(hidden[:, -1])
         log_probs[:, list(never)] = -torch.inf
+        if not log_probs.isfinite().any():
+            raise NmtError(
+                "the model gives no token that may be written next a positive probability; it "
+                "expects unknown words alone, or its weights are not numbers: begin with another "
+                "text, or learn it with smoothing"
+            )
         noise = torch.tensor([chance.random()], dtype=torch.float64, device=model.device)
         token = int(draw_tokens(shape_distribution(log_probs, sampling), noise))
         yield token

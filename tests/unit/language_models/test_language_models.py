@@ -287,6 +287,31 @@ def test_subwords_are_those_that_the_translator_reads():
     assert units.encode_line(unicodedata.normalize("NFD", "für dich")) == [BOS, 4, 5, EOS]
 
 
+@pytest.mark.parametrize("sampling", [TokenSampling(), TokenSampling(temperature=0)])
+def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
+    """After 4 the model expects UNK alone; neither that nor what is impossible is written."""
+    model = NGram.count(
+        NGramConfig(order=2, smoothing=MaximumLikelihood()), 6, np.array([BOS, 4, UNK, 5])
+    )
+    tokens = generate_tokens(
+        model, [BOS], sampling, make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+    )
+
+    assert next(tokens) == 4
+    with pytest.raises(NmtError, match="no token that may be written next"):
+        next(tokens)
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e-308, 1e-300, 1e-30])
+def test_the_least_temperatures_take_the_likeliest(temperature):
+    log_probs = torch.tensor(
+        [[-torch.inf, -9.0, -2.0, -0.5, -torch.inf], [-9e5, -1e6, -1e7, -1e7, -1e7]]
+    )
+    weights = shape_distribution(log_probs, TokenSampling(temperature=temperature))
+
+    assert weights.tolist() == [[0, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
+
+
 def test_what_is_drawn_is_as_frequent_as_it_is_likely():
     text = np.array([BOS, *[4] * 700, *[5] * 300])
     model = NGram.count(NGramConfig(order=1), 6, text)
