@@ -179,6 +179,7 @@ def render_scores(
 ) -> "Table":
     """Return the scores of all systems with their intervals and signatures."""
     from rich.table import Column, Table  # noqa: PLC0415 - slow to import
+    from rich.text import Text  # noqa: PLC0415 - slow to import
 
     from nmt_core.evaluation.metrics.registered import (  # noqa: PLC0415 - takes a moment
         find_label,
@@ -199,13 +200,15 @@ def render_scores(
                 lines, references, sources, resamples=RESAMPLES
             )
             interval = f"{found.low:.1f} to {found.high:.1f}"
-            table.add_row(name, find_label(metric), f"{found.value:.1f}", interval, found.signature)
+            cells = (name, find_label(metric), f"{found.value:.1f}", interval, found.signature)
+            table.add_row(*(Text(cell) for cell in cells))
     return table
 
 
 def render_differences(differences: "Sequence[Difference]") -> "Table":
     """Return how every two systems differ, and how probable as much would be by chance."""
     from rich.table import Column, Table  # noqa: PLC0415 - slow to import
+    from rich.text import Text  # noqa: PLC0415 - slow to import
 
     from nmt_core.evaluation.metrics.registered import find_label  # noqa: PLC0415
 
@@ -219,7 +222,7 @@ def render_differences(differences: "Sequence[Difference]") -> "Table":
     )
     for one in differences:
         table.add_row(
-            f"{one.first} - {one.second}",
+            Text(f"{one.first} - {one.second}"),
             find_label(one.metric),
             f"{one.value:+.2f}",
             f"{one.bootstrap_holm:.4f}",

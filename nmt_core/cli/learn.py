@@ -143,7 +143,11 @@ def learn(  # noqa: PLR0913 - one argument per option
     best = min(point.validation_loss for point in points)
     if test is not None:
         console.print(f"test loss {learning['test_loss']:.4f} nats per token")
-    console.print(f"validation loss {best:.4f} nats per token; the model is in {out}")
+    console.print(
+        f"validation loss {best:.4f} nats per token; the model is in {out}",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 def read_settings(settings: Sequence[str]) -> "LearningConfig":

@@ -143,7 +143,11 @@ def learn_classifier(
     write_classifier(out, classifier, learning=learning)
     remove_checkpoints(checkpoints)
     best = max(point.validation_accuracy for point in points)
-    console.print(f"{best:.2f} % of the labels held out found; the classifier is in {out}")
+    console.print(
+        f"{best:.2f} % of the labels held out found; the classifier is in {out}",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 def read_settings(

@@ -41,6 +41,15 @@ def folder(tmp_path_factory):
     return folder
 
 
+def test_brackets_in_the_name_of_a_folder_are_shown(folder, tmp_path):
+    out = tmp_path / "old[/new]"
+    learn = ("learn-classifier", "--labelled", folder / "labelled.tsv", "--out", out, *SMALL)
+    result = run(*learn, "--set", "training.epochs=1")
+
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.endswith(f"the classifier is in {out}\n")
+
+
 def test_every_line_has_a_label(folder):
     lines = ["a superb film", "", "an awful film"]
     result = run("classify", "--model", folder / "out", lines="\n".join(lines).encode())

@@ -83,6 +83,17 @@ def test_a_model_equals_itself(models, texts, tmp_path):
     assert [row[-3:] for row in rows] == [[0.0, 1.0, 1.0]] * 2
 
 
+def test_brackets_in_the_name_of_a_model_are_shown(models, texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a[/old]", "b[/old]"):
+        shutil.copytree(models / "one", name)
+    code, shown, _ = run("--model", "a[/old]", "--model", "b[/old]", *texts)
+
+    assert code == 0
+    assert shown.count("a[/old] - b[/old]") == 2
+    assert [shown.count(f"│ {name} │") for name in ("a[/old]", "b[/old]")] == [2, 2]
+
+
 def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):
     one = ("--model", models / "one")
     _, source, _, reference = texts

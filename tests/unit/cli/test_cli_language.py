@@ -77,6 +77,15 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
 
 
+def test_brackets_in_the_name_of_a_folder_are_shown(tmp_path):
+    (tmp_path / "text.txt").write_text(TEXT)
+    for name in ("old[/new]", "old[red]"):
+        result = run("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / name)
+
+        assert result.exit_code == 0, result.stderr
+        assert result.stderr.endswith(f"the model is in {tmp_path / name}\n")
+
+
 def test_the_end_of_a_text_is_tested_on_once(tmp_path):
     """The model is the one that is learnt without it, and its loss on it is told and kept."""
     parts = ["--set", "held_out=0.05", "--set", "tested=0.05", "--set", "gap=10"]
