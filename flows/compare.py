@@ -235,7 +235,7 @@ def main(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL|KEY=VALUE]...",
-            help=f"Presets of conf/model to compare, and settings for all. [those in {PRESETS}]",
+            help=f"Presets of conf/model to compare, and settings for all. \\[those in {PRESETS}]",
         ),
     ] = None,
     seconds: Annotated[
@@ -243,7 +243,7 @@ def main(
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Budget in optimizer updates.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Budget in target tokens.")] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds to train each model with.")] = "1",
+    seeds: Annotated[str, typer.Option(help="Seeds to train each model with, such as 1,2.")] = "1",
     jobs: Annotated[
         int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")
     ] = 1,

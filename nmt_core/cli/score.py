@@ -25,7 +25,9 @@ def score(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Exported translator: score SOURCE<tab>TARGET lines."),
+        typer.Option(
+            metavar="DIR", help="Exported translator: score lines of source, tab, target."
+        ),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,

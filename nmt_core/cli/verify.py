@@ -1,8 +1,11 @@
 """``nmt verify``: is a model still what was exported?"""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from nmt_core.cli.program import Device, Model, Threads, open_translator
+import typer
+
+from nmt_core.cli.program import Device, Threads, open_translator
 from nmt_core.errors import BundleError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
@@ -11,7 +14,15 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.translation.golden import Mismatch
 
 
-def verify(*, model: Model, device: Device = "auto", threads: Threads = None) -> None:
+def verify(
+    *,
+    model: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Exported model, language model, classifier or aligner."),
+    ],
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
     """Check a model: every file by its digest and, of a translator, its golden sentences.
 
     That finds accidents, not forgeries: to know who made a model, compare the digest shown with the

@@ -351,6 +351,20 @@ def test_help_teaches_by_example(arguments):
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("score", "Exported translator: score lines of source, tab, target."),
+        ("verify", "Exported model, language model, classifier or aligner."),
+    ],
+)
+def test_help_says_what_a_model_is(command, told):
+    """Nothing of it is taken for markup."""
+    shown = CliRunner().invoke(cli.app, [command, "--help"], env={"COLUMNS": "200"}).stdout
+
+    assert told in shown
+
+
 def test_the_version_is_told():
     assert re.fullmatch(r"nmt(,| \d).*\n", run("--version").stdout)
 

@@ -5,7 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from typer.testing import CliRunner
 
 from flows import compare, dvc, experiments
 from nmt_core.errors import ConfigError, CorpusError, NmtError
@@ -35,6 +37,15 @@ def test_every_model_is_trained_with_every_seed_on_the_same_budget():
     assert len({one.name for one in found}) == 4
     for one in found:
         assert {"train.budget.seconds=60.0", "train.budget.epochs=null"} <= {*one.settings}
+
+
+def test_help_says_what_is_compared_by_default_and_how_seeds_are_given():
+    app = typer.Typer()
+    app.command()(compare.main)
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+
+    assert f"settings for all. [those in {compare.PRESETS}]" in shown
+    assert "Seeds to train each model with, such as 1,2." in shown
 
 
 def test_a_run_is_called_after_what_it_compares(monkeypatch):
