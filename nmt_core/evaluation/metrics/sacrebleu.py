@@ -27,8 +27,8 @@ class SacreBleuMetric(SummedMetric):
     ) -> Score:
         """Return the score of a test set, as sacreBLEU does.
 
-        The interval is the middle 95 % of what sacreBLEU's resamples score. It tells half the width
-        of that around their mean itself, as the details do, which may leave the scale.
+        The interval is the middle 95 % of the scores of sacreBLEU's resamples. ``details`` holds
+        what sacreBLEU tells of them, their mean and half the width, which may leave the scale.
         """
         check_pairs(hypotheses, references)
         scorer = self.scorer()
