@@ -146,7 +146,7 @@ def test_every_search_is_ours(pair, name, search, seed):
     ]
 
 
-@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("precision", mark_slow(["float32", "int8"], but=["int8"]))
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_sentence_is_translated_alike_in_any_company(pair, name, precision):
     _, engine = pair(name, precision)
@@ -201,7 +201,7 @@ def test_reserved_tokens_are_never_written(pair):
     assert not {PAD, BOS, UNK} & {token for best in found for one in best for token in one.tokens}
 
 
-@pytest.mark.parametrize("precision", ["float32", "int8"])
+@pytest.mark.parametrize("precision", mark_slow(["float32", "int8"], but=["int8"]))
 @pytest.mark.parametrize("name", ["rnn_attention", "convs2s", "transformer_article"])
 def test_the_same_model_is_the_same_bytes(tmp_path, name, precision):
     for folder in ("one", "other"):

@@ -12,6 +12,7 @@ from nmt_core.evaluation import words
 from nmt_core.evaluation.metrics.base import TOKENIZED_ENDS, check_detokenized
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.evaluation.quality import cutter
+from tests.support.slow_cases import mark_slow
 
 LINE = "the owl reads old letters, (quietly) and 2.5 foxes don't sleep; who cares? Äpfel"
 WORDS = LINE.split()
@@ -90,7 +91,7 @@ def test_the_interval_holds_the_score(measure):
     assert score.low < score.value < score.high
 
 
-@pytest.mark.parametrize("measure", [bleu, chrf])
+@pytest.mark.parametrize("measure", mark_slow([bleu, chrf], but=[bleu]))
 def test_the_interval_is_the_middle_of_what_resamples_score(measure):
     """So it stays on the scale, however few sentences there are, and all but 5 % lie in it."""
     hypotheses, references = [REFERENCES[0], ""], REFERENCES[:2]

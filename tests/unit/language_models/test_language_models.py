@@ -345,22 +345,23 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     assert points[-1].validation_loss < points[0].validation_loss
 
 
+RESUMED = {
+    "stateful": LSTM,
+    "stateless": LSTM | {"stateful": False},
+    "dropped": LSTM | {"state_dropout": 0.3, "input": "one_hot"},
+    "stateless_dropped": LSTM | {"state_dropout": 0.3, "input": "one_hot", "stateful": False},
+    "transformer": TRANSFORMER,
+    "masked": MASKED,
+}
+
+
 @pytest.mark.parametrize("cut_after", mark_slow([1, 2], but=[2]))
 @pytest.mark.parametrize(
-    "model",
-    [
-        LSTM,
-        LSTM | {"stateful": False},
-        LSTM | {"state_dropout": 0.3, "input": "one_hot"},
-        LSTM | {"state_dropout": 0.3, "input": "one_hot", "stateful": False},
-        TRANSFORMER,
-        MASKED,
-    ],
-    ids=["stateful", "stateless", "dropped", "stateless_dropped", "transformer", "masked"],
+    "name", mark_slow(RESUMED, but=["stateful", "stateless_dropped", "transformer", "masked"])
 )
-def test_resuming_is_continuing(tmp_path, cut_after, model):
+def test_resuming_is_continuing(tmp_path, cut_after, name):
     """Stopped in the middle of an epoch, it begins that epoch again."""
-    model = model | {"dropout": 0.3}
+    model = RESUMED[name] | {"dropout": 0.3}
     _, whole, points = learnt(tmp_path / "whole", model)
     with pytest.raises(PowerCut):
         learnt(tmp_path / "cut", model, log=Log(cut_after))
