@@ -1140,8 +1140,8 @@ MUTANTS = [
     Mutant(
         "words of Latin letters cut at other places",
         "nmt_core/text/near_duplicates.py",
-        "bytes(_SPACED[code] for",
-        "bytes(_SPACED[code + 1] for",
+        "(_SPACED[code] for",
+        "(_SPACED[code ^ 1] for",
         "tests/unit/text/test_near_duplicates.py",
     ),
     Mutant(

@@ -45,16 +45,23 @@ class FilterConfig(Config):
         return self
 
 
-class _Comparable(dict[int, str | None]):
-    """A table for ``str.translate``, filled as characters are met."""
+class MarkTable(dict[int, str]):
+    """A table for ``str.translate`` that replaces what is of no word, filled as characters are met.
 
-    def __missing__(self, code: int) -> str | None:
-        ignored = unicodedata.category(chr(code))[0] in "PSZC"
-        self[code] = None if ignored else chr(code)
+    That is punctuation, symbols, separators and controls of any script.
+    """
+
+    def __init__(self, replacement: str) -> None:
+        super().__init__()
+        self._replacement = replacement
+
+    def __missing__(self, code: int) -> str:
+        of_no_word = unicodedata.category(chr(code))[0] in "PSZC"
+        self[code] = self._replacement if of_no_word else chr(code)
         return self[code]
 
 
-_COMPARABLE = _Comparable()
+_COMPARABLE = MarkTable("")
 
 
 _IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")

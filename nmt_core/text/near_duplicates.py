@@ -23,6 +23,7 @@ from rapidfuzz.distance import Levenshtein
 
 from nmt_core import files
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.text.filters import MarkTable
 from nmt_core.text.splitting import NearDuplicateConfig
 
 _UNSPACED = (
@@ -33,22 +34,10 @@ _UNSPACED = (
 
 _WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 
+_SPACED = MarkTable(" ")
 
-class _Spaced(dict[int, int]):
-    """A table for ``str.translate``, filled as characters are met: a space for what is of no word.
-
-    That is punctuation, symbols, separators and controls, as in ``make_comparison_key``.
-    """
-
-    def __missing__(self, code: int) -> int:
-        self[code] = ord(" ") if unicodedata.category(chr(code))[0] in "PSZC" else code
-        return self[code]
-
-
-_SPACED = _Spaced()
-
-_LATIN_SPACED = bytes(_SPACED[code] for code in range(256))
-"""The same for the characters of Latin-1."""
+_LATIN_SPACED = "".join(_SPACED[code] for code in range(256)).encode("latin-1")
+"""The characters of Latin-1, with a space for what is of no word."""
 
 _UNKNOWN = "\0"
 """Stands for a word that no sentence of validation or test has."""
