@@ -89,7 +89,7 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= T
 	python -m flows.train
 	@python -m stages.reporting.summary
 
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS= JOBS= RECORD=1 DATA= TRAIN= SET=]
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=1,2,3 JOBS= RECORD=1 DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 retrain: $(READY) ## Train on what text there is now; the champion gives way only to evidence [SET=]

@@ -28,7 +28,13 @@ from rich.console import Console
 from flows import dvc
 from flows.artifacts import call_run
 from flows.entry import check_server, leave_nothing_behind, report_errors
-from flows.experiments import Experiment, list_budget_settings, parse_seeds, plan_experiments
+from flows.experiments import (
+    Experiment,
+    describe_plan,
+    list_budget_settings,
+    parse_seeds,
+    plan_experiments,
+)
 from flows.pipeline import RETRY_SECONDS, server_was_away
 from nmt_core import files
 from nmt_core.errors import NmtError
@@ -105,6 +111,7 @@ def run_experiments(experiments: list[Experiment], *, threads: int, parent: str)
     """Run all experiments; one that fails does not stop the others."""
     log = get_run_logger().info
     known, began, trained = dvc.list_experiments(), time.monotonic(), 0
+    log(describe_plan(experiments))
     try:
         runs = {
             run.with_options(task_run_name=chosen.name).submit(
@@ -243,7 +250,9 @@ def main(
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Budget in optimizer updates.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Budget in target tokens.")] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds to train each model with, such as 1,2.")] = "1",
+    seeds: Annotated[
+        str, typer.Option(help="How many seeds to train each model with, or which: 3, or 1,2,3.")
+    ] = "1",
     jobs: Annotated[
         int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")
     ] = 1,

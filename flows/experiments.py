@@ -111,12 +111,29 @@ def list_budget_settings(
 
 
 def parse_seeds(words: str) -> list[int]:
-    """Return the seeds of a list such as 1,2.
+    """Return the seeds of a list such as 1,2,3; one number is how many: 3 are the seeds 1, 2 and 3.
 
     Raises:
-        ConfigError: if it is none.
+        ConfigError: if it is neither, or a seed stands in the list twice.
     """
     try:
-        return [int(word) for word in words.split(",")]
+        numbers = [int(word) for word in words.removesuffix(",").split(",")]
     except ValueError:
-        raise ConfigError(f"--seeds must be numbers such as 1,2, got {words!r}") from None
+        numbers = []
+    if len(numbers) == 1 and not words.endswith(","):
+        numbers = list(range(1, numbers[0] + 1))
+    if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
+        raise ConfigError(
+            f"--seeds must be how many, such as 3, or different seeds, such as 1,2,3 (with a comma "
+            f"after a single one: 7,), got {words!r}"
+        )
+    return numbers
+
+
+def describe_plan(experiments: Sequence[Experiment]) -> str:
+    """Say how many trainings there will be, of what, and with which seeds."""
+    models = list(dict.fromkeys(chosen.model for chosen in experiments))
+    seeds = list(dict.fromkeys(chosen.seed for chosen in experiments))
+    counted = f"{len(experiments)} training{'s' * (len(experiments) > 1)}"
+    numbers = ", ".join(map(str, seeds))
+    return f"{counted}: {', '.join(models)}; {len(seeds)} seed{'s' * (len(seeds) > 1)}: {numbers}"

@@ -127,31 +127,40 @@ class MlflowRun:
         return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
 
     def _send_tags(self, entries: list[Entry]) -> None:
-        """Send tags, and put the runs of a comparison below its own, whichever came first."""
-        for entry in _of("run", entries)[-1:]:
-            for name, value in entry["tags"].items():
-                self._tag(name, value)
-            if comparison := entry["tags"].get(COMPARISON):
-                for parent in self._found(FINGERPRINT, comparison):
-                    self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
-            for child in self._found(COMPARISON, self._journal.fingerprint):
-                if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
-                    self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
+        """Send tags, and put the runs of a comparison below its own, whichever came first.
+
+        Each stage that opens the run says what it knows of it, so that all of them together tell
+        what the run is; of one name, the last value counts.
+        """
+        opened = _of("run", entries)
+        if not opened:
+            return
+        tags = {name: value for entry in opened for name, value in entry["tags"].items()}
+        for name, value in tags.items():
+            self._tag(name, value)
+        if comparison := tags.get(COMPARISON):
+            for parent in self._found(FINGERPRINT, comparison):
+                self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
+        for child in self._found(COMPARISON, self._journal.fingerprint):
+            if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
+                self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
 
     def _send_params(self, entries: list[Entry]) -> None:
-        """Send settings; one that has changed, say of an evaluation, is a tag: MLflow's stay."""
-        values: dict[str, object] = {}
+        """Send settings as they were said first; one that has changed since is a tag as well.
+
+        An evaluation may come again with other settings, and MLflow's parameters cannot change.
+        """
+        first: dict[str, str] = {}
+        last: dict[str, str] = {}
         for entry in _of("params", entries):
-            values |= entry["values"]
-        texts = {
-            name: value if isinstance(value, str) else json.dumps(value)
-            for name, value in values.items()
-        }
-        fresh = [Param(name, text) for name, text in texts.items() if name not in self._params]
+            for name, value in entry["values"].items():
+                last[name] = value if isinstance(value, str) else json.dumps(value)
+                first.setdefault(name, last[name])
+        fresh = [Param(name, text) for name, text in first.items() if name not in self._params]
         for start in range(0, len(fresh), PARAMS_A_REQUEST):
             self._client.log_batch(self._id, params=fresh[start : start + PARAMS_A_REQUEST])
-        self._params = texts | self._params
-        for name, text in texts.items():
+        self._params = first | self._params
+        for name, text in last.items():
             if text != self._tags.get(name, self._params[name]):
                 self._tag(name, text)
 

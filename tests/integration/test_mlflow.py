@@ -385,6 +385,56 @@ def test_what_is_shown_beside_the_numbers(database):
         assert json.loads(dataset.profile) == {"num_rows": 60}
 
 
+def pipeline() -> None:
+    """Say what the stages say, each of which opens the run of the training again."""
+    named = {"mlflow.runName": "de-en rnn", "mlflow.note.content": "To get it", COMPARISON: "p"}
+    with open_tracker("p", experiment="e", tags={"mlflow.runName": "compare rnn"}):
+        pass
+    with open_tracker("f", experiment="e", tags=named | {"languages": "de-en"}) as tracker:
+        tracker.params({"train.seed": 1, "evaluate.beam": 1})
+        tracker.metrics({"train/loss": 0.5}, step=1)
+        tracker.dataset(Dataset("demo", "0a", "training", "http", {"url": "u"}, ("de", "en"), 60))
+    with open_tracker("f", experiment="e") as tracker:
+        tracker.params({"evaluate.beam": 5})
+        tracker.metrics({"test_bleu": 20.0}, step=1)
+    with open_tracker("f", experiment="e", tags={"gate_outcome": "hold"}):
+        pass
+
+
+def everything(client: MlflowClient) -> dict[str, object]:
+    """What MLflow knows of all runs, by their fingerprints, which stand for MLflow's numbers."""
+    found = {run.info.run_id: run for run in runs(client)}
+    names = {number: run.data.tags["nmt.fingerprint"] for number, run in found.items()}
+    return {
+        names[number]: (
+            {name: names.get(value, value) for name, value in run.data.tags.items()},
+            run.data.params,
+            {name: points(client, name) for name in run.data.metrics},
+            (run.info.run_name, run.info.status),
+            [one.to_dictionary() for one in run.inputs.dataset_inputs],
+        )
+        for number, run in found.items()
+    }
+
+
+def test_a_run_that_is_sent_later_says_all_that_it_had_said_at_once(
+    database, project, empty_database, monkeypatch
+):
+    pipeline()
+    at_once = everything(database)
+    shutil.rmtree(paths.RUNS)
+    (project / "later.db").write_bytes(empty_database.read_bytes())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
+    pipeline()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project / 'later.db'}")
+    assert CliRunner().invoke(program, ["sync"]).exit_code == 0
+
+    tags, *_, (name, _), _ = at_once["f"]
+    assert (name, tags["mlflow.note.content"]) == ("de-en rnn", "To get it")
+    assert tags[MLFLOW_PARENT_RUN_ID] == "p"
+    assert everything(MlflowClient(tracking.tracking_uri())) == at_once
+
+
 @pytest.mark.parametrize("order", [["child", "parent"], ["parent", "child"]])
 def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, order):
     up = tracking.tracking_uri()

@@ -45,7 +45,7 @@ def test_help_says_what_is_compared_by_default_and_how_seeds_are_given():
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
 
     assert f"settings for all. [those in {compare.PRESETS}]" in shown
-    assert "Seeds to train each model with, such as 1,2." in shown
+    assert "How many seeds to train each model with, or which: 3, or 1,2,3." in shown
 
 
 def test_a_run_is_called_after_what_it_compares(monkeypatch):
@@ -150,10 +150,30 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
     } == {override.key_or_group: override.value() for override in parsed}
 
 
-def test_seeds_are_numbers():
-    assert experiments.parse_seeds("1,22") == [1, 22]
-    with pytest.raises(ConfigError, match="got '1,x'"):
-        experiments.parse_seeds("1,x")
+@pytest.mark.parametrize(
+    ("words", "seeds"),
+    [("1", [1]), ("3", [1, 2, 3]), ("1,22", [1, 22]), ("7,", [7]), ("0,5,", [0, 5])],
+)
+def test_one_number_is_how_many_seeds_and_a_list_which(words, seeds):
+    assert experiments.parse_seeds(words) == seeds
+
+
+@pytest.mark.parametrize("words", ["1,x", "", "0", "-2", "-1,2", "1,1", "2,1,2", "1,,2", ","])
+def test_what_are_no_seeds_is_refused(words):
+    """Above all one that stands there twice: runs that are copies would seem to agree."""
+    with pytest.raises(ConfigError, match=f"got {words!r}"):
+        experiments.parse_seeds(words)
+
+
+def test_it_is_said_first_what_is_trained():
+    several = [
+        experiments.Experiment(model, seed, (), "")
+        for seed in (1, 2)
+        for model in ("rnn", "convs2s")
+    ]
+
+    assert experiments.describe_plan(several) == "4 trainings: rnn, convs2s; 2 seeds: 1, 2"
+    assert experiments.describe_plan(several[3:]) == "1 training: convs2s; 1 seed: 2"
 
 
 def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
