@@ -66,7 +66,7 @@ lock: $(READY) ## Pin packages and their digests for pyproject.toml; newer ones 
 	grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\' \
 	  | $(LOCK) pyproject.toml - --extra dev --extra gpu --excludes <(echo torch) -o requirements/packages.txt
 	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/packages.txt -o requirements/build.txt
-	$(LOCK) pyproject.toml --constraint requirements/packages.txt --extra serve -o requirements/serve.txt
+	$(LOCK) pyproject.toml --constraint requirements/packages.txt --extra onnx --extra serve -o requirements/serve.txt
 	grep -q '^torch==$(TORCH_VERSION)+cpu' requirements/torch-cpu.txt || echo torch==$(TORCH_VERSION)+cpu \
 	  | $(LOCK) - --no-deps --find-links $(TORCH_CPU) -o requirements/torch-cpu.txt
 

@@ -27,12 +27,10 @@ from nmt_core.cli.verify import verify
 def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     """Write the version and end."""
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow
+        from nmt_core.packages import read_version  # noqa: PLC0415 - slow
 
-        try:
-            typer.echo(f"nmt {version('nmt')}")
-        except PackageNotFoundError:
-            typer.echo("nmt, not installed")
+        found = read_version()
+        typer.echo(f"nmt {found}" if found else "nmt, not installed")
         raise typer.Exit
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from nmt_core.cli.search_options import Search
 from nmt_core.errors import ConfigError
+from nmt_core.packages import advise_installing, is_installed
 
 if TYPE_CHECKING:  # drawing takes a second to import
     from nmt_core.evaluation.attention import Look
@@ -55,10 +55,10 @@ class AttentionPictures:
                 f"--attention {self.folder} is there already; name a folder that is not, for it is "
                 f"written as a whole"
             )
-        if None in (find_spec("matplotlib"), find_spec("jaxtyping")):
+        if not (is_installed("matplotlib") and is_installed("jaxtyping")):
             raise ConfigError(
-                "--attention needs matplotlib, which is not installed; run: "
-                "pip install 'nmt[train]'"
+                f"--attention needs matplotlib, which is not installed; run: "
+                f"{advise_installing('matplotlib')}"
             )
 
     def watch(self, search: Search) -> Search:

@@ -48,6 +48,8 @@ class Program(TyperGroup):
             sys.stdout.flush()
         except NmtError as error:
             fail(str(error))
+        except ModuleNotFoundError as error:
+            fail(tell_missing(ctx.invoked_subcommand, error))
         except BrokenPipeError:  # as in nmt translate | head -1
             raise
         except OSError as error:
@@ -58,6 +60,20 @@ class Program(TyperGroup):
             what = error.filename or "standard input or output"
             fail(f"{what} failed ({error.strerror}); make room, or give another file")
         return answer
+
+
+def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
+    """Return what to install for a command that lacks a module of another project.
+
+    Raises:
+        ModuleNotFoundError: the same, if the module is none of another project.
+    """
+    from nmt_core.packages import advise_installing, is_installed  # noqa: PLC0415 - seldom needed
+
+    module = (error.name or "nmt_core").partition(".")[0]
+    if is_installed(module):  # it lacks a part, or is ours
+        raise error
+    return f"{command} needs {module}, which is not installed; run: {advise_installing(module)}"
 
 
 def fail(message: str) -> NoReturn:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from nmt_core.errors import WorkersError
+from nmt_core.packages import advise_installing
 from nmt_core.parallel.ahead import submit_ahead
 
 AHEAD = 1000
@@ -79,8 +80,8 @@ def _dask() -> ModuleType:
         import distributed  # noqa: PLC0415 - an optional package
     except ImportError:
         raise WorkersError(
-            "workers.dask is set but Dask is not installed; run 'pip install nmt[cluster]', or set "
-            "workers.dask to null"
+            f"workers.dask is set but Dask is not installed; run: "
+            f"{advise_installing('distributed')}, or set workers.dask to null"
         ) from None
     return distributed
 

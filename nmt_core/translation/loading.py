@@ -4,9 +4,8 @@ This file imports no torch; PyTorch's engine is loaded when something needs it.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,6 +14,7 @@ from nmt_core.engines.engine import Engine, FullEngine
 from nmt_core.engines.settings import ENGINES, FOLDER, PACKAGES, PREFERRED, find_program
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.fetch.settings import Languages
+from nmt_core.packages import advise_installing, is_installed
 from nmt_core.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
@@ -109,10 +109,7 @@ def list_usable_engines(folder: Path) -> list[str]:
     added = [name for name in list_engines(folder) if is_usable(name)]
     usable = [*(["torch"] if is_installed("torch") else []), *added]
     if not usable:
-        raise ConfigError(
-            f"no engine of {folder} is installed; run: pip install 'nmt[translate]' for an export "
-            f"with a fast engine, or 'nmt[train]'"
-        )
+        raise _lack(list_engines(folder))
     return usable
 
 
@@ -133,7 +130,9 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
         return asked
     if asked == "auto":
         usable = [name for name in there if is_usable(name)] if is_processor(device) else []
-        return usable[0] if usable else "torch"
+        if not usable and there and not is_installed("torch"):
+            raise _lack(there)
+        return next(iter(usable), "torch")
     fitting = [name for name in there if name.startswith(asked)]
     if not fitting:
         raise ConfigError(
@@ -141,19 +140,13 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
             f"choose one of these, or export it again with export.engines in params.yaml"
         )
     if not is_usable(fitting[0]):
-        package = PACKAGES[find_program(fitting[0])]
-        raise ConfigError(f"{package} is not installed; run: pip install 'nmt[translate]'")
+        raise _lack(fitting)
     return fitting[0]
 
 
 def is_usable(engine: str) -> bool:
     """Tell whether the program of an engine that export adds is installed."""
     return is_installed(PACKAGES[find_program(engine)])
-
-
-def is_installed(package: str) -> bool:
-    """Tell whether a package is there, without importing it."""
-    return find_spec(package) is not None
 
 
 def is_processor(device: str) -> bool:
@@ -173,14 +166,20 @@ def count_cores() -> int:
     return int(told) if told.isdecimal() and int(told) else len(os.sched_getaffinity(0))
 
 
+def _lack(engines: Sequence[str]) -> ConfigError:
+    """Return the error that names what the first of these engines needs, or else PyTorch."""
+    package = PACKAGES[find_program(engines[0])] if engines else "torch"
+    return ConfigError(
+        f"this needs {package}, which is not installed; run: {advise_installing(package)}"
+    )
+
+
 def _load_full(
     folder: Path, sizes: tuple[int, int], *, device: str, threads: int | None
 ) -> FullEngine:
     """Load the weights of a verified bundle for PyTorch."""
     if not is_installed("torch"):
-        raise ConfigError(
-            "this needs PyTorch, which is not installed; run: pip install 'nmt[train]'"
-        )
+        raise _lack([])
     from nmt_core.engines.pytorch import load_pytorch  # noqa: PLC0415 - takes seconds
 
     return load_pytorch(folder, *sizes, device=device, threads=threads)

@@ -471,11 +471,11 @@ def test_a_model_without_attention_says_so(tmp_path):
 
 
 def test_without_matplotlib_nothing_is_drawn_or_translated(bundle, tmp_path, monkeypatch):
-    monkeypatch.setattr("nmt_core.cli.attention.find_spec", lambda _: None)
+    monkeypatch.setattr("nmt_core.cli.attention.is_installed", lambda _: False)
     refused = run("translate", "--model", bundle, "--attention", tmp_path / "a", "Hund")
 
     assert refused.stdout == ""
-    assert refused.stderr.endswith("not installed; run: pip install 'nmt[train]'\n")
+    assert refused.stderr.endswith("not installed; run: pip install 'nmt-pipeline[train]'\n")
 
 
 @pytest.mark.parametrize("option", ["-i", "--format=html"])

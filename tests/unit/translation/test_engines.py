@@ -84,8 +84,12 @@ def test_an_engine_that_nobody_knows_is_refused(bundle):
 @pytest.mark.parametrize(
     ("missing", "engine", "said"),
     [
-        ("ctranslate2", "ctranslate2", "pip install 'nmt\\[translate\\]'"),
-        ("torch", "torch", "needs PyTorch, which is not installed; run: pip install 'nmt\\[train"),
+        ("ctranslate2", "ctranslate2", "pip install 'nmt-pipeline\\[translate\\]'"),
+        (
+            "torch",
+            "torch",
+            "needs torch, which is not installed; run: pip install 'nmt-pipeline\\[train",
+        ),
     ],
 )
 def test_what_is_not_installed_is_named(bundle, monkeypatch, missing, engine, said):
@@ -365,7 +369,10 @@ def test_onnx_runtime_may_be_missing_alone(other, bundle, monkeypatch):
 
     assert Translator.load(other).engine.name == "torch"
     assert Translator.load(bundle).engine.name == "ctranslate2_int8"
-    with pytest.raises(ConfigError, match=r"onnxruntime is not installed; run: pip install 'nmt\["):
+    with pytest.raises(
+        ConfigError,
+        match=r"onnxruntime, which is not installed; run: pip install 'nmt-pipeline\[onnx\]",
+    ):
         Translator.load(other, engine="onnx")
 
 

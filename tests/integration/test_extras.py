@@ -1,0 +1,179 @@
+"""What each extra of the package is enough for, and what the wheel holds."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from nmt_core import packages
+from nmt_core.bundle.engines import prepare_engines
+from nmt_core.fetch.settings import Languages
+from nmt_core.models.settings import RnnConfig
+from tests.support.projects import PROJECT
+from tests.support.tiny import LINES, MODEL, export, tiny_translator
+
+pytestmark = pytest.mark.slow
+
+HIDE = """
+import sys
+from importlib.machinery import PathFinder
+hidden = set(sys.argv.pop(1).split(","))
+class Installed(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name in hidden else super().find_spec(name, path, target)
+sys.meta_path[sys.meta_path.index(PathFinder)] = Installed
+from nmt_core.cli import app
+app()
+"""
+"""Runs the program as if some modules were not installed."""
+
+
+def list_installed(*extras):
+    """Return the distributions that pip would install for extras of this project."""
+    seen, waiting = set(), [(packages.DISTRIBUTION, extra) for extra in ("", *extras)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        try:
+            needs = map(Requirement, distribution(name).requires or [])
+        except PackageNotFoundError:  # for another platform
+            continue
+        for need in needs:
+            if need.marker is None or need.marker.evaluate({"extra": extra}):
+                waiting += [(canonicalize_name(need.name), one) for one in ("", *need.extras)]
+    return {name for name, _ in seen}
+
+
+def run_with(extras, *arguments, stdin=""):
+    """Run the program as if the package had been installed with these extras alone."""
+    there = list_installed(*extras)
+    hidden = [
+        module
+        for module, names in packages_distributions().items()
+        if not there & {canonicalize_name(name) for name in names}
+    ]
+    assert "torch" in hidden
+    assert "numpy" not in hidden
+    return subprocess.run(
+        [sys.executable, "-c", HIDE, ",".join(hidden), *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def export_with_engine(folder, model):
+    translator = replace(
+        tiny_translator(model=model), languages=Languages(source="de", target="en")
+    )
+    prepared = prepare_engines(
+        ("float32",),
+        translator=translator,
+        model_config=model,
+        folder=folder / "scratch",
+        text=(LINES, LINES),
+        language="en",
+        threads=1,
+    )
+    return export(folder / "export", translator=translator, model=model, engines=prepared.engines)
+
+
+@pytest.fixture(scope="module")
+def transformer(tmp_path_factory):
+    return export_with_engine(tmp_path_factory.mktemp("transformer"), MODEL)
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory):
+    return export_with_engine(
+        tmp_path_factory.mktemp("recurrent"), RnnConfig(width=8, hidden_width=8)
+    )
+
+
+def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<p>Hund <b>Haus</b></p>")
+
+    for arguments in (["Hund"], [page], ["--paragraphs"]):
+        done = run_with(
+            ["translate"], "translate", "--model", transformer, *arguments, stdin="Hund"
+        )
+        assert (0, "") == (done.returncode, done.stderr.replace(f"{tmp_path}/page.en.html\n", ""))
+    assert "<b>" in (tmp_path / "page.en.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("extras", "arguments", "needed", "extra"),
+    [
+        (["translate"], ["serve"], "uvicorn", "serve"),
+        (["translate"], ["evaluate", "--source", "a.txt", "--reference", "a.txt"], "", "train"),
+        (["translate"], ["learn", "--text", "a.txt", "--out", "b"], "torch", "train"),
+        (["translate"], ["translate", "--sample", "2", "Hund"], "torch", "train"),
+        (["translate"], ["translate", "letter.docx"], "lxml", "docx"),
+        ([], ["translate", "Hund"], "ctranslate2", "translate"),
+        ([], ["verify"], "ctranslate2", "translate"),
+    ],
+)
+def test_what_is_missing_is_named_with_the_extra_that_brings_it(
+    transformer, tmp_path, extras, arguments, needed, extra
+):
+    write_word_document(tmp_path / "letter.docx")
+    (tmp_path / "a.txt").write_text("Hund\n")
+    given = [tmp_path / one if (tmp_path / one).exists() else one for one in arguments]
+    model = [] if arguments[0] == "learn" else ["--model", transformer]
+    done = run_with(extras, given[0], *model, *given[1:])
+
+    assert done.returncode == 1
+    assert re.search(rf"needs {needed or '[a-z]+'}, which is not installed; run: ", done.stderr)
+    assert done.stderr.endswith(f" 'nmt-pipeline[{extra}]'\n")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_models_of_onnx_runtime_need_its_extra(recurrent):
+    refused = run_with(["translate"], "translate", "--model", recurrent, "Hund")
+    translated = run_with(["translate", "onnx"], "translate", "--model", recurrent, "Hund")
+
+    assert refused.stderr == (
+        "nmt: this needs onnxruntime, which is not installed; run: pip install "
+        "'nmt-pipeline[onnx]'\n"
+    )
+    assert (0, "") == (translated.returncode, translated.stderr)
+
+
+def test_serving_needs_no_more_than_its_extra(transformer):
+    done = run_with(["serve"], "serve", "--model", transformer, "--host", "no.such.host.invalid")
+
+    assert "which is not installed" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def write_word_document(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", "<w/>")
+
+
+def test_the_wheel_holds_the_library_alone_with_its_types(tmp_path):
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run(
+        [*command, "--no-build-isolation", "--wheel-dir", tmp_path, PROJECT],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    code = {path.relative_to(PROJECT).as_posix() for path in (PROJECT / "nmt_core").rglob("*.py")}
+
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"nmt_core", "nmt_pipeline"}
+    assert code <= set(names)
+    assert {"nmt_core/py.typed", "nmt_core/server/page/index.html"} <= set(names)
