@@ -28,6 +28,9 @@ LANGUAGE_MODEL = "language model 1"
 
 MANIFEST = "manifest.json"
 
+MOST_MANIFEST_BYTES = 10_000_000
+"""Of a manifest; those that are written have a few thousand."""
+
 
 class Sealed(Config):
     """What the manifest says of a file."""
@@ -95,16 +98,27 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     return {name: entry.model_dump() for name, entry in sealed.items()}
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _find_manifest(folder: Path) -> Path:
+    """Return the manifest of a folder, which can be opened without waiting for a writer."""
+    path = folder / MANIFEST
     try:
-        if not stat.S_ISREG((folder / MANIFEST).lstat().st_mode):
-            raise BundleError(f"{folder / MANIFEST} is no file; cp -rL makes files of links")
-        manifest = files.read_json(folder / MANIFEST)
+        found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         raise BundleError(
             f"{folder} is not an exported model, for it holds no {MANIFEST}; "
             f"name the folder that the export stage, or the command that learns it, wrote"
         ) from None
+    if not stat.S_ISREG(found.st_mode):
+        raise BundleError(f"{path} is no file; cp -rL makes files of links")
+    if found.st_size > MOST_MANIFEST_BYTES:
+        raise _altered(folder)
+    return path
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = _find_manifest(folder)
+    try:
+        manifest = files.read_json(path)
     except (ValueError, RecursionError):
         raise _altered(folder) from None
     if not isinstance(manifest, dict) or "format" not in manifest:
@@ -158,8 +172,12 @@ def _kind(known: str) -> str:
 
 
 def digest_bundle(folder: Path) -> str:
-    """Return a digest of the manifest, which stands for all that was exported."""
-    return files.sha256(folder / MANIFEST)
+    """Return a digest of the manifest, which stands for all that was exported.
+
+    Raises:
+        BundleError: if there is no manifest.
+    """
+    return files.sha256(_find_manifest(folder))
 
 
 def list_contents(folder: Path) -> dict[str, Any]:

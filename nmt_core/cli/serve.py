@@ -81,10 +81,10 @@ def serve(  # noqa: PLR0913 - one argument per option
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """
     from nmt_core.config import build  # noqa: PLC0415 - takes a moment
-    from nmt_core.server.loading import load_verified  # noqa: PLC0415 - takes a moment
     from nmt_core.server.models import FolderSource, Pair, Watched  # noqa: PLC0415 - takes a moment
     from nmt_core.server.run import serve_models  # noqa: PLC0415 - takes a moment
     from nmt_core.server.settings import ServerConfig  # noqa: PLC0415 - takes a moment
+    from nmt_core.server.trial import load_tried  # noqa: PLC0415 - takes a moment
 
     named = [(pair and Pair(*pair), folder) for pair, folder in map(split_model, model)]
     settings = {
@@ -101,7 +101,7 @@ def serve(  # noqa: PLR0913 - one argument per option
     }
     serve_models(
         [Watched(FolderSource(folder), pair) for pair, folder in named],
-        partial(load_verified, engine=engine, device=device, threads=threads),
+        partial(load_tried, engine=engine, device=device, threads=threads),
         build(ServerConfig, settings, at="serve"),
         keys=api_keys,
     )

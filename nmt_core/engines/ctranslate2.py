@@ -14,11 +14,12 @@ import ctranslate2
 import numpy as np
 from typing_extensions import override
 
+from nmt_core import files
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request
-from nmt_core.errors import ConfigError
+from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
+from nmt_core.errors import BundleError, ConfigError
 from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
@@ -158,7 +159,8 @@ class CTranslate2Engine(PlainEngine):
         ]
         for rows, answer in answers:
             for row, waiting in zip(rows, answer, strict=True):
-                result = waiting.result()
+                with explain_failure(self.name, RuntimeError):
+                    result = waiting.result()
                 looks = result.attention or [[] for _ in result.scores]
                 columns = zip(result.hypotheses, result.scores, looks, strict=True)
                 yield row, [Candidate(*column) for column in columns]
@@ -170,12 +172,13 @@ class CTranslate2Engine(PlainEngine):
         pairs = [
             (task, one) for task, candidates in zip(tasks, found, strict=True) for one in candidates
         ]
-        results = self.program.score_batch(
-            [task.source for task, _ in pairs],
-            [one.tokens[:-1] for _, one in pairs],
-            max_batch_size=MOST_ROWS,
-            max_input_length=0,
-        )
+        with explain_failure(self.name, RuntimeError):
+            results = self.program.score_batch(
+                [task.source for task, _ in pairs],
+                [one.tokens[:-1] for _, one in pairs],
+                max_batch_size=MOST_ROWS,
+                max_input_length=0,
+            )
         scored = iter(
             one._replace(terms=tuple(result.log_probs))
             for (_, one), result in zip(pairs, results, strict=True)
@@ -207,6 +210,27 @@ def score_terms(terms: Sequence[float], search: BeamConfig) -> float:
     return float(sum(terms) / len(terms) ** search.length_penalty)
 
 
+def check_vocabularies(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
+    """Refuse tokens that are not those of the bundle, for which the weights may have no row.
+
+    CTranslate2 itself reads past the end of its weights then.
+
+    Raises:
+        BundleError: naming the file.
+    """
+    shared = folder / "shared_vocabulary.json"
+    own = (folder / "source_vocabulary.json", folder / "target_vocabulary.json")
+    paths = (shared, shared) if shared.exists() else own
+    for path, vocabulary in zip(paths, (source, target), strict=True):
+        with explain_unreadable(path):
+            tokens = files.read_json(path)
+        if tokens != list(vocabulary.tokens):
+            raise BundleError(
+                f"{path} holds other tokens than the vocabulary of the bundle; export the model "
+                f"again"
+            )
+
+
 def load_ctranslate2(
     folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
 ) -> CTranslate2Engine:
@@ -227,6 +251,7 @@ def load_ctranslate2(
     kind, _, index = device.partition(":")
     if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):
         raise ConfigError(f"there is no device {device!r} here; use auto or cpu")
+    check_vocabularies(folder, source, target)
     with explain_unreadable(folder):
         program = ctranslate2.Translator(
             str(folder),

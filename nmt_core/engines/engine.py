@@ -1,6 +1,7 @@
 """What every engine offers: token numbers in, hypotheses out. This file imports no torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -9,9 +10,33 @@ from typing_extensions import override
 
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
+from nmt_core.errors import BundleError, is_out_of_memory
 
 MOST_ROWS = 64
 """Sentences that a fast engine looks at together; more are not faster."""
+
+
+@contextmanager
+def explain_failure(name: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Tell in a sentence if a library cannot compute with the model that it has read.
+
+    Args:
+        name: of the engine.
+        kinds: what the library raises then; what says that memory ran out is passed on.
+
+    Raises:
+        BundleError: with the library's own reason.
+    """
+    try:
+        yield
+    except kinds as error:
+        if is_out_of_memory(error):
+            raise
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise BundleError(
+            f"{name} cannot compute with this model ({reason}); nmt verify tells what is wrong "
+            f"with it, and --engine torch does without {name}"
+        ) from None
 
 
 class Request(NamedTuple):

@@ -20,9 +20,9 @@ from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.beam import Ints, Next, search_beams
-from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request
+from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER
-from nmt_core.errors import ConfigError
+from nmt_core.errors import BundleError, ConfigError
 from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, PAD, UNK
 
@@ -32,8 +32,13 @@ FAILURES = (
     state.InvalidProtobuf,
     state.InvalidGraph,
     state.NoSuchFile,
+    state.NotImplemented,
+    state.RuntimeException,
 )
-"""What ONNX Runtime raises on files that it cannot read."""
+"""What ONNX Runtime raises on files that it cannot read, or not compute with."""
+
+NEEDED = frozenset({"log_probs", "next", "end"})
+"""What the decoder must give."""
 
 Graph: TypeAlias = onnxruntime.InferenceSession
 Arrays = dict[str, NDArray[Any]]
@@ -72,9 +77,10 @@ class OnnxEngine(PlainEngine):
 
         def search_batch(rows: Sequence[int]) -> list[list[Hypothesis]]:
             sources = [requests[row].source for row in rows]
-            batch = Batch(self, sources, search, attention=attention)
-            width = batch.sources.shape[1] if attention else 0
-            return search_beams(batch, list(map(len, sources)), search, width=width)
+            with explain_failure(self.name, *FAILURES):
+                batch = Batch(self, sources, search, attention=attention)
+                width = batch.sources.shape[1] if attention else 0
+                return search_beams(batch, list(map(len, sources)), search, width=width)
 
         found: dict[int, list[Hypothesis]] = {}
         with ThreadPoolExecutor(self.threads) as pool:
@@ -174,6 +180,8 @@ def load_onnx(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     encoder, decoder = (_load_graph(folder / file, options) for file in (ENCODER, DECODER))
+    if missing := NEEDED - {one.name for one in decoder.get_outputs()}:
+        raise BundleError(f"{folder / DECODER} gives no {min(missing)}; export the model again")
     return OnnxEngine(encoder, decoder, vocabulary_size, name, threads)
 
 

@@ -19,10 +19,10 @@ from rich.text import Text
 
 from nmt_core.config import build
 from nmt_core.evaluation.metrics.registered import METRICS, find_label
-from nmt_core.server.loading import load_verified
 from nmt_core.server.models import Pair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.trial import load_tried
 from stages.params import DownloadParams, load
 from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name
@@ -164,7 +164,7 @@ def serve(
         champion = Watched(
             ChampionSource(registry, Path(folder)), Pair(named[1], named[2]) if named else None
         )
-        serve_models([champion], partial(load_verified, threads=threads), config, keys=api_keys)
+        serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)
 
 
 def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:

@@ -18,6 +18,8 @@ from nmt_core.random import derive_seed
 from nmt_core.seal import (
     FORMAT,
     MANIFEST,
+    MOST_MANIFEST_BYTES,
+    digest_bundle,
     list_contents,
     require_replaceable,
     verify_bundle,
@@ -319,6 +321,27 @@ def test_a_manifest_that_is_no_file_is_refused(bundle, tmp_path):
     (bundle / MANIFEST).mkdir()
     with pytest.raises(BundleError, match=r"manifest.json is no file"):
         verify_bundle(bundle)
+
+
+def test_a_manifest_that_is_a_pipe_keeps_nobody_waiting(bundle):
+    """Opening one waits for whoever writes, and would do so for ever."""
+    (bundle / MANIFEST).unlink()
+    os.mkfifo(bundle / MANIFEST)
+
+    for look in (digest_bundle, verify_bundle):
+        with pytest.raises(BundleError, match=r"manifest.json is no file"):
+            look(bundle)
+
+
+def test_a_manifest_without_end_is_not_read(bundle):
+    content = (bundle / MANIFEST).read_bytes()
+    (bundle / MANIFEST).write_bytes(content.ljust(MOST_MANIFEST_BYTES))
+    verify_bundle(bundle)
+
+    (bundle / MANIFEST).write_bytes(content.ljust(MOST_MANIFEST_BYTES + 1))
+    for look in (digest_bundle, verify_bundle):
+        with pytest.raises(BundleError, match=r"manifest.json was altered"):
+            look(bundle)
 
 
 def test_settings_that_are_not_the_models_are_caught_at_export(bundle):

@@ -1,5 +1,7 @@
 """CTranslate2 against our own search over the same weights, for every shape it can express."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,7 @@ from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
 from nmt_core.engines.ctranslate2 import load_ctranslate2
 from nmt_core.engines.engine import Request
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.errors import ConfigError
+from nmt_core.errors import BundleError, ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
@@ -273,6 +275,64 @@ def test_every_preset_is_expressed_or_refused(name, tmp_path):
     assert (reason is None) == (name in EXPRESSED)
     if reason is None:
         pair(tmp_path, config.model_dump(exclude={"architecture"}))
+
+
+@pytest.mark.parametrize("tie", ["all", "none"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tokens: [f"t{number}" for number in range(100_000)],
+        lambda tokens: [*tokens, "more"],
+        lambda tokens: tokens[:-1],
+        lambda tokens: [*tokens[:-2], tokens[-1], tokens[-2]],
+        lambda tokens: dict.fromkeys(tokens, 0),
+        lambda tokens: None,
+    ],
+    ids=["100,000 others", "one more", "one fewer", "two exchanged", "an object", "nothing"],
+)
+def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, change, tie):
+    """CTranslate2 would read past the end of its weights, which ends the process."""
+    pair(tmp_path, {"tie": tie})
+    folder, target = tmp_path / "float32", WORDS if tie == "all" else MORE
+    names = sorted(path.name for path in folder.glob("*vocabulary.json"))
+    assert names == (
+        ["shared_vocabulary.json"]
+        if tie == "all"
+        else ["source_vocabulary.json", "target_vocabulary.json"]
+    )
+    path = folder / names[-1]
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+
+    with pytest.raises(BundleError, match=f"{names[-1]} holds other tokens than the vocabulary"):
+        load_ctranslate2(folder, WORDS, target, name="x", device="cpu", threads=1)
+
+
+def test_tokens_that_cannot_be_read_are_told_in_a_sentence(tmp_path):
+    pair(tmp_path, {})
+    (tmp_path / "float32" / "shared_vocabulary.json").write_text("[" * 200_000)
+
+    with pytest.raises(BundleError, match="is nested too deeply"):
+        load_ctranslate2(tmp_path / "float32", WORDS, WORDS, name="x", device="cpu", threads=1)
+
+
+def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
+    class Broken:
+        def translate_batch(self, sources, **_):
+            return [self for _ in sources]
+
+        def result(self):
+            raise RuntimeError("matmul of unequal shapes\nat dense.cc")
+
+        def score_batch(self, *_, **__):
+            self.result()
+
+    engine = engine_file.CTranslate2Engine(Broken(), WORDS, WORDS, "ctranslate2_int8")
+    told = r"ctranslate2_int8 cannot compute with this model \(matmul of unequal shapes\);"
+
+    with pytest.raises(BundleError, match=told):
+        engine.search(requests(2), GREEDY, **QUIET)
+    with pytest.raises(BundleError, match=told):
+        engine._score([engine_file.Task(["a"], 3)], [[engine_file.Candidate(["b"], -1.0, [])]])
 
 
 def test_no_gpu_is_made_up(tmp_path):

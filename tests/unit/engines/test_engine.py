@@ -6,8 +6,10 @@ import pytest
 
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.ctranslate2 import CTranslate2Engine
+from nmt_core.engines.engine import explain_failure
 from nmt_core.engines.onnx import OnnxEngine
 from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.errors import BundleError
 
 
 class Graph:
@@ -58,3 +60,20 @@ def test_pytorch_refuses_nothing():
     everything = BeamConfig(diversity=1.0, no_repeat_ngram_size=3, unknown="copy")
 
     assert PyTorchEngine.explain_refusal(None, everything, prefixes=True) is None
+
+
+def test_a_failure_of_a_library_is_told_by_its_first_line():
+    with (
+        pytest.raises(BundleError, match=r"onnx_int8 cannot compute with this model \(broken\);"),
+        explain_failure("onnx_int8", RuntimeError),
+    ):
+        raise RuntimeError("broken\nat line 3")
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("CUDA failed to allocate memory"), ValueError("ours"), MemoryError()]
+)
+def test_a_lack_of_memory_and_other_failures_are_passed_on(error):
+    with pytest.raises(type(error)) as passed, explain_failure("onnx_int8", RuntimeError):
+        raise error
+    assert passed.value is error

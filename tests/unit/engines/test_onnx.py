@@ -250,3 +250,12 @@ def test_what_is_no_graph_is_told_in_a_sentence(tmp_path, content):
         file.write_bytes(content)
     with pytest.raises(BundleError, match=r"decoder\.onnx"):
         load_onnx(tmp_path / "model", SIZE, name="onnx_int8", device="cpu", threads=1)
+
+
+def test_a_graph_that_is_another_is_told_in_a_sentence(tmp_path):
+    write_onnx(tmp_path / "model", "float32", model=build("rnn_attention"), positions=80)
+    encoder = (tmp_path / "model/encoder.onnx").read_bytes()
+    (tmp_path / "model/decoder.onnx").write_bytes(encoder)
+
+    with pytest.raises(BundleError, match=r"decoder\.onnx gives no end; export the model again"):
+        load_onnx(tmp_path / "model", SIZE, name="onnx_int8", device="cpu", threads=1)

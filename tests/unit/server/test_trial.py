@@ -1,0 +1,154 @@
+"""A model that ends, blocks or fails the process that loads it is refused in a sentence."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nmt_core.errors import BundleError
+from nmt_core.server import trial
+from nmt_core.server.models import FolderSource, Models, Pair, Watched
+from tests.support.stand_in import StandIn
+
+FOLDER = Path("models/some")
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", r"loaded it \(SIGKILL\)"),
+        ("import os; os.abort()", r"loaded it \(SIGABRT\)"),
+        ("import time; time.sleep(60)", "golden sentences within 1 seconds"),
+        ("", "gave no answer"),
+        ("raise SystemExit(3)", "gave no answer"),
+        ("print('no JSON')", "gave no answer"),
+        ("print('[]')", "gave no answer"),
+        ('print(\'{"problem": "it is square"}\')', "^it is square$"),
+        ("print('a library talks'); print('{\"problem\": \"it is round\"}')", "^it is round$"),
+    ],
+)
+def test_what_goes_wrong_there_is_told_here(code, told):
+    with pytest.raises(BundleError, match=told) as refused:
+        trial.run_trial(FOLDER, python(code), seconds=1 if "sleep" in code else 30)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_model_that_proves_itself_passes():
+    trial.run_trial(FOLDER, python('print(\'{"problem": ""}\')'))
+
+
+def test_nobody_is_left_where_the_trial_takes_too_long(monkeypatch):
+    begun = []
+
+    def begin(*arguments, **options):
+        begun.append(subprocess.Popen(*arguments, **options))
+        return begun[0]
+
+    monkeypatch.setattr(trial, "Popen", begin)
+
+    with pytest.raises(BundleError):
+        trial.run_trial(FOLDER, python("import time; time.sleep(60)"), seconds=0.1)
+    assert begun[0].poll() is not None
+
+
+def test_the_trial_ends_with_whoever_wants_to_know():
+    waits = "from nmt_core.server.trial import end_with_parent; end_with_parent()"
+
+    asked = subprocess.Popen(python(waits), stdin=subprocess.PIPE)
+    asked.stdin.close()
+
+    assert asked.wait(30) == 1
+
+
+def test_a_folder_without_a_model_is_refused_by_the_trial_itself(tmp_path):
+    with pytest.raises(BundleError, match=r"holds no manifest\.json"):
+        trial.load_tried(tmp_path, threads=1)
+
+
+def test_the_trial_comes_before_the_model_is_loaded(monkeypatch):
+    seen = []
+
+    def refuse(folder, command):
+        seen.append(command[-4:])
+        raise BundleError("it is square")
+
+    monkeypatch.setattr(trial, "run_trial", refuse)
+    monkeypatch.setattr(trial, "load_verified", lambda *_, **__: seen.append("loaded"))
+
+    with pytest.raises(BundleError, match="square"):
+        trial.load_tried(FOLDER, engine="onnx", device="cpu", threads=3)
+    assert seen == [[str(FOLDER), "onnx", "cpu", "3"]]
+
+    monkeypatch.setattr(trial, "run_trial", lambda *_: None)
+    trial.load_tried(FOLDER)
+    assert seen[-1] == "loaded"
+
+
+@pytest.mark.parametrize("error", [KeyError("secret"), ZeroDivisionError(), MemoryError("secret")])
+def test_what_nobody_expected_is_a_sentence_too(monkeypatch, error):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(trial, "load_verified", fail)
+
+    told = trial.find_problem(FOLDER, engine="auto", device="auto", threads=None)
+
+    assert type(error).__name__ in told
+    assert "secret" not in told
+    assert "\n" not in told
+
+
+def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
+    tried = {}
+
+    def find(folder, **options):
+        tried.update(options, folder=folder)
+        return "it is square"
+
+    monkeypatch.setattr(trial, "find_problem", find)
+    monkeypatch.setattr(trial, "give_way", lambda: None)
+    monkeypatch.setattr(trial, "end_with_parent", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["trial", "models/some", "torch", "cpu", "2"])
+
+    trial.main()
+
+    assert json.loads(capsys.readouterr().out) == {"problem": "it is square"}
+    assert tried == {"folder": FOLDER, "engine": "torch", "device": "cpu", "threads": 2}
+
+
+def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
+    folder = tmp_path / "export"
+    folder.mkdir()
+    manifest = folder / "manifest.json"
+    manifest.write_text("1")
+    codes = {"1": 'print(\'{"problem": ""}\')', "2": "import os; os.abort()"}
+
+    def load(folder):
+        trial.run_trial(folder, python(codes[manifest.read_text()]))
+        return StandIn(mark=manifest.read_text())
+
+    models = Models([Watched(FolderSource(folder), Pair("de", "en"))], load)
+    manifest.write_text("2")
+
+    assert models.renew() == []
+    assert models.served[0].translator.mark == "1"
+    assert "SIGABRT" in models.watched[0].problem
+
+
+def test_the_trial_is_the_first_to_end_and_leaves_nothing_behind():
+    code = """
+import resource
+from pathlib import Path
+from nmt_core.server.trial import give_way
+give_way()
+print(resource.getrlimit(resource.RLIMIT_CORE), Path("/proc/self/oom_score_adj").read_text())
+"""
+    said = subprocess.run(python(code), capture_output=True, check=True, text=True)
+
+    assert said.stdout.split() == ["(0,", "0)", "1000"]
