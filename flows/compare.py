@@ -207,11 +207,16 @@ def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comp
 
 
 def track(result: results.Comparison, tracker: Tracker) -> None:
-    """Tell the tracker what came of it, and again what trainings side by side could not tell."""
-    means = results.tabulate(result.runs).groupby("system", sort=False).mean(numeric_only=True)
+    """Tell the tracker what came of it, and again what trainings side by side could not tell.
+
+    The scores of the best system are the comparison's own, under the names by which MLflow's list
+    shows those of runs.
+    """
+    best, *_ = result.scores.values()
+    tracker.metrics({f"test_{metric}": score.value for metric, score in best.items()}, step=0)
     for metric in result.metrics:
-        scores = means[f"scores.{metric}.value"]
-        tracker.metrics({f"test_{metric}/{name}": v for name, v in scores.items()}, step=0)
+        means = {name: scores[metric].value for name, scores in result.scores.items()}
+        tracker.metrics({f"test_{metric}/{name}": mean for name, mean in means.items()}, step=0)
     tracker.artifact(report.FOLDER)
     for found in result.runs:
         journal = Journal(found.fingerprint)

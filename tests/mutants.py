@@ -1565,20 +1565,6 @@ MUTANTS = [
         "tests/unit/evaluation/test_metrics.py",
     ),
     Mutant(
-        "a report whose p-values are not corrected",
-        "stages/comparison/report.py",
-        "render_difference(pair.value, pair.randomization_holm)",
-        "render_difference(pair.value, pair.randomization)",
-        "tests/unit/stages/comparison/test_comparison.py",
-    ),
-    Mutant(
-        "half a report whose p-values are not corrected",
-        "stages/comparison/report.py",
-        "render_difference(-pair.value, pair.randomization_holm)",
-        "render_difference(-pair.value, pair.randomization)",
-        "tests/unit/stages/comparison/test_comparison.py",
-    ),
-    Mutant(
         "a mean of what is known of some seeds",
         "stages/comparison/report.py",
         "skipna=False",

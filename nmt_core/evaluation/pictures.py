@@ -168,6 +168,7 @@ def draw_comparison(
     *,
     unit: str,
     metrics: tuple[str, str],
+    over: str,
 ) -> None:
     """Write a PNG with the test score of every system, best on top, beside its learning curves.
 
@@ -177,6 +178,7 @@ def draw_comparison(
         curves: a training each, of the systems above.
         unit: what the curves' x counts.
         metrics: what people call the scores on the test set, and those of the curves.
+        over: what the intervals are of, such as sentences.
     """
     colors = dict(zip((found.label for found in intervals), _colors(len(intervals)), strict=True))
     height = max(3.6, 0.45 * len(intervals) + 1.4)
@@ -197,7 +199,7 @@ def draw_comparison(
         )
     scores.set_yticks(range(len(intervals)), [found.label for found in intervals])
     scores.set_ylim(len(intervals) - 0.4, -0.7)
-    scores.set_xlabel(f"test {metrics[0]} with 95 % interval")
+    scores.set_xlabel(f"test {metrics[0]}, 95 % interval over {over}")
     for curve in curves:
         learning.plot(curve.x, curve.y, ".-", color=colors[curve.label], linewidth=1.3)
     learning.set_xlabel(unit)

@@ -1,10 +1,12 @@
 """A comparison as people read it: one table, one picture, and matrices of what is significant.
 
-Writes: reports/comparison/comparison.{json,md,png}; docs/results.md, if asked
+Writes: reports/comparison/comparison.{json,md,png,csv,tex}; docs/results.md, if asked
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 from rich.console import Group
@@ -17,13 +19,20 @@ from nmt_core.evaluation.pictures import Curve, Interval, draw_comparison
 from nmt_core.progress import format_duration
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.comparison.results import Comparison, Outcome, tabulate
+from stages.comparison.paper import render_csv, render_latex
+from stages.comparison.results import Comparison, Outcome, Run, ScoreInterval, tabulate
 from stages.reporting.markdown import render_pipe_table, replace_part
 
 FOLDER = paths.REPORTS / "comparison"
 RESULTS = Path("docs/results.md")
 PART = "comparison"
 """Of the results, which the report is."""
+
+UNEVEN = 1.2
+"""Times the smallest amount of training, above which the largest is told."""
+
+WIDEST = 6
+"""Columns of a matrix that a terminal shows side by side."""
 
 SMALLEST_SHOWN = 0.001
 """Smaller p-values say no more."""
@@ -42,27 +51,30 @@ def render_heading(comparison: Comparison) -> list[str]:
 
 
 def render_rows(comparison: Comparison) -> Iterator[list[str]]:
-    """Yield a row per system, means over its seeds, and below it one per seed if there are more.
+    """Yield a row per system, means over its seeds.
 
-    The interval of a mean is the mean of the intervals, which is no narrower than its own.
+    Where there are several, a row per seed follows, and one with their standard deviations.
     """
-    runs = tabulate(comparison.runs)
-    for letter, (name, seeds) in zip(LETTERS, runs.groupby("system", sort=False), strict=False):
-        yield cells(f"{letter}  {name}", comparison, seeds)
-        if len(seeds) > 1:
-            for number, run in seeds.groupby("seed", sort=False):
-                yield cells(f"   seed {number}", comparison, run)
+    for letter, (name, runs) in zip(LETTERS, comparison.systems.items(), strict=False):
+        scores = comparison.scores[name]
+        yield [f"{letter}  {name}", *render_scores(scores), *render_measures(runs)]
+        if len(runs) == 1:
+            continue
+        for run in runs:
+            yield [f"   seed {run.seed}", *render_scores(run.scores), *render_measures([run])]
+        spread = [format_value(score.deviation, "{:.1f}") for score in scores.values()]
+        yield [f"   sd of {len(runs)} seeds", *spread, "", *("" for _ in COSTS)]
 
 
-def cells(name: str, comparison: Comparison, runs: pd.DataFrame) -> list[str]:
-    """Return a row of the table; what is not known of all runs is not known of their mean."""
-    mean = runs.mean(numeric_only=True, skipna=False)
+def render_scores(scores: Mapping[str, ScoreInterval]) -> list[str]:
+    """Return scores with their 95 % intervals."""
+    return [f"{one.value:.1f} ({one.low:.1f}–{one.high:.1f})" for one in scores.values()]
+
+
+def render_measures(runs: Sequence[Run]) -> list[str]:
+    """Return means of perplexity and costs; what is not known of all runs is not known of it."""
+    mean = tabulate(runs).mean(numeric_only=True, skipna=False)
     return [
-        name,
-        *(
-            format_interval(*(mean[f"scores.{metric}.{end}"] for end in ("value", "low", "high")))
-            for metric in comparison.metrics
-        ),
         format_value(mean["perplexity"], "{:.2f}"),
         format_millions(mean["parameters"]),
         format_value(mean["steps"], "{:,.0f}"),
@@ -73,12 +85,7 @@ def cells(name: str, comparison: Comparison, runs: pd.DataFrame) -> list[str]:
     ]
 
 
-def format_interval(value: float, low: float, high: float) -> str:
-    """Return a score with its 95 % interval."""
-    return f"{value:.1f} ({low:.1f}–{high:.1f})"
-
-
-def format_value(value: float, form: str) -> str:
+def format_value(value: float | None, form: str) -> str:
     """Return a number, or a dash for one that nobody knows."""
     return "–" if pd.isna(value) else form.format(value)
 
@@ -97,7 +104,18 @@ def render_matrices(comparison: Comparison) -> Iterator[tuple[str, list[list[str
         where = " and ".join(
             f"{find_label(metric)} {place} the diagonal" for metric, place in places
         )
-        yield f"Row minus column, {where}; {TESTED}", render_matrix(comparison, *metrics)
+        title = f"Row minus column, {where}; {describe_test(comparison)}"
+        yield title, render_matrix(comparison, *metrics)
+
+
+def describe_test(comparison: Comparison) -> str:
+    """Return what the p-values are."""
+    test = (
+        "Welch's t-test over seeds and sentences"
+        if len(comparison.seeds) > 1
+        else "paired approximate randomisation of sentences"
+    )
+    return f"two-sided p-values by {test}, corrected by Holm for the number of pairs"
 
 
 def render_matrix(comparison: Comparison, above: str, below: str | None = None) -> list[list[str]]:
@@ -107,9 +125,9 @@ def render_matrix(comparison: Comparison, above: str, below: str | None = None) 
     for pair in comparison.differences:
         row, column = names.index(pair.first), names.index(pair.second)
         if pair.metric == above:
-            cells[row][column] = render_difference(pair.value, pair.randomization_holm)
+            cells[row][column] = render_difference(pair.value, pair.p_value)
         elif pair.metric == below:
-            cells[column][row] = render_difference(-pair.value, pair.randomization_holm)
+            cells[column][row] = render_difference(-pair.value, pair.p_value)
     return cells
 
 
@@ -143,6 +161,8 @@ def render_notes(comparison: Comparison) -> list[str]:
             f"{comparison.sentences:,} test sentences; {describe_budget(comparison.budgets)}; "
             f"processor threads each: {said}; parentheses hold 95 % intervals."
         ),
+        describe_seeds(comparison.seeds),
+        *list_unequal(comparison),
         (
             "Training is the time spent in updates. Perplexity is per token, and comparable only "
             "between systems with the same tokens."
@@ -151,10 +171,59 @@ def render_notes(comparison: Comparison) -> list[str]:
     ]
 
 
-TESTED = (
-    "two-sided p-values by paired approximate randomisation, corrected by Holm for the number of "
-    "pairs"
-)
+def describe_seeds(seeds: Sequence[int]) -> str:
+    """Return what intervals and p-values know of seeds."""
+    if len(seeds) == 1:
+        return (
+            f"One seed ({seeds[0]}): intervals and p-values are of the choice of test sentences "
+            f"alone and say nothing of other seeds, which often differ by more; SEEDS=3 would tell."
+        )
+    return (
+        f"Means of {len(seeds)} seeds ({', '.join(map(str, seeds))}), and sd, the standard "
+        f"deviation between them; intervals and p-values of systems take in the choice of seeds "
+        f"and of test sentences, intervals of a seed that of sentences alone."
+    )
+
+
+def list_unequal(comparison: Comparison) -> Iterator[str]:
+    """Yield what was not equal in spite of the budgets: of the seeds of a system, of systems."""
+    for name, runs in comparison.systems.items():
+        for what, counts in count_work(runs).items():
+            if is_uneven(counts):
+                yield (
+                    f"UNEQUAL: seeds of {name} got from {min(counts):,} to {max(counts):,} {what}, "
+                    f"so that their scores differ by that, too; other programs took the processor, "
+                    f"or the text ended: STEPS or TOKENS gives all the same."
+                )
+                break
+    for what, means in compute_mean_work(comparison).items():
+        if is_uneven(means.values()):
+            (least, few), (most, many) = (
+                end(means.items(), key=itemgetter(1)) for end in (min, max)
+            )
+            yield f"UNEQUAL {what}: from {few:,.0f} of {least} to {many:,.0f} of {most}."
+
+
+def count_work(runs: Sequence[Run]) -> dict[str, list[int]]:
+    """Return of each run what it was trained on."""
+    return {
+        "updates": [run.steps for run in runs],
+        "target tokens": [run.target_tokens for run in runs],
+    }
+
+
+def compute_mean_work(comparison: Comparison) -> dict[str, dict[str, float]]:
+    """Return what each system was trained on, means over its seeds."""
+    work = {name: count_work(runs) for name, runs in comparison.systems.items()}
+    return {
+        what: {name: fmean(counts[what]) for name, counts in work.items()}
+        for what in ("updates", "target tokens")
+    }
+
+
+def is_uneven(counts: Collection[float]) -> bool:
+    """Tell whether the largest is more than a fifth above the smallest."""
+    return max(counts) > UNEVEN * min(counts)
 
 
 def render_markdown(comparison: Comparison) -> str:
@@ -175,20 +244,25 @@ def render_report(comparison: Comparison) -> Group:
     """Return the report as a terminal of 80 columns shows it."""
     body, head = list(render_rows(comparison)), render_heading(comparison)
     systems = [line for line in body if not line[0].startswith(" ")]
+    notes = render_notes(comparison)
     parts: list[Table | Text] = [
         render_plain_table(head, (line[: len(head)] for line in body)),
         Text(),
         render_plain_table(["", *COSTS], ([line[0][0], *line[len(head) :]] for line in systems)),
         Text(),
-        *(Text(note, style="dim") for note in render_notes(comparison)),
+        *(Text(note, style="yellow" if note.startswith("UNEQUAL") else "dim") for note in notes),
     ]
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
         for title, found in render_matrices(comparison):
-            lines = [[cell.replace(", ", "\n") for cell in line] for line in found]
-            named = ([name, *line] for name, line in zip(letters, lines, strict=True))
-            matrix_table = render_plain_table(["", *letters], named)
-            parts += [Text(), matrix_table, Text(), Text(f"{title}.", style="dim")]
+            for first in range(0, len(letters), WIDEST):
+                columns = slice(first, first + WIDEST)
+                named = (
+                    [name, *(cell.replace(", ", "\n") for cell in line[columns])]
+                    for name, line in zip(letters, found, strict=True)
+                )
+                parts += [Text(), render_plain_table(["", *letters[columns]], named)]
+            parts += [Text(), Text(f"{title}.", style="dim")]
     return Group(*parts)
 
 
@@ -208,6 +282,8 @@ def write_report(
     """Write the report for people, for programs, and as a picture."""
     files.write_json(folder / "comparison.json", comparison.model_dump(mode="json"))
     files.write_text(folder / "comparison.md", render_markdown(comparison))
+    files.write_text(folder / "comparison.csv", render_csv(comparison))
+    files.write_text(folder / "comparison.tex", render_latex(comparison))
     draw_results(comparison, outcomes, folder / "comparison.png")
 
 
@@ -217,14 +293,13 @@ def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path
         point["step"] in found.seconds for found in outcomes for point in found.history
     ) and all(budget.seconds is not None for budget in comparison.budgets.values())
     metric, validated_by = comparison.metrics[0], find_validation_metric(outcomes[0])
-    places = {end: f"scores.{metric}.{end}" for end in ("value", "low", "high")}
     intervals = [
         Interval(
-            label=str(name),
-            **{end: runs[place].mean() for end, place in places.items()},
-            points=runs[places["value"]].to_list(),
+            label=name,
+            **comparison.scores[name][metric].model_dump(include={"value", "low", "high"}),
+            points=[run.scores[metric].value for run in runs],
         )
-        for name, runs in tabulate(comparison.runs).groupby("system", sort=False)
+        for name, runs in comparison.systems.items()
     ]
     curves = [
         Curve(
@@ -239,9 +314,9 @@ def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path
         if find_validation_metric(found) == validated_by
     ]
     unit = "minutes spent in updates" if by_time else "million target tokens trained on"
-    draw_comparison(
-        path, intervals, curves, unit=unit, metrics=(find_label(metric), find_label(validated_by))
-    )
+    over = "seeds and sentences" if len(comparison.seeds) > 1 else "sentences, of one seed"
+    metrics = find_label(metric), find_label(validated_by)
+    draw_comparison(path, intervals, curves, unit=unit, metrics=metrics, over=over)
 
 
 def find_validation_metric(outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import NormalDist, fmean, stdev
 from typing import Any
 
 import pandas as pd
@@ -17,11 +18,15 @@ from dvc.api import DVCFileSystem
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
 from nmt_core.evaluation.metrics.registered import find_metric_class, find_metric_names
+from nmt_core.statistics.seeds import Source, compute_t_interval, measure_seeds
 from nmt_core.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import ParamsLoader
 from stages.tracking.journal import Journal
+
+NORMAL_95 = NormalDist().inv_cdf(0.975)
+"""Standard errors in half of a 95 % interval."""
 
 
 class ComparisonError(NmtError):
@@ -34,6 +39,13 @@ class ScoreInterval(Config):
     value: float
     low: float
     high: float
+
+
+class SystemScore(ScoreInterval):
+    """The mean over a system's seeds; its interval takes in seeds where there are several."""
+
+    deviation: float | None = None
+    """Standard deviation between seeds; none of one seed."""
 
 
 class Run(Config):
@@ -92,6 +104,8 @@ class Comparison(Config):
     """How each metric was computed; systems are in the order of the first."""
     budgets: dict[str, Budget]
     """What each system was allowed to spend on training."""
+    scores: dict[str, dict[str, SystemScore]]
+    """By system and metric; the best system is first."""
     runs: tuple[Run, ...]
     """Seeds of a system stand together, the best system first."""
     differences: tuple[Difference, ...]
@@ -105,6 +119,11 @@ class Comparison(Config):
     def systems(self) -> dict[str, list[Run]]:
         """The runs of each system, the best first."""
         return {name: list(runs) for name, runs in groupby(self.runs, key=lambda run: run.system)}
+
+    @property
+    def seeds(self) -> list[int]:
+        """With which each system was trained."""
+        return list(dict.fromkeys(run.seed for run in self.runs))
 
 
 def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
@@ -206,6 +225,10 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
         sentences=len(first.references),
         signatures=first.signatures,
         budgets={name: by_system[name][0].budget for name in best_first},
+        scores={
+            name: summarize_scores([found.run for found in by_system[name]], len(first.references))
+            for name in best_first
+        },
         runs=tuple(found.run for name in best_first for found in by_system[name]),
         differences=tuple(
             compare_all(
@@ -217,6 +240,33 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
             )
         ),
     )
+
+
+def summarize_scores(runs: Sequence[Run], sentences: int) -> dict[str, SystemScore]:
+    """Return a system's scores, means over its seeds, by metric.
+
+    What the choice of sentences adds to a mean's variance is taken for the mean of what it adds to
+    each seed's, which is no less: as if all seeds failed on the same sentences.
+
+    Args:
+        runs: of the system, a seed each.
+        sentences: of the test set.
+    """
+    return {
+        metric: average_scores([run.scores[metric] for run in runs], sentences)
+        for metric in runs[0].scores
+    }
+
+
+def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> SystemScore:
+    """Return the mean of the scores of seeds, with its interval."""
+    if len(scores) == 1:
+        return SystemScore(**scores[0].model_dump())
+    values = [score.value for score in scores]
+    errors = [(score.high - score.low) / 2 / NORMAL_95 for score in scores]
+    by_sentences = Source(fmean(error**2 for error in errors), max(1, sentences - 1))
+    low, high = compute_t_interval(fmean(values), [by_sentences, measure_seeds(values)])
+    return SystemScore(value=fmean(values), low=max(0.0, low), high=high, deviation=stdev(values))
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:

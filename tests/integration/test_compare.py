@@ -89,6 +89,7 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
     first, report, _ = compared
     page = (clone.folder / "reports/comparison/comparison.md").read_text()
 
+    assert "2 trainings: transformer, transformer_base; 1 seed: 1" in first.stderr
     assert sorted(run["system"] for run in report["runs"]) == MODELS
     assert {run["steps"] for run in report["runs"]} == {60}
     assert len({run["target_tokens"] for run in report["runs"]}) == 1
@@ -146,6 +147,10 @@ def test_runs_are_shown_below_the_comparison(clone, compared):
         clone.database("select key, value from latest_metrics where key like 'test_bleu/%'")
     )
     assert sorted(bleu) == [f"test_bleu/{name}" for name in MODELS]
+    shown = dict(
+        clone.database("select run_uuid, value from latest_metrics where key = 'test_bleu'")
+    )
+    assert shown[parent] == max(bleu.values())
 
 
 def test_a_typo_is_told_in_one_sentence(clone):

@@ -141,7 +141,9 @@ def test_many_tokens_make_a_large_picture(tmp_path):
 def compare(path, names=("transformer", "rnn"), value=40.0):
     intervals = [Interval(name, value, value - 1, value + 1, [value]) for name in names]
     curves = [Curve(name, [1.0, 2.0], [10.0, value - 5]) for name in names]
-    draw_comparison(path, intervals, curves, unit="minutes", metrics=("BLEU", "BLEU"))
+    draw_comparison(
+        path, intervals, curves, unit="minutes", metrics=("BLEU", "BLEU"), over="sentences"
+    )
     return path.read_bytes()
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import typer
@@ -15,8 +16,9 @@ from nmt_core.fetch.local import FilesCorpus
 from nmt_core.fetch.settings import Languages
 from nmt_core.text.splitting import SessionSplit, SplitConfig
 from nmt_core.text.text_files import TextFiles
-from stages.comparison import report
+from stages.comparison import report, results
 from stages.params import DownloadParams
+from tests.support.outcomes import REFERENCES, outcome
 
 SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
 
@@ -63,6 +65,27 @@ def test_a_run_is_called_after_what_it_compares(monkeypatch):
     compare.compare.fn(["transformer", "convs2s"])
 
     assert names == ["compare transformer convs2s c4bbf99"]
+
+
+def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, monkeypatch):
+    """Under the names by which MLflow lists runs."""
+    monkeypatch.chdir(tmp_path)
+    found = [
+        outcome(name, seed, REFERENCES, bleu + seed)
+        for name, bleu in (("a", 20.0), ("b", 30.0))
+        for seed in (1, 2)
+    ]
+    told = {}
+
+    def remember(values, *, step):
+        told.update(values)
+
+    tracker = SimpleNamespace(metrics=remember, artifact=lambda _: None)
+    compare.track(results.compare_outcomes(found, command="", commit=""), tracker)
+
+    bleu = {"test_bleu": 31.5, "test_bleu/a": 21.5, "test_bleu/b": 31.5}
+    chrf = {"test_chrf": 41.5, "test_chrf/a": 31.5, "test_chrf/b": 41.5}
+    assert told == bleu | chrf
 
 
 def test_the_same_plan_has_the_same_names_and_another_setting_others():

@@ -1,14 +1,19 @@
 """How systems are judged and shown."""
 
+import csv
+import io
+import re
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 from rich.console import Console
 
+from nmt_core.statistics.significance import Difference
 from nmt_core.training.budget import Budget
 from nmt_core.translation.translation import Translation
-from stages.comparison import report, results
-from stages.comparison.results import ComparisonError
+from stages.comparison import paper, report, results
+from stages.comparison.results import ComparisonError, ScoreInterval
 from stages.evaluate import write_translations
 from stages.reporting.markdown import find_markers
 from tests.support.outcomes import REFERENCES, outcome
@@ -62,20 +67,39 @@ def test_systems_are_tested_in_words_of_their_language():
     assert 0 < bleu.value < 100
 
 
-def test_the_table_shows_means_and_every_seed(compared):
-    first, seed, *_ = report.render_rows(compared)
+def test_the_table_shows_means_and_every_seed_and_how_they_vary(compared):
+    """Variances of 0.25 by seeds (1 degree of freedom), of (1 / 1.96)² by 12 sentences (11).
+
+    They make a standard error of 0.714 with 3.79 degrees, whose t is 2.837.
+    """
+    first, seed, _, spread, *_ = report.render_rows(compared)
 
     assert first == [
-        *("A  better", "30.5 (29.5–31.5)", "40.5 (39.5–41.5)", "4.00", "1.50 M"),
+        *("A  better", "30.5 (28.5–32.5)", "40.5 (38.5–42.5)", "4.00", "1.50 M"),
         *("800", "0.25 M", "0:02:05", "2,000", "–"),
     ]
     assert seed[:2] == ["   seed 1", "31.0 (30.0–32.0)"]
+    assert spread == ["   sd of 2 seeds", "0.7", "0.7", *[""] * 7]
+
+
+def test_no_interval_over_seeds_is_narrower_than_of_its_sentences_or_leaves_out_all_seeds():
+    """As the mean of the intervals of 5.3, 19.7 and 3.4 does."""
+    intervals = [ScoreInterval(value=one, low=one - 1, high=one + 1) for one in (5.3, 19.7, 3.4)]
+    far = results.average_scores(intervals, 1000)
+    near = results.average_scores([intervals[0]] * 3, 1000)
+
+    assert (round(far.value, 2), round(far.deviation, 2)) == (9.47, 8.91)
+    assert far.low == 0
+    assert 19.7 < far.high < 40
+    assert (near.low, near.high) == pytest.approx((4.3, 6.3), abs=0.01)
+    assert results.average_scores(intervals[:1], 1000).deviation is None
+    assert results.average_scores(intervals[:1], 1000).low == 4.3
 
 
 def test_what_is_not_known_of_a_seed_is_not_known_of_the_mean(compared):
     runs = [run.model_copy(update={"train_seconds": 60.0 * run.seed}) for run in compared.runs]
     runs[0] = runs[0].model_copy(update={"train_seconds": None})
-    better, _, second, worse, *_ = report.render_rows(
+    better, _, second, _, worse, *_ = report.render_rows(
         compared.model_copy(update={"runs": tuple(runs)})
     )
 
@@ -94,25 +118,36 @@ def test_the_matrix_has_bleu_above_and_chrf_below(compared):
 
 
 def test_the_matrix_shows_p_values_corrected_for_their_number(compared):
-    """Uncorrected, one pair in twenty of equal systems would pass for different."""
-    p_values = {"bootstrap": 0.1, "bootstrap_holm": 0.2, "randomization": 0.3}
-    pairs = [
-        pair.model_copy(update=p_values | {"randomization_holm": 0.4})
-        for pair in compared.differences
-    ]
-    [(title, cells)] = report.render_matrices(compared.model_copy(update={"differences": pairs}))
+    """Uncorrected, one pair in twenty of equal systems would pass for different.
 
-    assert [cell[-9:] for row in cells for cell in row] == ["", "p = 0.400", "p = 0.400", ""]
-    assert "approximate randomisation, corrected by Holm" in title
+    Over seeds, too, where there are several.
+    """
+    p_values = {"bootstrap": 0.1, "bootstrap_holm": 0.2, "randomization": 0.3, "seeds": 0.5}
+    p_values |= {"randomization_holm": 0.4, "seeds_holm": 0.6}
+    pairs = [pair.model_copy(update=p_values) for pair in compared.differences]
+    several = compared.model_copy(update={"differences": pairs})
+    alone = [pair.model_copy(update={"seeds": None, "seeds_holm": None}) for pair in pairs]
+    firsts = [run for run in compared.runs if run.seed == 1]
+    one = compared.model_copy(update={"differences": alone, "runs": tuple(firsts)})
+
+    for shown, p, test in (
+        (several, "0.600", "Welch's t-test over seeds and sentences, corrected by Holm"),
+        (one, "0.400", "approximate randomisation of sentences, corrected by Holm"),
+    ):
+        [(title, cells)] = report.render_matrices(shown)
+        ends = [cell[-9:] for row in cells for cell in row]
+        assert ends == ["", f"p = {p}", f"p = {p}", ""]
+        assert test in title
 
 
 def test_notes_say_what_was_equal_and_how_scores_were_made(compared):
-    first, second, signatures = report.render_notes(compared)
+    first, seeds, second, signatures = report.render_notes(compared)
 
     assert first == (
         "12 test sentences; equal budgets of 125 seconds; processor threads each: 1; parentheses "
         "hold 95 % intervals."
     )
+    assert seeds.startswith("Means of 2 seeds (1, 2), and sd,")
     assert "comparable only between systems with the same tokens" in second
     assert signatures == "Signatures: BLEU|a, chrF2|a."
     runs = [run.model_copy(update={"threads": 0}) for run in compared.runs[:1]]
@@ -120,12 +155,51 @@ def test_notes_say_what_was_equal_and_how_scores_were_made(compared):
     assert "processor threads each: all, 1;" in report.render_notes(mixed)[0]
 
 
+def test_of_one_seed_it_is_said_that_nothing_is_known_of_seeds():
+    alone = results.compare_outcomes(OUTCOMES[:2], command="", commit="")
+
+    assert "One seed (1): " in report.render_notes(alone)[1]
+    assert "say nothing of other seeds" in report.render_notes(alone)[1]
+    assert [cell for cell, *_ in report.render_rows(alone)] == ["A  better", "B  worse"]
+    assert next(report.render_rows(alone))[1] == "31.0 (30.0–32.0)"
+
+
+def with_work(compared, steps, tokens):
+    """The comparison, its runs with so many updates and target tokens each."""
+    runs = (
+        run.model_copy(update={"steps": step, "target_tokens": count})
+        for run, step, count in zip(compared.runs, steps, tokens, strict=True)
+    )
+    return compared.model_copy(update={"runs": tuple(runs)})
+
+
+@pytest.mark.parametrize(
+    ("steps", "tokens", "told"),
+    [
+        ([100] * 4, [5000] * 4, []),
+        ([100, 120, 100, 120], [5000] * 4, []),
+        ([41, 96, 100, 100], [5000] * 4, ["seeds of better got from 41 to 96 updates", "updates:"]),
+        ([100] * 4, [5000, 5000, 7000, 7000], ["tokens: from 5,000 of better to 7,000 of worse."]),
+        ([100] * 4, [5000, 5000, 5000, 6500], ["seeds of worse got from 5,000 to 6,500 target"]),
+        ([100, 100, 121, 121], [5000] * 4, ["UNEQUAL updates: from 100 of better to 121 of wo"]),
+    ],
+)
+def test_what_was_not_equal_in_spite_of_the_budget_is_told(compared, steps, tokens, told):
+    """Above a fifth: between the seeds of a system, which is the load, and between systems."""
+    notes = report.render_notes(with_work(compared, steps, tokens))
+    unequal = [note for note in notes if note.startswith("UNEQUAL")]
+
+    assert len(unequal) == len(told)
+    assert all(words in note for words, note in zip(told, unequal, strict=True))
+
+
 def test_the_picture_shows_means_of_seeds_and_every_curve(compared, tmp_path, monkeypatch):
     """By time, where every validation's is known."""
     drawn = {}
 
-    def draw(path, intervals, curves, *, unit, metrics):
+    def draw(path, intervals, curves, *, unit, metrics, over):
         drawn[path.name] = (intervals, curves, unit, metrics)
+        assert over == "seeds and sentences"
 
     monkeypatch.setattr(report, "draw_comparison", draw)
     report.draw_results(compared, OUTCOMES, tmp_path / "by time")
@@ -133,7 +207,8 @@ def test_the_picture_shows_means_of_seeds_and_every_curve(compared, tmp_path, mo
     report.draw_results(compared, unknown, tmp_path / "by tokens")
     (best, _), curves, unit, metrics = drawn["by time"]
 
-    assert (best.label, best.value, best.low, best.high) == ("better", 30.5, 29.5, 31.5)
+    assert (best.label, best.value) == ("better", 30.5)
+    assert (best.low, best.high) == pytest.approx((28.47, 32.53), abs=0.01)
     assert best.points == [31.0, 30.0]
     assert [curve.label for curve in curves] == [found.run.system for found in OUTCOMES]
     assert (curves[0].x, curves[0].y) == ([1.0, 125 / 60], [10.0, 20.0])
@@ -169,9 +244,82 @@ def test_the_report_is_for_people_and_programs(compared, tmp_path):
         console.print(report.render_report(compared))
 
     assert results.Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
-    assert "| A  better | 30.5 (29.5–31.5) |" in page
-    assert "30.5 (29.5–31.5)" in capture.get()
+    assert "| A  better | 30.5 (28.5–32.5) |" in page
+    assert "30.5 (28.5–32.5)" in capture.get()
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
+    for name, write in (("csv", paper.render_csv), ("tex", paper.render_latex)):
+        assert (tmp_path / f"comparison.{name}").read_text(encoding="utf-8") == write(compared)
+
+
+def equal(systems, *_, metrics, **__):
+    """As of systems between which there is no difference."""
+    names = ("bootstrap", "bootstrap_holm", "randomization", "randomization_holm", "seeds")
+    certain = dict.fromkeys([*names, "seeds_holm"], 1.0)
+    return [
+        Difference(metric=metric, first=first, second=second, value=0.0, **certain)
+        for metric in metrics
+        for first, second in combinations(systems, 2)
+    ]
+
+
+def test_nine_systems_with_long_names_are_whole_in_80_columns(monkeypatch):
+    """On a terminal and in a log: no name or number is cut, and no table is wider than the page."""
+    monkeypatch.setattr(results, "compare_all", equal)
+    names = [f"transformer_article_lit{n}" for n in range(9)]
+    found = [outcome(name, seed, WRONG, 20.0) for name in names for seed in (1, 2)]
+    shown = results.compare_outcomes(found, command="", commit="")
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(report.render_report(shown))
+    printed = capture.get()
+
+    assert "…" not in printed
+    assert max(map(len, printed.splitlines())) <= 80
+    assert all(name in printed for name in names)
+    assert printed.count("p = 1.000") == 2 * 9 * 8 / 2
+
+
+def test_other_programs_read_all_numbers(compared):
+    rows = list(csv.DictReader(io.StringIO(paper.render_csv(compared))))
+
+    assert [(row["system"], row["seeds"], row["seed"]) for row in rows] == [
+        *(("better", "2", ""), ("better", "1", "1"), ("better", "1", "2")),
+        *(("worse", "2", ""), ("worse", "1", "1"), ("worse", "1", "2")),
+    ]
+    mean, first, *_ = rows
+    assert (mean["bleu"], first["bleu"], first["chrf_high"]) == ("30.5", "31.0", "42.0")
+    assert float(mean["bleu_sd"]) == pytest.approx(0.5**0.5)
+    assert float(mean["bleu_low"]) == pytest.approx(compared.scores["better"]["bleu"].low)
+    assert (first["bleu_sd"], first["sentences_per_second"]) == ("", "")
+    assert (mean["tokens_per_second"], mean["steps"], mean["perplexity"]) == (
+        *("2000.0", "800.0", "4.0"),
+    )
+
+
+def test_the_table_for_papers_is_latex_whatever_systems_are_called():
+    odd = r"rnn_2 & 50%\ #1"
+    found = [outcome(name, seed, WRONG, 20.0 + seed) for name in ("a", odd) for seed in (1, 2)]
+    shown = results.compare_outcomes(found, command="make compare", commit="")
+    lines = [line for line in paper.render_latex(shown).splitlines() if not line.startswith("%")]
+    rows = [re.split(r" (?<!\\)& ", line.removesuffix(r" \\")) for line in lines if "&" in line]
+
+    assert [line for line in lines if "&" not in line] == [
+        r"\begin{tabular}{lrrrrrrrr}",
+        *(r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"),
+    ]
+    assert all(line.endswith(r" \\") for line in lines if "&" in line)
+    assert {len(row) for row in rows} == {len("lrrrrrrrr")}
+    assert rows[0][1:4] == ["BLEU", r"BLEU 95 \%", "BLEU sd"]
+    assert rows[1][0:4:3] == ["a", "0.7"]
+    assert rows[2][0] == r"rnn\_2 \& 50\%\textbackslash{} \#1"
+
+
+def test_the_table_for_papers_leaves_out_how_one_seed_varies():
+    alone = results.compare_outcomes(OUTCOMES[:2], command="", commit="")
+
+    assert "sd" not in paper.render_latex(alone)
+    row = r"better & 31.0 & 30.0--32.0 & 41.0 & 40.0--42.0 & 4.00 & 1.50\,M"
+    assert row in paper.render_latex(alone)
 
 
 def test_recording_again_replaces_what_was_recorded(compared, tmp_path):
