@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import uuid
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,11 +13,8 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from nmt_core.config import build
-from nmt_core.evaluation.metrics.registered import METRICS, find_label
 from nmt_core.server.models import Pair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
@@ -27,55 +23,10 @@ from stages.params import DownloadParams, load
 from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name
 from stages.registry.following import follow_champion
-from stages.registry.registry import CHAMPION, PROMOTE_ONE, Promotion, Registry, RegistryError
+from stages.registry.overview import list_doubts, render_versions
+from stages.registry.registry import CHAMPION, Promotion, Registry, RegistryError
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
-
-
-def render_versions(registry: Registry) -> Table:
-    """Return all versions, newest first."""
-    champion = registry.champion()
-    serving = champion and champion.number
-    overview = Table(title=registry.name, header_style="bold")
-    versions = registry.versions().values()
-    names = [name for name in METRICS if any(name in version.tags for version in versions)]
-    overview.add_column("version", justify="right")
-    overview.add_column()
-    for name in names:
-        overview.add_column(find_label(name), justify="right")
-    for heading in ("since", "by", "reason"):
-        overview.add_column(heading)
-    for version in versions:
-        state = Text("withdrawn" if "rolled_back_at" in version.tags else "")
-        if version.number == serving:
-            state = Text(CHAMPION, style="bold green")
-        at, by, reason = find_last_event(version.tags)
-        overview.add_row(
-            str(version.number),
-            state,
-            *(version.tags.get(name, "–") for name in names),
-            at[:16].replace("T", " "),
-            Text(by),
-            Text(reason),
-        )
-    return overview
-
-
-def find_last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return when a version was last promoted, restored or withdrawn, by whom and why."""
-    events = {
-        "promoted": ("promoted_at", "promoted_by", "reason"),
-        **{
-            event: (f"{event}_at", f"{event}_by", f"{event}_reason")
-            for event in ("rolled_back", "restored")
-        },
-    }
-    found = [names for names in events.values() if names[0] in tags]
-    if not found:
-        return "–", "", ""
-    at, by, reason = (tags.get(name, "") for name in max(found, key=lambda names: tags[names[0]]))
-    return at, by, reason
-
 
 PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
 """What the versions of a pair of languages are called together; see ``model_name``."""
@@ -116,6 +67,8 @@ def promote(
     """Make a version champion by hand, whatever the gate would say."""
     registry = open_registry(name)
     champion = registry.champion()
+    for doubt in list_doubts(registry.version(version), champion):
+        typer.echo(f"warning: {doubt}; make rollback takes the promotion back", err=True)
     by_hand = Promotion(id=f"by hand {uuid.uuid4()}", by=find_user(), reason=reason)
     registry.promote(version, expected=champion.number if champion else None, promotion=by_hand)
     typer.echo(f"version {version} of {registry.name} is the champion")
@@ -151,7 +104,7 @@ def serve(
     """
     registry = open_registry(name)
     if registry.champion() is None:
-        raise RegistryError(f"{registry.name} has no champion to serve; {PROMOTE_ONE}")
+        raise RegistryError(f"{registry.name} has no champion to serve; {registry.advise()}")
     if mlflow:
         serve_by_mlflow(registry, port)
     config = build(

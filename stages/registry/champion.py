@@ -6,7 +6,6 @@ from pathlib import Path
 from nmt_core.errors import NmtError
 from nmt_core.server.models import Bundle
 from stages.registry.registry import (
-    PROMOTE_ONE,
     Registry,
     RegistryAwayError,
     RegistryError,
@@ -37,7 +36,9 @@ class ChampionSource:
         """
         champion = self._registry.champion()
         if champion is None:
-            raise RegistryError(f"{self._registry.name} has no champion to serve; {PROMOTE_ONE}")
+            raise RegistryError(
+                f"{self._registry.name} has no champion to serve; {self._registry.advise()}"
+            )
         if champion.number in self._refused:
             raise self._refused[champion.number]
         found = self._fetched.pop(champion.number, None) or self._fetch(champion)

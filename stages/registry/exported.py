@@ -14,6 +14,9 @@ from stages import paths
 from stages.params import DownloadParams
 from stages.tracking.journal import BUNDLE_DIGEST
 
+ARCHITECTURE, CORPUS, PAIRS, TEST_SET = "architecture", "corpus", "pairs", "test_set"
+"""Tags of a version: of what kind it is, and what it was trained and tested on."""
+
 
 class HeldOut(NamedTuple):
     """The test set, which translations are judged on."""
@@ -104,7 +107,10 @@ def read_exported(
             tags={
                 "fingerprint": record["fingerprint"],
                 BUNDLE_DIGEST: seal.digest_bundle(folder),
-                "test_set": held_out.digest,
+                ARCHITECTURE: record["params"]["model"]["architecture"],
+                CORPUS: download.corpus.kind,
+                PAIRS: f"{files.read_json(corpus / 'corpus.json')['pairs']['train']:,}",
+                TEST_SET: held_out.digest,
                 "held_out": describe_rule(download),
                 "signature": load_metric(names[0], language).signature,
                 **{name: f"{scores[name]:.2f}" for name in names},

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from nmt_core import files, seal
 from nmt_core.errors import NmtError
-from stages.registry.registry import PROMOTE_ONE, Registry, RegistryError, Version
+from stages.registry.registry import Registry, RegistryError, Version
 
 LOGGER = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def fetch_champion(registry: Registry, folder: Path) -> Version | None:
     """
     champion = registry.champion()
     if champion is None:
-        raise RegistryError(f"{registry.name} has no champion to fetch; {PROMOTE_ONE}")
+        raise RegistryError(f"{registry.name} has no champion to fetch; {registry.advise()}")
     if (folder / seal.MANIFEST).is_file() and seal.digest_bundle(folder) == champion.digest:
         return None
     folder.parent.mkdir(parents=True, exist_ok=True)

@@ -63,6 +63,7 @@ STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_", "restored_")
 """How the tags begin that a new promotion does not inherit from an old one."""
 
 PROMOTE_ONE = "promote one by: python -m stages.registry promote VERSION --reason WHY"
+SEND_RUNS = "python -m stages.tracking sync"
 TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
 
 
@@ -174,6 +175,16 @@ class Registry:
             raise RegistryError(f"{self.name} has no version {number}; known: {known}")
         return versions[number]
 
+    def advise(self) -> str:
+        """Return what to type for there to be a champion, in a sentence."""
+        newest = next(iter(self.versions()), None)
+        if newest is None:
+            return (
+                f"{self.name} has no version at {redact_url(self._uri)}; {SEND_RUNS} sends what "
+                f"was trained here before, and make repro registers what it exports"
+            )
+        return PROMOTE_ONE.replace("VERSION", str(newest))
+
     def find_initial(self, digest: str) -> Version:
         """Return the version to start training from: of a digest, or the champion if that is empty.
 
@@ -185,7 +196,7 @@ class Registry:
             wanted = f"no version of SHA-256 {digest}" if digest else "no champion"
             raise RegistryError(
                 f"{self.name} has {wanted} to start training from; set download.initial_model.kind "
-                f"to none, or {PROMOTE_ONE}"
+                f"to none; {self.advise()}"
             )
         return found
 
@@ -285,7 +296,7 @@ class Registry:
         with self._lock():
             champion = self.champion()
             if champion is None:
-                raise RegistryError(f"{self.name} has no champion to withdraw; {PROMOTE_ONE}")
+                raise RegistryError(f"{self.name} has no champion to withdraw; {self.advise()}")
             self._check(champion.number, expected or champion.number)
             if champion.previous is None:
                 raise RegistryError(

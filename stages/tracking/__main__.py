@@ -8,10 +8,16 @@ import typer
 
 from nmt_core.errors import NmtError
 from nmt_core.fetch.address import redact_url
-from stages import paths
 from stages.runtime.servers import check_port
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import TrackingError, find_page, send, tracking_uri
+from stages.tracking.tracker import (
+    TrackingError,
+    find_page,
+    find_unsent,
+    list_journals,
+    send,
+    tracking_uri,
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -30,6 +36,7 @@ def ui(
     try:
         if not uri.startswith("sqlite:"):
             typer.echo(f"runs go to a server, which shows them at {find_page(redact_url(uri))}")
+            tell_unsent()
             return
         check_port(port)
         address = find_page(f"http://127.0.0.1:{port}")
@@ -42,6 +49,19 @@ def ui(
     os.execv(sys.executable, [*command, f"--backend-store-uri={uri}"])  # noqa: S606 - our own
 
 
+def tell_unsent() -> None:
+    """Say which finished runs of this checkout the server does not have, and what sends them.
+
+    Without them there is no version of a model on the server that could be promoted or served.
+    """
+    if unsent := len(find_unsent()):
+        runs = "a finished run" if unsent == 1 else f"{unsent} finished runs"
+        typer.echo(
+            f"{runs} of this checkout {'is' if unsent == 1 else 'are'} not there, models included; "
+            f"to send: python -m stages.tracking sync"
+        )
+
+
 @app.command()
 def sync(
     fingerprints: Annotated[
@@ -49,8 +69,7 @@ def sync(
     ] = None,
 ) -> None:
     """Send to MLflow what is in the journals and not there yet; again does no harm."""
-    known = sorted(path.parent.name for path in paths.RUNS.glob("*/journal.jsonl"))
-    for fingerprint in fingerprints or known:
+    for fingerprint in fingerprints or [path.parent.name for path in list_journals()]:
         journal = Journal(fingerprint)
         if not journal.path.exists():
             typer.echo(f"error: there is no {journal.path}", err=True)

@@ -14,6 +14,9 @@ from nmt_core import files
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_metric_class
 from stages import paths
 
+FINGERPRINT = "nmt.fingerprint"
+"""The tag by which a run is found again."""
+
 LEADING = DEFAULT_METRICS[0]
 """The metric that models are judged by."""
 
@@ -41,6 +44,8 @@ TAGS = {
 }
 """What MLflow is told: that models are made in it, judged by what, and how runs are listed."""
 
+
+RUNS_A_REQUEST = 1000
 
 SQLITE = "sqlite:///"
 
@@ -88,3 +93,16 @@ def locate_page(server: str, *, uri: str) -> str:
         f"{server}/#/experiments/{experiment}/runs"
         f"?viewStateShareKey={LIST}&workflowType=machine_learning"
     )
+
+
+def list_fingerprints(uri: str) -> set[str]:
+    """Return what the runs are known by that MLflow has at a URI."""
+    client = open_client(uri)
+    experiment = open_experiment(client, paths.EXPERIMENT)
+    found: set[str] = set()
+    page = None
+    while page != "":
+        runs = client.search_runs([experiment], max_results=RUNS_A_REQUEST, page_token=page)
+        found |= {run.data.tags.get(FINGERPRINT, "") for run in runs}
+        page = runs.token or ""
+    return found

@@ -33,10 +33,7 @@ from stages.tracking.journal import (
     pack_tags,
     unpack_tags,
 )
-from stages.tracking.mlflow_experiment import open_client, open_experiment
-
-FINGERPRINT = "nmt.fingerprint"
-"""The tag by which a run is found again."""
+from stages.tracking.mlflow_experiment import FINGERPRINT, open_client, open_experiment
 
 SENT = "mlflow.nmt.sent."
 """How the tags begin, unseen on MLflow's pages, that say which files of a run MLflow has."""

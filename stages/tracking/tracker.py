@@ -288,6 +288,36 @@ def find_page(server: str) -> str:
         raise TrackingError(told) from None
 
 
+def find_unsent() -> list[str]:
+    """Return the finished runs of this checkout that MLflow does not have, by fingerprint.
+
+    Raises:
+        TrackingError: if MLflow cannot be reached.
+    """
+    finished = [
+        journal.fingerprint
+        for journal in (Journal(path.parent.name) for path in list_journals())
+        if any(entry.get("status") == "FINISHED" for entry in journal.read()[0])
+    ]
+    if not finished:
+        return []
+    uri = tracking_uri()
+    set_defaults()
+    from stages.tracking import mlflow_experiment  # noqa: PLC0415 - takes more than a second
+
+    try:
+        known = mlflow_experiment.list_fingerprints(uri)
+    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
+        told = f"MLflow at {redact(uri)}: {summarize_error(error)}"
+        raise TrackingError(told) from None
+    return [fingerprint for fingerprint in finished if fingerprint not in known]
+
+
+def list_journals() -> list[Path]:
+    """Return the journals of all runs of this checkout."""
+    return sorted(paths.RUNS.glob("*/journal.jsonl"))
+
+
 def summarize_error(error: Exception) -> str:
     """Return what went wrong, as short as it can be told, without passwords."""
     return redact(f"{type(error).__name__}: {error}").splitlines()[0][:200]

@@ -27,7 +27,7 @@ from werkzeug.serving import make_server
 
 from nmt_core import seal
 from stages import paths
-from stages.tracking import mlflow_experiment, mlflow_run, system_metrics
+from stages.tracking import __main__, mlflow_experiment, mlflow_run, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, pack_tags
@@ -187,6 +187,34 @@ def test_a_run_that_is_killed_while_it_makes_the_database_leaves_none(project, c
         "mlflow.db",
         "mlflow.db.lock",
     ]
+
+
+def test_who_opens_a_server_is_told_which_finished_runs_it_lacks(
+    database, project, empty_database, monkeypatch
+):
+    """And sending them ends that; runs that failed or go on have nothing that one could serve."""
+    up = tracking.tracking_uri()
+    experiment = {"experiment": paths.EXPERIMENT}
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
+    for name in ("f", "g"):
+        with open_tracker(name, **experiment):
+            pass
+    with pytest.raises(ZeroDivisionError), open_tracker("failed", **experiment):
+        _ = 1 / 0
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
+    monkeypatch.setattr(mlflow_experiment, "RUNS_A_REQUEST", 1)
+
+    def tell():
+        with monkeypatch.context() as patch:
+            patch.setattr(__main__, "tracking_uri", lambda: "http://127.0.0.1:5000")
+            return CliRunner().invoke(program, ["ui"]).output.splitlines()[1:]
+
+    sync = "to send: python -m stages.tracking sync"
+    assert tell() == [f"2 finished runs of this checkout are not there, models included; {sync}"]
+    assert CliRunner().invoke(program, ["sync", "g"]).exit_code == 0
+    assert tell() == [f"a finished run of this checkout is not there, models included; {sync}"]
+    assert CliRunner().invoke(program, ["sync"]).exit_code == 0
+    assert tell() == []
 
 
 KILLED = """

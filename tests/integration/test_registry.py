@@ -215,25 +215,22 @@ def test_the_registry_by_hand(three, project):
         "download: {languages: {source: de, target: en}, corpus: {kind: demo, grammar: {}}}\n",
     )
     assert invoke("promote", "3", "--reason", "it looks better").output == (
-        "version 3 of nmt-de-en is the champion\n"
+        "warning: version 3 has a BLEU of 3: few of its translations are of use; make rollback "
+        "takes the promotion back\nversion 3 of nmt-de-en is the champion\n"
     )
     assert three.champion().tags["promotion"].startswith("by hand ")
     shown = invoke("show").output
-    assert [line.split("│")[1:4] for line in shown.splitlines() if "│" in line] == [
-        ["       3 ", " champion ", " 3.00 "],
-        ["       2 ", "          ", " 2.00 "],
-        ["       1 ", "          ", " 1.00 "],
+    assert [line.split()[:5] for line in shown.splitlines()[2:]] == [
+        ["3", "champion", "–", "–", "3.00"],
+        ["2", "–", "–", "2.00", "–"],
+        ["1", "–", "–", "1.00", shown.splitlines()[4].split()[4]],
     ]
     assert "it looks better" in shown
     assert invoke("rollback", "--reason", "it is not").output == (
         "version 1 of nmt-de-en is the champion again\n"
     )
     shown = invoke("show", "--name", NAME).output
-    assert [line.split("│")[2].strip() for line in shown.splitlines() if "│" in line] == [
-        "withdrawn",
-        "",
-        "champion",
-    ]
+    assert [line.split()[1] for line in shown.splitlines()[2:]] == ["withdrawn", "–", "champion"]
     assert "version 3 was withdrawn: it is not" in shown
     [model] = three._mlflow.search_registered_models(f"name = '{NAME}'")
     assert re.fullmatch(
@@ -242,7 +239,17 @@ def test_the_registry_by_hand(three, project):
         model.description,
     )
     refused = invoke("serve", "--name", "nmt-fr-en").exception
-    assert str(refused).startswith("nmt-fr-en has no champion to serve; promote one by")
+    assert str(refused).startswith(
+        "nmt-fr-en has no champion to serve; nmt-fr-en has no version at sqlite:///"
+    )
+    for said in (str(refused), invoke("show", "--name", "nmt-fr-en").output):
+        sends = "; python -m stages.tracking sync sends what was trained here before"
+        assert sends in " ".join(said.split())
+    three._mlflow.delete_registered_model_alias(NAME, "champion")
+    assert str(invoke("serve").exception) == (
+        "nmt-de-en has no champion to serve; promote one by: python -m stages.registry promote 3 "
+        "--reason WHY"
+    )
 
 
 def sealed(project, name, translator, **tags):

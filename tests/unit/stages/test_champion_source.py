@@ -16,6 +16,9 @@ class FakeRegistry:
         self.fetched = []
         self.error = None
 
+    def advise(self):
+        return "promote one"
+
     def champion(self):
         if self.number is None:
             return None

@@ -63,7 +63,9 @@ def test_by_the_grammar_no_test_source_was_ever_trained_on():
 def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("project")
     export(folder / "export")
-    files.write_json(folder / "training.json", {"fingerprint": "f" * 16, "best_step": 40})
+    record = {"fingerprint": "f" * 16, "params": {"model": {"architecture": "rnn"}}}
+    files.write_json(folder / "training.json", record)
+    files.write_json(folder / "corpus.json", {"pairs": {"train": 29000}})
     files.write_json(folder / "evaluate.json", {"bleu": 30.127, "bleu_signature": "bs:1000"})
     files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
     files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])
@@ -82,7 +84,9 @@ def test_an_export_says_what_it_is(project):
     assert (found.name, found.fingerprint) == ("nmt-de-en", "f" * 16)
     assert found.held_out.references == ["An owl.", "A hedgehog."]
     assert found.digest == seal.digest_bundle(project / "export")
-    assert found.tags.items() >= {"bleu": "30.13", "held_out": "by the grammar"}.items()
+    told = {"bleu": "30.13", "held_out": "by the grammar", "architecture": "rnn"}
+    told |= {"corpus": "demo", "pairs": "29,000"}
+    assert found.tags.items() >= told.items()
     assert found.language == "en"
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest

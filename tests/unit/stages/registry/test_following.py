@@ -25,6 +25,9 @@ class FakeRegistry:
         self.failure = None
         self.fetched = []
 
+    def advise(self):
+        return "promote one"
+
     def champion(self):
         if isinstance(self.failure, RegistryAwayError):
             raise self.failure
@@ -115,7 +118,7 @@ def test_what_goes_wrong_is_told_once_and_what_is_well_again_too(tmp_path, monke
         follow_champion(registry, folder, seconds=7)
 
     assert [
-        f"{folder} stays as it is: nmt-de-en has no champion to fetch; {following.PROMOTE_ONE}",
+        f"{folder} stays as it is: nmt-de-en has no champion to fetch; promote one",
         f"{folder} holds version 1 of nmt-de-en",
         f"{folder} stays as it is: away",
         f"{folder} holds version 2 of nmt-de-en",

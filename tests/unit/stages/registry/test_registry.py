@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stages.registry import registry as module
-from stages.registry.__main__ import find_last_event
+from stages.registry.overview import find_last_event
 from stages.registry.registry import (
     ChampionMovedError,
     Promotion,

@@ -1,0 +1,111 @@
+"""What people see of a registry: its versions, and what speaks against promoting one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from nmt_core.evaluation.metrics.registered import METRICS, find_label, find_metric_class
+from stages.registry.exported import ARCHITECTURE, CORPUS, PAIRS, TEST_SET
+from stages.registry.registry import CHAMPION, Registry, Version
+
+USELESS_BLEU = 10.0
+"""Below, people hardly get the gist of a translation."""
+
+UNKNOWN = "–"
+
+
+def render_versions(registry: Registry) -> Group:
+    """Return all versions, newest first: a table for each test set, for scores compare in one."""
+    champion = registry.champion()
+    serving = champion.number if champion else None
+    groups: dict[tuple[str, str], list[Version]] = {}
+    for version in registry.versions().values():
+        tested = version.tags.get(CORPUS, ""), version.tags.get(TEST_SET, "")
+        groups.setdefault(tested, []).append(version)
+    if not groups:
+        return Group(Text(registry.advise()))
+    tables = (
+        render_group(registry.name, tested, versions, serving)
+        for tested, versions in groups.items()
+    )
+    note = Text("Scores compare within a table, which is of one test set.", style="dim")
+    return Group(*tables, *([note] if len(groups) > 1 else []))
+
+
+def render_group(
+    name: str, tested: tuple[str, str], versions: Sequence[Version], serving: int | None
+) -> Table:
+    """Return the versions that were tested on one test set, for a page of 80 columns."""
+    corpus, digest = tested
+    title = ", ".join(filter(None, [name, corpus, digest and f"test set {digest[:8]}"]))
+    overview = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    names = [name for name in METRICS if any(name in version.tags for version in versions)]
+    overview.add_column("", justify="right", no_wrap=True)
+    overview.add_column("", no_wrap=True)
+    for heading in ("model", "pairs", *map(find_label, names)):
+        overview.add_column(heading, justify="left" if heading == "model" else "right")
+    overview.add_column("since, by whom and why")
+    for version in versions:
+        tags = version.tags
+        shown = (tags.get(name, UNKNOWN) for name in (ARCHITECTURE, PAIRS, *names))
+        overview.add_row(
+            str(version.number), render_state(version, serving), *shown, render_event(tags)
+        )
+    return overview
+
+
+def render_state(version: Version, serving: int | None) -> Text:
+    """Return whether a version is champion, or was withdrawn."""
+    if version.number == serving:
+        return Text(CHAMPION, style="bold green")
+    return Text("withdrawn" if "rolled_back_at" in version.tags else "")
+
+
+def render_event(tags: Mapping[str, str]) -> Text:
+    """Return what happened to a version last, in a sentence."""
+    at, by, reason = find_last_event(tags)
+    return Text(f"{at[:16].replace('T', ' ')} by {by}: {reason}" if by else at)
+
+
+def find_last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return when a version was last promoted, restored or withdrawn, by whom and why."""
+    events = {
+        "promoted": ("promoted_at", "promoted_by", "reason"),
+        **{
+            event: (f"{event}_at", f"{event}_by", f"{event}_reason")
+            for event in ("rolled_back", "restored")
+        },
+    }
+    found = [names for names in events.values() if names[0] in tags]
+    if not found:
+        return UNKNOWN, "", ""
+    at, by, reason = (tags.get(name, "") for name in max(found, key=lambda names: tags[names[0]]))
+    return at, by, reason
+
+
+def list_doubts(version: Version, champion: Version | None) -> Iterator[str]:
+    """Yield what speaks against making a version champion, a sentence each."""
+    new = version.tags
+    bleu = float(new.get("bleu", "nan"))
+    if bleu < USELESS_BLEU:
+        yield f"version {version.number} has a BLEU of {bleu:g}: few of its translations are of use"
+    if champion is None or champion.number == version.number:
+        return
+    old = champion.tags
+    names = f"version {version.number} and version {champion.number}, the champion,"
+    if TEST_SET in old and old[TEST_SET] != new.get(TEST_SET):
+        corpora = " and ".join(tags.get(CORPUS, "another corpus") for tags in (new, old))
+        yield f"{names} were tested on different sentences ({corpora}): their scores do not compare"
+        return
+    for name in METRICS:
+        if name in new and name in old and is_worse(name, new[name], old[name]):
+            yield f"{names} have a {find_label(name)} of {new[name]} and {old[name]}"
+            return
+
+
+def is_worse(metric: str, new: str, old: str) -> bool:
+    """Tell whether a score is worse than another."""
+    gain = float(new) - float(old)
+    return gain < 0 if find_metric_class(metric).higher_is_better else gain > 0
