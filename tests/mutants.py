@@ -1117,13 +1117,6 @@ MUTANTS = [
         "tests/unit/stages/test_params.py tests/unit/stages/configure/test_configure.py",
     ),
     Mutant(
-        "marks of other scripts that are parts of words",
-        "nmt_core/text/near_duplicates.py",
-        ".translate(_SPACED))",
-        ")",
-        "tests/unit/text/test_near_duplicates.py",
-    ),
-    Mutant(
         "segmentations remembered without end",
         "nmt_core/text/segmentations.py",
         "if len(self._states) > REMEMBERED:",
@@ -1136,13 +1129,6 @@ MUTANTS = [
         "if wanted != plan.active:",
         "if wanted and not plan.active and not switches:",
         "tests/unit/flows/test_deploy.py",
-    ),
-    Mutant(
-        "words of Latin letters cut at other places",
-        "nmt_core/text/near_duplicates.py",
-        "(_SPACED[code] for",
-        "(_SPACED[code ^ 1] for",
-        "tests/unit/text/test_near_duplicates.py",
     ),
     Mutant(
         "a choice that overrules who chose",

@@ -45,10 +45,16 @@ class FilterConfig(Config):
         return self
 
 
+_VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+"""They say how the character before them is drawn, such as an emoji in colour."""
+
+
 class MarkTable(dict[int, str]):
     """A table for ``str.translate`` that replaces what is of no word, filled as characters are met.
 
-    That is punctuation, symbols, separators and controls of any script.
+    That is punctuation, symbols, separators and controls of any script. What only says how its
+    neighbours are shown, as a soft hyphen does (category Cf, and variation selectors), is dropped
+    whatever the replacement: it parts no words.
     """
 
     def __init__(self, replacement: str) -> None:
@@ -56,9 +62,17 @@ class MarkTable(dict[int, str]):
         self._replacement = replacement
 
     def __missing__(self, code: int) -> str:
-        of_no_word = unicodedata.category(chr(code))[0] in "PSZC"
-        self[code] = self._replacement if of_no_word else chr(code)
+        category = unicodedata.category(chr(code))
+        if category == "Cf" or code in _VARIATION_SELECTORS:
+            self[code] = ""
+        else:
+            self[code] = self._replacement if category[0] in "PSZC" else chr(code)
         return self[code]
+
+    def replace(self, line: str) -> str:
+        """Return a line composed (NFC), with what is of no word replaced."""
+        replaced = unicodedata.normalize("NFC", line).translate(self)
+        return unicodedata.normalize("NFC", replaced)  # a letter may have met its accent
 
 
 _COMPARABLE = MarkTable("")
@@ -79,8 +93,8 @@ def make_comparison_key(line: str) -> str:
     That is what a model sees of the line (:func:`normalize`), case-folded and composed (NFC),
     without punctuation, symbols and white space; a line of nothing else stands for itself.
     """
-    folded = unicodedata.normalize("NFC", normalize(line).casefold())
-    return folded.translate(_COMPARABLE) or folded
+    folded = normalize(line).casefold()
+    return _COMPARABLE.replace(folded) or unicodedata.normalize("NFC", folded)
 
 
 def count_letters(line: str) -> int:

@@ -8,7 +8,6 @@ only sentences that hold a piece about there have to be compared (Li, Deng, Wang
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,8 +35,11 @@ _WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 
 _SPACED = MarkTable(" ")
 
-_LATIN_SPACED = "".join(_SPACED[code] for code in range(256)).encode("latin-1")
+_LATIN_SPACED = "".join(_SPACED[code] or " " for code in range(256)).encode("latin-1")
 """The characters of Latin-1, with a space for what is of no word."""
+
+_LATIN_DROPPED = bytes(code for code in range(256) if not _SPACED[code])
+"""Those that stand within words and are none of their letters."""
 
 _UNKNOWN = "\0"
 """Stands for a word that no sentence of validation or test has."""
@@ -126,8 +128,8 @@ def cut_words(line: str) -> list[str]:
     try:
         latin = folded.encode("latin-1")  # much faster than the pattern; always NFC
     except UnicodeEncodeError:
-        return _WORDS.findall(unicodedata.normalize("NFC", folded).translate(_SPACED))
-    return latin.translate(_LATIN_SPACED).decode("latin-1").split()
+        return _WORDS.findall(_SPACED.replace(folded))
+    return latin.translate(_LATIN_SPACED, _LATIN_DROPPED).decode("latin-1").split()
 
 
 def allow_edits(words: int, distance: float) -> int:

@@ -1,4 +1,5 @@
 import tracemalloc
+import unicodedata
 from collections import Counter
 
 import pytest
@@ -12,7 +13,7 @@ from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.cleaning import clean_and_split
 from nmt_core.text.corpus import UNUSABLE, Pair, Text
 from nmt_core.text.filters import FilterConfig, count_letters, find_fault, make_comparison_key
-from nmt_core.text.near_duplicates import SentenceIndex
+from nmt_core.text.near_duplicates import SentenceIndex, cut_words
 from nmt_core.text.normalize import normalize
 from nmt_core.text.splitting import NearDuplicateConfig, SessionSplit, SplitConfig, split_of
 
@@ -192,17 +193,43 @@ def test_composition_is_no_difference(line):
     assert make_comparison_key("Köln") == make_comparison_key(line) != make_comparison_key("Koln")
 
 
-@given(
-    st.text(
-        st.sampled_from("aΑα=Iı \u0301\u0308\u0338\u0345\u200b\ufeff\x00\x1c\x1f\t.▁_"), max_size=8
-    )
+keyed = st.text(
+    st.sampled_from(
+        "aΑα=Iı⊊ \u0301\u0308\u0338\u0345\u00ad\u200b\u200d\ufe0f\ufeff\x00\x1c\x1f\t.▁_"
+    ),
+    max_size=8,
 )
+
+
+@given(keyed)
 def test_lines_that_a_model_cannot_tell_apart_are_one_sentence(line):
     assert make_comparison_key(line) == make_comparison_key(normalize(line))
 
 
+@given(keyed | st.text(max_size=8))
+def test_a_key_is_its_own_key(line):
+    key = make_comparison_key(line)
+
+    assert make_comparison_key(key) == key
+
+
+@given(keyed | st.text(max_size=8))
+def test_keys_and_words_leave_out_the_same(line):
+    """So that what is equal as a whole is near in words, too."""
+    words = unicodedata.normalize("NFC", "".join(cut_words(normalize(line))))
+
+    assert not words or words == make_comparison_key(line)
+
+
 @pytest.mark.parametrize(
-    ("one", "other"), [("Straße", "STRASSE"), ("λόγος", "ΛΌΓΟΣ"), ("5 €", "5")]
+    ("one", "other"),
+    [
+        ("Straße", "STRASSE"),
+        ("λόγος", "ΛΌΓΟΣ"),
+        ("5 €", "5"),
+        ("❤️ dich", "❤ dich"),
+        ("Gar\u00adten", "Garten"),
+    ],
 )
 def test_neither_case_nor_symbols_are_a_difference(one, other):
     assert make_comparison_key(one) == make_comparison_key(other)
