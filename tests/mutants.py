@@ -2338,7 +2338,7 @@ MUTANTS = [
     Mutant(
         "a broken model that is loaded again and again",
         "nmt_core/server/models.py",
-        "self.refused.add(bundle.digest)",
+        "self.refused[bundle.digest] = str(error)",
         "pass",
         "tests/unit/server/test_models.py",
     ),

@@ -68,7 +68,7 @@ def serve(  # noqa: PLR0913 - one argument per option
         curl http://127.0.0.1:5001/translate -d q='Ein Haus.' -d source=de -d target=en
 
     Programs that know LibreTranslate work with it; `/docs` describes the API. Requests of many
-    users are translated together. `/health` tells which models serve, `/metrics` what Prometheus
+    users are translated together. `/status` tells which models serve, `/metrics` what Prometheus
     wants to know. Logs are JSON on standard error and hold no text of users.
 
     A model that is replaced on disk is loaded beside the old one, verified and put in its place

@@ -159,7 +159,7 @@ class CTranslate2Engine(PlainEngine):
         ]
         for rows, answer in answers:
             for row, waiting in zip(rows, answer, strict=True):
-                with explain_failure(self.name, RuntimeError):
+                with explain_failure(self.name, RuntimeError, ValueError):
                     result = waiting.result()
                 looks = result.attention or [[] for _ in result.scores]
                 columns = zip(result.hypotheses, result.scores, looks, strict=True)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from nmt_core.documents.files import SUFFIXES
 from nmt_core.server.detect import MOST, load, rank_languages
@@ -28,8 +28,11 @@ from nmt_core.server.schemas import (
     Health,
     Language,
     LanguageName,
-    ModelHealth,
+    ModelStatus,
+    Queue,
     Refused,
+    Status,
+    SuggestAnswer,
     TranslateAnswer,
     TranslateRequest,
     read_fields,
@@ -39,8 +42,11 @@ from nmt_core.server.service import AUTO, Service
 router = APIRouter()
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Refused, "description": "The request is wrong, or longer than it may be"},
-    403: {"model": Refused, "description": "The API key is missing or wrong"},
+    400: {
+        "model": Refused,
+        "description": "The request is wrong, longer than it may be, or lacks the API key",
+    },
+    403: {"model": Refused, "description": "The API key is wrong"},
     413: {"model": Refused, "description": "The request is larger than it may be"},
     429: {
         "model": Refused,
@@ -140,9 +146,9 @@ def file_body() -> dict[str, Any]:
 async def translate_file(request: Request) -> Response:
     """Translate a file: text, HTML, Markdown, subtitles or Word's docx."""
     fields = await read_request(request)
+    file = take_file(fields, "file")
     asked = read_fields(FileRequest, fields)
     user, service = admit(request, asked.api_key), service_of(request)
-    file = take_file(fields, "file")
     key = await unless_gone(request, service.translate_file(user, asked, *file))
     return render_json(FileAnswer(translatedFileUrl=str(request.url_for("download", key=key))))
 
@@ -203,12 +209,24 @@ async def frontend_settings(request: Request) -> FrontendSettings:
     )
 
 
+@router.post("/suggest", response_model=SuggestAnswer, responses={403: REFUSALS[403]})
+async def suggest() -> None:
+    """Refuse a better translation: this server keeps no text of users, so it takes none."""
+    raise RequestError(403, "Suggestions are disabled on this server.")
+
+
 @router.get("/health")
-async def health(request: Request) -> Health:
-    """Tell how the server is, and which models it serves."""
+async def health() -> Health:
+    """Tell that the server answers."""
+    return Health(status="ok")
+
+
+@router.get("/status")
+async def status(request: Request) -> Status:
+    """Tell which models are served, since when, and how much waits."""
     service = service_of(request)
     models = [
-        ModelHealth(
+        ModelStatus(
             **model.pair._asdict(),
             version=model.bundle.version,
             digest=model.bundle.digest,
@@ -220,8 +238,14 @@ async def health(request: Request) -> Health:
         if (model := one.model)
     ]
     scheduler = service.scheduler
-    queue = {"requests": scheduler.count_waiting(), "tokens": scheduler.tokens}
-    return Health(status="ok", models=models, queue=queue)
+    queue = Queue(requests=scheduler.count_waiting(), tokens=scheduler.tokens)
+    return Status(models=models, queue=queue)
+
+
+@router.get("/spec", include_in_schema=False)
+async def spec(request: Request) -> JSONResponse:
+    """Describe the API to programs, as `/openapi.json` does, at LibreTranslate's address."""
+    return JSONResponse(request.app.openapi())
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -35,12 +35,14 @@ def build_app(models: Models, config: ServerConfig, keys: Keys | None = None) ->
         description="Translates, by LibreTranslate's API.",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=run_service,
     )
     app.state.service = service = Service(config, models, keys)
     app.include_router(router)
     page = files("nmt_core.server") / "page"
-    app.mount("/", StaticFiles(directory=str(page), html=True, check_dir=False), name="page")
+    # not mounted, or it would answer what a route has but for another method
+    app.router.default = StaticFiles(directory=str(page), html=True, check_dir=False)
     app.add_exception_handler(RequestError, answer_refused)
     app.add_exception_handler(DocumentError, answer_unreadable)
     app.add_exception_handler(HTTPException, answer_unknown)

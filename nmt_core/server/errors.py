@@ -19,7 +19,21 @@ class RequestError(Exception):
         self.headers = dict(headers or {})
 
 
+def missing(name: str) -> RequestError:
+    """Return that a field of a request is not there, in LibreTranslate's words."""
+    return RequestError(400, f"Invalid request: missing {name} parameter")
+
+
+def beyond_limit(size: int, limit: int) -> RequestError:
+    """Return that a request has more texts or characters than it may, as LibreTranslate does."""
+    return RequestError(
+        400, f"Invalid request: request ({size}) exceeds text limit ({limit}); send less at once"
+    )
+
+
 def too_many(message: str, seconds: float) -> RequestError:
     """Return that a client is to come again, not before so many seconds."""
     wait = max(1, round(seconds + 0.5))
-    return RequestError(429, f"{message}; try again in {wait} seconds", {"Retry-After": str(wait)})
+    return RequestError(
+        429, f"Slowdown: {message}; try again in {wait} seconds", {"Retry-After": str(wait)}
+    )

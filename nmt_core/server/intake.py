@@ -8,7 +8,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from nmt_core.server.errors import RequestError
+from nmt_core.server.errors import RequestError, missing
 
 MOST_FIELDS = 2000
 """Of a form."""
@@ -113,5 +113,5 @@ def take_file(fields: dict[str, Any], name: str) -> SentFile:
     """
     found = fields.get(name)
     if not isinstance(found, SentFile) or not found.name:
-        raise RequestError(400, f"{name} is missing; send a file as multipart/form-data")
+        raise missing(name)
     return found

@@ -111,8 +111,8 @@ class Watched:
     model: ServedModel | None = None
     problem: str = ""
     """Why what is served may not be what should be; empty if it is."""
-    refused: set[str] = field(default_factory=set)
-    """Digests of models that could not be served."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why models could not be served, by their digests."""
 
     def renew(self, load: Load) -> ServedModel | None:
         """Look what is to be served, load it if it is another, and return it then.
@@ -125,12 +125,13 @@ class Watched:
             self.problem = ""
             return None
         if bundle.digest in self.refused:
+            self.problem = self.refused[bundle.digest]
             return None
         try:
             model = self._load(bundle, load)
-        except NmtError:
+        except NmtError as error:
             if _is_same(self.source, bundle):  # it was not replaced while it was read
-                self.refused.add(bundle.digest)
+                self.refused[bundle.digest] = str(error)
             raise
         if not _is_same(self.source, bundle):
             return None
@@ -222,16 +223,24 @@ class Models:
         """Return the model of two languages.
 
         Raises:
-            RequestError: if there is none, saying which there are.
+            RequestError: if there is none, in LibreTranslate's words.
         """
         for model in self.served:
             if model.pair == (source, target):
                 return model
-        known = ", ".join(str(model.pair) for model in self.served)
-        raise RequestError(
-            400,
-            f"{source[:20]} to {target[:20]} is not translated here, only {known}; ask for that",
-        )
+        for code in (source, target):
+            if not self.knows(code):
+                raise RequestError(400, f"{code[:20]} is not supported")
+        there, here = (f"{name_language(code)} ({code})" for code in (source, target))
+        raise RequestError(400, f"{here} is not available as a target language from {there}")
+
+    def knows(self, code: str) -> bool:
+        """Tell whether a language is one side of a pair that is served."""
+        return code in self.list_codes()
+
+    def list_codes(self) -> list[str]:
+        """Return all languages that are translated from or into."""
+        return sorted({code for model in self.served for code in model.pair})
 
     def list_languages(self) -> list[dict[str, Any]]:
         """Return every language with those it is translated into, as LibreTranslate does."""

@@ -5,11 +5,11 @@ Keys that are not known here are passed over, for clients send some of their own
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
 from nmt_core.config import shorten
-from nmt_core.server.errors import RequestError
+from nmt_core.server.errors import RequestError, missing
 
 Absent = SkipJsonSchema[None]
 
@@ -18,7 +18,11 @@ def _as_default(value: Any) -> Any:
     return 0 if value in (None, "") else value
 
 
-Count = Annotated[int, BeforeValidator(_as_default)]
+def _not_below_zero(number: int) -> int:
+    return max(0, number)
+
+
+Count = Annotated[int, BeforeValidator(_as_default), AfterValidator(_not_below_zero)]
 Switch = Annotated[bool, BeforeValidator(_as_default)]
 
 
@@ -39,11 +43,12 @@ class TranslateRequest(Body):
     """The language to translate into."""
     format: Literal["text", "html"] | Absent = "text"
     """What the text is written in."""
-    alternatives: Count = Field(0, ge=0)
+    alternatives: Count = 0
     """How many further translations are wanted."""
     details: Switch = False
     """Whether tokens, probabilities and attention of every sentence are wanted."""
     api_key: str | Absent = None
+    """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
 
 class FileRequest(Body):
@@ -54,6 +59,7 @@ class FileRequest(Body):
     target: str = Field(min_length=1)
     """The language to translate into."""
     api_key: str | Absent = None
+    """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
 
 class FileAnswer(Body):
@@ -69,6 +75,7 @@ class DetectRequest(Body):
     q: str
     """A text."""
     api_key: str | Absent = None
+    """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
 
 class Detected(Body):
@@ -173,7 +180,7 @@ class FrontendSettings(Body):
     """Bytes of a file."""
 
 
-class ModelHealth(Body):
+class ModelStatus(Body):
     """A model that translates."""
 
     source: str
@@ -187,11 +194,30 @@ class ModelHealth(Body):
 
 
 class Health(Body):
-    """How the server is."""
+    """That the server answers."""
 
     status: Literal["ok"]
-    models: list[ModelHealth]
-    queue: dict[str, int]
+
+
+class Queue(Body):
+    """What waits to be translated."""
+
+    requests: int
+    tokens: int
+    """Of the source."""
+
+
+class Status(Body):
+    """What the server serves, and what waits."""
+
+    models: list[ModelStatus]
+    queue: Queue
+
+
+class SuggestAnswer(Body):
+    """What became of a suggestion."""
+
+    success: bool
 
 
 class Refused(Body):
@@ -214,23 +240,30 @@ def read_fields(kind: type[Request], fields: Any) -> Request:
         raise RequestError(
             400, f"the body must be a JSON object, got {shorten(fields)}; send {{...}}"
         )
-    given = {name: value for name, value in fields.items() if value is not None}
+    given = {name: value for name, value in fields.items() if value not in (None, "", [])}
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise RequestError(400, describe_problem(error)) from None
+        raise explain_problem(error) from None
 
 
-def describe_problem(error: ValidationError) -> str:
-    """Return the first thing that is wrong with a request, in a sentence."""
+def explain_problem(error: ValidationError) -> RequestError:
+    """Return the first thing that is wrong, where LibreTranslate has words for it, in those."""
     problem = error.errors(include_url=False)[0]
-    name = str(problem["loc"][0]) if problem["loc"] else "the body"
-    if problem["type"] == "missing" or problem["input"] == "":
-        return f"{name} is missing; send it as JSON, as a form or in the address"
+    name = str(problem["loc"][0])
+    if problem["type"] == "missing":
+        return missing(name)
+    given = problem["input"]
     if name == "q":
-        return f"q must be text or a list of texts, got {shorten(problem['input'])}"
-    rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-    return f"{name} must be {rule}, got {shorten(problem['input'])}"
+        told = f"q must be text or a list of texts, got {shorten(given)}"
+    elif name == "format":
+        told = f"{str(given)[:20]} format is not supported; send text or html"
+    elif name == "alternatives":
+        told = "Invalid request: alternatives parameter is not a number"
+    else:
+        rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+        told = f"{name} must be {rule}, got {shorten(given)}"
+    return RequestError(400, told)
 
 
 def check_text(texts: list[str]) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from nmt_core.documents.files import find_format, name_translation
+from nmt_core.documents.files import SUFFIXES, Format, find_format, name_translation
 from nmt_core.documents.plan import Document
+from nmt_core.errors import DocumentError
 from nmt_core.server.detect import Guess, detect_language
 from nmt_core.server.downloads import Downloads
-from nmt_core.server.errors import RequestError
+from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models, ServedModel
@@ -76,7 +77,9 @@ class Service:
         if self.keys is None:
             return User(address, self.config.rate_limit)
         if not key:
-            raise RequestError(403, "an API key is needed here; send it as api_key")
+            raise RequestError(
+                400, "Please contact the server operator to get an API key, and send it as api_key"
+            )
         return self.keys.find(key, self.config.rate_limit)
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
@@ -86,24 +89,15 @@ class Service:
             RequestError: naming the limit.
         """
         config = self.config
-        if not any(texts):
-            raise RequestError(400, "q is missing or empty; send the text to translate")
         if len(texts) > config.max_texts:
-            raise RequestError(
-                400, f"q may hold {config.max_texts} texts, got {len(texts)}; send fewer at once"
-            )
+            raise beyond_limit(len(texts), config.max_texts)
         characters = sum(map(len, texts))
         if characters > config.max_characters:
-            raise RequestError(
-                400,
-                f"q may hold {config.max_characters} characters, got {characters}; "
-                f"send less at once",
-            )
+            raise beyond_limit(characters, config.max_characters)
         if alternatives > config.max_alternatives:
             raise RequestError(
                 400,
-                f"alternatives may be {config.max_alternatives} at most, got {alternatives}; "
-                f"ask for fewer",
+                f"Invalid request: alternatives parameter must be <= {config.max_alternatives}",
             )
         check_text(list(texts))
 
@@ -123,7 +117,7 @@ class Service:
         document = await self._apart(len(text), READERS[asked.format or "text"], text)
         guess = await self._detect(document, asked.target) if asked.source == AUTO else None
         source = guess.language if guess else asked.source
-        if source == asked.target and self._knows(source):
+        if source == asked.target and self.models.knows(source):
             return Translated(text, guess, [], None)
         model = self.models.find(source, asked.target)
         sent = await self._apart(len(text), plan_document, model, document)
@@ -151,13 +145,13 @@ class Service:
             RequestError: if it is refused, or fails.
             DocumentError: if it cannot be read.
         """
-        kind = find_format(name)
+        kind = find_kind(name)
         self.rates.spend(user, max(1, len(content) // self.config.max_characters))
         document = await asyncio.to_thread(kind.read, content)
         source = asked.source
         if source == AUTO:
             source = (await self._detect(document, asked.target)).language
-        if source == asked.target and self._knows(source):
+        if source == asked.target and self.models.knows(source):
             return self.downloads.keep(name, kind.mime_type, content)
         model = self.models.find(source, asked.target)
         sent = await asyncio.to_thread(plan_document, model, document)
@@ -180,19 +174,31 @@ class Service:
         return [next(marked if mark else plain) for mark in sent.plan.marked]
 
     async def _detect(self, document: Document[Any], target: str) -> Guess:
-        among = self.models.sources(target)
-        if not among:
-            self.models.find(AUTO, target)
+        if not self.models.knows(target):
+            self.models.find(target, target)
+        among = self.models.sources(target) or self.models.list_codes()
         return await asyncio.to_thread(detect_language, take_sample(document), {*among, target})
-
-    def _knows(self, code: str) -> bool:
-        return any(code in model.pair for model in self.models.served)
 
     async def _apart(self, characters: int, do: Callable[..., Result], *arguments: Any) -> Result:
         """Do at once what takes a moment; what takes longer, in a thread, for others to go on."""
         if characters <= SHORT_CHARACTERS:
             return do(*arguments)
         return await asyncio.to_thread(do, *arguments)
+
+
+def find_kind(name: str) -> Format:
+    """Return the kind of a file by the end of its name.
+
+    Raises:
+        RequestError: if it is of no kind that is translated, in LibreTranslate's words.
+    """
+    try:
+        return find_format(name)
+    except DocumentError:
+        known = ", ".join(SUFFIXES)
+        raise RequestError(
+            400, f"Invalid request: file format not supported; send one of {known}"
+        ) from None
 
 
 def pick(sent: Sent, *, marked: bool) -> list[str]:

@@ -100,7 +100,7 @@ def serve(
     """Translate over HTTP with the champion, whichever that is; see nmt serve.
 
     A promotion or rollback is fetched beside the model that serves, verified, and put in its place
-    without a failed request. While MLflow is away, what serves goes on, and /health says so.
+    without a failed request. While MLflow is away, what serves goes on, and /status says so.
     """
     registry = open_registry(name)
     if registry.champion() is None:

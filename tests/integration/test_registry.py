@@ -478,7 +478,7 @@ def ask_server(address):
     """Return the translation of the first line, and which version is said to serve."""
     fields = {"q": LINES[0], "source": "de", "target": "en"}
     answer = httpx.post(f"{address}/translate", json=fields, timeout=60)
-    [model] = httpx.get(f"{address}/health", timeout=60).json()["models"]
+    [model] = httpx.get(f"{address}/status", timeout=60).json()["models"]
     return answer.status_code, answer.json().get("translatedText"), model
 
 

@@ -176,7 +176,7 @@ def test_an_export_replaced_on_disk_is_swapped_without_a_failed_request(
 
     assert {200} == {answer.status_code for answer in answers}
     assert {old, new} == {answer.json()["translatedText"] for answer in answers}
-    [model] = own_server.health()["models"]
+    [model] = own_server.status()["models"]
     assert (model["problem"], model["digest"] != digest) == ("", True)
 
 
@@ -189,8 +189,8 @@ def test_a_broken_export_on_disk_is_refused_and_the_old_one_serves(
     shutil.rmtree(folder)
     other.rename(folder)
 
-    assert wait_for(lambda: own_server.health()["models"][0]["problem"], seconds=60)
-    [model] = own_server.health()["models"]
+    assert wait_for(lambda: own_server.status()["models"][0]["problem"], seconds=60)
+    [model] = own_server.status()["models"]
     assert "golden.json was altered" in model["problem"]
     assert manifest["files"]
     assert own_server.ask(LINE).json()["translatedText"] == translators[0].translate([LINE])[0]
@@ -199,7 +199,7 @@ def test_a_broken_export_on_disk_is_refused_and_the_old_one_serves(
 def test_a_folder_that_is_gone_changes_nothing(own_server, translators, folder):
     shutil.rmtree(folder)
 
-    assert wait_for(lambda: own_server.health()["models"][0]["problem"], seconds=60)
+    assert wait_for(lambda: own_server.status()["models"][0]["problem"], seconds=60)
     assert own_server.ask(LINE).json()["translatedText"] == translators[0].translate([LINE])[0]
 
 
@@ -296,7 +296,7 @@ def test_who_hangs_up_frees_the_place(impatient):
             trust_env=False,
         )
 
-    assert wait_for(lambda: impatient.health()["queue"] == {"requests": 0, "tokens": 0}, seconds=5)
+    assert wait_for(lambda: impatient.status()["queue"] == {"requests": 0, "tokens": 0}, seconds=5)
 
 
 def test_a_full_disk_takes_only_the_log(tmp_path, folder):

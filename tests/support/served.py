@@ -33,8 +33,8 @@ class Served:
         with suppress(httpx.TransportError):
             return self.client.get(f"{self.address}/health").is_success
 
-    def health(self):
-        return self.client.get(f"{self.address}/health").json()
+    def status(self):
+        return self.client.get(f"{self.address}/status").json()
 
     def ask(self, q, **fields):
         body = {"q": q, "source": "de", "target": "en", **fields}

@@ -96,7 +96,7 @@ async function send() {
     if (!asked.signal.aborted) showAnswer(answer, to);
   } catch (error) {
     if (asked.signal.aborted) return;
-    if (error.status === 401 || error.status === 403) key.hidden = false;
+    if (error.message.includes("API key")) key.hidden = false;
     tellProblem(error, refresh);
   } finally {
     if (request === asked) find("translation").ariaBusy = "false";

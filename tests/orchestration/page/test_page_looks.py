@@ -77,7 +77,7 @@ def test_axe_has_nothing_to_say(open_page, way):
     page.set_input_files("#file", [file("report.docx"), file("picture.png")])
     expect(page.locator("#documents .failed")).to_have_count(2)
     check(page)
-    refuse(page, 403, "an API key is needed here")
+    refuse(page, 403, "Invalid API key")
     write(page, "Der Bericht")
     expect(page.locator("#problem")).to_be_visible()
     check(page)

@@ -54,7 +54,7 @@ def test_a_refusal_is_told_in_the_servers_words(page):
     page.evaluate("() => { document.getElementById('to').add(new Option('Greek', 'el')) }")
     page.select_option("#to", "el")
     write(page, "Der Bericht")
-    expect(page.locator("#problem p")).to_contain_text("De to el is not translated here, only")
+    expect(page.locator("#problem p")).to_have_text("El is not supported.")
     page.wait_for_timeout(1000)
     assert 1 == len([one for one in asked if one["target"] == "el"])
 
@@ -136,7 +136,7 @@ def test_a_key_is_asked_for_where_one_is_needed(open_page, tmp_path, told):
         assert told == page.locator("#api-key").is_visible()
         write(page, "Der Bericht")
         expect(page.locator("#problem p")).to_have_text(
-            "An API key is needed here; send it as api_key."
+            "Please contact the server operator to get an API key, and send it as api_key."
         )
         page.fill("#api-key", "a-secret-key")
         page.press("#api-key", "Enter")

@@ -123,8 +123,8 @@ def pack(**files):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("a.exe", b"MZ", "of no kind that is translated"),
-        ("a", b"text", "of no kind that is translated"),
+        ("a.exe", b"MZ", "file format not supported"),
+        ("a", b"text", "file format not supported"),
         ("a.txt", b"\xff\xfe", "is not UTF-8"),
         ("a.docx", b"no archive", ""),
         ("a.docx", pack(nothing="here"), ""),
@@ -160,7 +160,7 @@ async def test_no_file_is_told():
         ]
 
     assert [400] * 3 == [answer.status_code for answer in answers]
-    assert {"file is missing; send a file as multipart/form-data"} == {
+    assert {"Invalid request: missing file parameter"} == {
         answer.json()["error"] for answer in answers
     }
 

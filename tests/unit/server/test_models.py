@@ -89,6 +89,16 @@ def test_going_back_from_a_broken_version_ends_the_problem(models, source, load)
     assert models.watched[0].problem == ""
 
 
+def test_a_broken_version_that_comes_again_is_a_problem_again(models, source, load):
+    load.broken["2"] = "broken"
+    for version in ("2", "1", "2"):
+        source.version = version
+        models.renew()
+
+    assert models.watched[0].problem == "broken"
+    assert load.loaded == ["1", "2"]
+
+
 def test_a_version_replaced_while_it_was_read_is_read_again(models, source, load):
     source.version = "2"
     load.broken["2"] = "half of it is another's"
@@ -164,7 +174,7 @@ def test_given_languages_must_be_the_models(source, load):
 
 
 def test_an_unknown_pair_is_named_with_those_that_are_known(models):
-    with pytest.raises(RequestError, match="xx to en is not translated here, only de-en"):
+    with pytest.raises(RequestError, match=r"^xx is not supported$"):
         models.find("xx", "en")
 
 

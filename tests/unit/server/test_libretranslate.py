@@ -1,0 +1,283 @@
+"""What LibreTranslate's documentation says of each route, asked of ours.
+
+Its OpenAPI description and its source (github.com/LibreTranslate/LibreTranslate, read in November
+2026) name the routes, the fields and the errors; the questions and the table are ours. Where we
+differ on purpose, docs/operations.md says so.
+"""
+
+import pytest
+
+from nmt_core.server.app import build_app
+from nmt_core.server.limits import read_keys
+from nmt_core.server.models import Models, Pair, Watched
+from nmt_core.server.settings import ServerConfig
+from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
+
+TEXT = {"q": "Ein Haus.", "source": "de", "target": "en"}
+FILE = {"files": {"file": ("a.txt", b"Ein Haus.")}, "data": {"source": "de", "target": "en"}}
+LIMITS = {"max_characters": 20, "max_texts": 3, "max_alternatives": 4}
+
+
+def text(**fields):
+    """Return a request to translate; a field of None is left out."""
+    return {name: value for name, value in (TEXT | fields).items() if value is not None}
+
+
+def file(name="a.txt", content=b"Ein Haus.", **fields):
+    given = {"source": "de", "target": "en"} | fields
+    return {
+        "files": {"file": (name, content)},
+        "data": {field: value for field, value in given.items() if value is not None},
+    }
+
+
+ANSWERED = [
+    ("/translate", text(), {"translatedText": "EIN HAUS."}),
+    (
+        "/translate",
+        text(format="text", alternatives=0, api_key=""),
+        {"translatedText": "EIN HAUS."},
+    ),
+    ("/translate", text(alternatives=-3), {"translatedText": "EIN HAUS."}),
+    ("/translate", text(q=["Ein", "Haus"]), {"translatedText": ["EIN", "HAUS"]}),
+    ("/translate", text(q=[""]), {"translatedText": [""]}),
+    ("/translate", text(q=["", "ja"]), {"translatedText": ["", "JA"]}),
+    ("/translate", text(q="<b>ja</b>", format="html"), {"translatedText": "<b>JA</b>"}),
+    ("/translate", text(source="en"), {"translatedText": "Ein Haus."}),
+    (
+        "/translate",
+        text(alternatives=2),
+        {"translatedText": "EIN HAUS.", "alternatives": ["EIN HAUS.!", "EIN HAUS.!!"]},
+    ),
+    (
+        "/translate",
+        text(q=["ja", "so"], alternatives="1"),
+        {"translatedText": ["JA", "SO"], "alternatives": [["JA!"], ["SO!"]]},
+    ),
+]
+"""Route, fields and the whole answer, which is 200."""
+
+LONG = "Invalid request: request ({size}) exceeds text limit ({limit})"
+
+REFUSED = [
+    ("/translate", {}, 400, "Invalid request: missing q parameter"),
+    ("/translate", text(q=None), 400, "Invalid request: missing q parameter"),
+    ("/translate", text(q=""), 400, "Invalid request: missing q parameter"),
+    ("/translate", text(q=[]), 400, "Invalid request: missing q parameter"),
+    ("/translate", text(q=None, source=None), 400, "Invalid request: missing q parameter"),
+    ("/translate", text(source=None), 400, "Invalid request: missing source parameter"),
+    ("/translate", text(source=""), 400, "Invalid request: missing source parameter"),
+    ("/translate", text(target=None), 400, "Invalid request: missing target parameter"),
+    ("/translate", text(target=""), 400, "Invalid request: missing target parameter"),
+    ("/translate", text(target="zz"), 400, "zz is not supported"),
+    ("/translate", text(source="zz"), 400, "zz is not supported"),
+    ("/translate", text(source="zz", target="zz"), 400, "zz is not supported"),
+    ("/translate", text(source="auto", target="zz"), 400, "zz is not supported"),
+    ("/translate", text(target="a" * 1000), 400, f"{'a' * 20} is not supported"),
+    (
+        "/translate",
+        text(source="en", target="de"),
+        400,
+        "German (de) is not available as a target language from English (en)",
+    ),
+    (
+        "/translate",
+        text(q="This is a house.", source="auto", target="de"),
+        400,
+        "German (de) is not available as a target language from English (en)",
+    ),
+    ("/translate", text(format="xml"), 400, "xml format is not supported; send text or html"),
+    (
+        "/translate",
+        text(alternatives="many"),
+        400,
+        "Invalid request: alternatives parameter is not a number",
+    ),
+    (
+        "/translate",
+        text(alternatives=5),
+        400,
+        "Invalid request: alternatives parameter must be <= 4",
+    ),
+    ("/translate", text(q="a" * 21), 400, f"{LONG.format(size=21, limit=20)}; send less at once"),
+    ("/translate", text(q=["a"] * 4), 400, f"{LONG.format(size=4, limit=3)}; send less at once"),
+    ("/detect", {}, 400, "Invalid request: missing q parameter"),
+    ("/detect", {"q": ""}, 400, "Invalid request: missing q parameter"),
+    ("/suggest", text(s="A house."), 403, "Suggestions are disabled on this server."),
+    ("/suggest", {}, 403, "Suggestions are disabled on this server."),
+]
+"""Route, fields, status and the whole error."""
+
+FILES_REFUSED = [
+    ({"data": {"source": "de", "target": "en"}}, "Invalid request: missing file parameter"),
+    ({}, "Invalid request: missing file parameter"),
+    (file(name=""), "Invalid request: missing file parameter"),
+    (file(source=None), "Invalid request: missing source parameter"),
+    (file(target=None), "Invalid request: missing target parameter"),
+    (file(source="zz"), "zz is not supported"),
+    (file(target="zz"), "zz is not supported"),
+    (file(source="auto", target="zz"), "zz is not supported"),
+    (file(name="a.exe"), "Invalid request: file format not supported; send one of .txt, .html"),
+]
+
+METHODS = [
+    ("/translate", {"POST"}),
+    ("/translate_file", {"POST"}),
+    ("/detect", {"POST"}),
+    ("/suggest", {"POST"}),
+    ("/languages", {"GET"}),
+    ("/frontend/settings", {"GET"}),
+    ("/health", {"GET"}),
+    ("/spec", {"GET"}),
+]
+
+
+@pytest.mark.parametrize("form", ["json", "data", "params"])
+@pytest.mark.parametrize(("path", "fields", "answer"), ANSWERED)
+@in_a_loop
+async def test_what_is_asked_as_documented_is_answered_so(path, fields, answer, form):
+    if form != "json" and isinstance(fields["q"], list) and len(fields["q"]) == 1:
+        pytest.skip("a form cannot tell one text from a list of one")
+    async with client_of(serve_stand_in()) as client:
+        given = await client.post(path, **{form: fields})
+
+    assert (given.status_code, given.json()) == (200, answer)
+    assert given.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("form", ["json", "data"])
+@pytest.mark.parametrize(("path", "fields", "status", "error"), REFUSED)
+@in_a_loop
+async def test_what_is_asked_wrongly_is_told_in_the_documented_words(
+    path, fields, status, error, form
+):
+    if form == "data" and fields.get("q") == []:
+        pytest.skip("a form has no empty list")
+    async with client_of(serve_stand_in(**LIMITS)) as client:
+        given = await client.post(path, **{form: fields})
+
+    assert (given.status_code, given.json()) == (status, {"error": error})
+
+
+@pytest.mark.parametrize(("request_", "error"), FILES_REFUSED)
+@in_a_loop
+async def test_a_file_is_refused_in_the_documented_words(request_, error):
+    async with client_of(serve_stand_in()) as client:
+        given = await client.post("/translate_file", **request_)
+
+    assert given.status_code == 400
+    assert given.json()["error"].startswith(error)
+
+
+@pytest.mark.parametrize(("path", "allowed"), METHODS)
+@in_a_loop
+async def test_a_route_answers_its_methods_alone(path, allowed):
+    async with client_of(serve_stand_in()) as client:
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            given = await client.request(method, path)
+            assert (given.status_code == 405) == (method not in allowed), method
+            if method not in allowed:
+                assert set(given.headers["Allow"].split(", ")) == allowed
+                assert ["error"] == list(given.json())
+
+
+@in_a_loop
+async def test_health_says_one_word():
+    async with client_of(serve_stand_in()) as client:
+        given = await client.get("/health")
+
+    assert (given.status_code, given.json()) == (200, {"status": "ok"})
+
+
+@in_a_loop
+async def test_the_api_describes_itself_to_programs():
+    documented = {path for path, _ in METHODS} - {"/spec"}
+    async with client_of(serve_stand_in()) as client:
+        given = await client.get("/spec")
+        same = await client.get("/openapi.json")
+
+    assert given.json() == same.json()
+    assert given.json()["openapi"].startswith("3.")
+    assert documented <= set(given.json()["paths"])
+
+
+@in_a_loop
+async def test_a_language_found_is_told_with_a_share_of_a_hundred():
+    async with client_of(serve_stand_in()) as client:
+        question = {"q": "Das ist ein deutscher Satz.", "source": "auto", "target": "en"}
+        one = (await client.post("/translate", json=question)).json()
+        two = (await client.post("/translate", json=question | {"q": [question["q"]] * 2})).json()
+        ranked = (await client.post("/detect", data={"q": question["q"]})).json()
+
+    assert one["detectedLanguage"]["language"] == "de"
+    assert 50 < one["detectedLanguage"]["confidence"] <= 100
+    assert two["detectedLanguage"] == [one["detectedLanguage"]] * 2
+    assert {"language", "confidence"} == set(ranked[0])
+
+
+@in_a_loop
+async def test_languages_say_into_which_they_are_translated():
+    async with client_of(serve_stand_in()) as client:
+        given = (await client.get("/languages")).json()
+
+    assert given == [
+        {"code": "de", "name": "German", "targets": ["de", "en"]},
+        {"code": "en", "name": "English", "targets": ["en"]},
+    ]
+
+
+@in_a_loop
+async def test_settings_have_every_documented_field():
+    async with client_of(serve_stand_in(max_characters=7)) as client:
+        given = (await client.get("/frontend/settings")).json()
+
+    language = {"source": {"code": "auto", "name": "Auto Detect"}}
+    language["target"] = {"code": "en", "name": "English"}
+    documented = {
+        "charLimit": 7,
+        "frontendTimeout": 500,
+        "apiKeys": False,
+        "keyRequired": False,
+        "suggestions": False,
+        "filesTranslation": True,
+        "language": language,
+    }
+    assert documented.items() <= given.items()
+    assert {".txt", ".html", ".docx", ".srt"} <= set(given["supportedFilesFormat"])
+
+
+@in_a_loop
+async def test_a_file_comes_back_by_its_address():
+    async with client_of(serve_stand_in()) as client:
+        given = (await client.post("/translate_file", **FILE)).json()
+        fetched = await client.get(given["translatedFileUrl"])
+
+    assert ["translatedFileUrl"] == list(given)
+    assert "/download_file/" in given["translatedFileUrl"]
+    assert fetched.content == b"EIN HAUS."
+
+
+@pytest.mark.parametrize("path", ["/translate", "/detect"])
+@in_a_loop
+async def test_a_key_is_asked_for_where_the_operator_wants_one(tmp_path, path):
+    (keys := tmp_path / "keys").write_text("a-secret-key\n")
+    models = Models([Watched(StandInSource(), Pair("de", "en"))], lambda _: StandIn())
+    async with client_of(build_app(models, ServerConfig(), read_keys(keys))) as client:
+        without = await client.post(path, json=TEXT)
+        wrong = await client.post(path, json=TEXT | {"api_key": "another-key"})
+        right = await client.post(path, json=TEXT | {"api_key": "a-secret-key"})
+
+    assert [400, 403, 200] == [one.status_code for one in (without, wrong, right)]
+    asked = "Please contact the server operator to get an API key"
+    assert without.json()["error"].startswith(asked)
+    assert wrong.json()["error"].startswith("Invalid API key")
+
+
+@in_a_loop
+async def test_who_asks_too_often_is_told_to_slow_down():
+    async with client_of(serve_stand_in(rate_limit=1)) as client:
+        first, second = [await client.post("/translate", json=TEXT) for _ in range(2)]
+
+    assert [200, 429] == [first.status_code, second.status_code]
+    assert second.json()["error"].startswith("Slowdown: ")
+    assert int(second.headers["Retry-After"]) > 0
