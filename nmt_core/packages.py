@@ -1,7 +1,6 @@
 """What is installed, and which extra of this project brings what is not."""
 
 import re
-from importlib import metadata
 from importlib.util import find_spec
 
 DISTRIBUTION = "nmt-pipeline"
@@ -23,6 +22,8 @@ def advise_installing(module: str) -> str:
 
 def read_version() -> str | None:
     """Return the version of this project, or None where it is not installed."""
+    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
+
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -31,6 +32,8 @@ def read_version() -> str | None:
 
 def _find_extra(module: str) -> str:
     """Return the smallest extra that names a module; the largest one if none does."""
+    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
+
     try:
         requirements = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image

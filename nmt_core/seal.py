@@ -32,6 +32,15 @@ MOST_MANIFEST_BYTES = 10_000_000
 """Of a manifest; those that are written have a few thousand."""
 
 
+MADE_BY = {
+    "translator": "the export stage",
+    "language model": "nmt learn",
+    "classifier": "nmt learn-classifier",
+    "aligner": "nmt align --learn",
+}
+"""What writes each kind of model."""
+
+
 class Sealed(Config):
     """What the manifest says of a file."""
 
@@ -86,6 +95,12 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
         BundleError: if there is no manifest, or one of another format.
     """
     manifest = _read_manifest(folder)
+    kind, wanted = _name_kind(manifest["format"]), _name_kind(known)
+    if kind != wanted and kind in MADE_BY:
+        raise BundleError(
+            f"{folder} holds a {kind}, and a {wanted} is wanted; name a folder that "
+            f"{MADE_BY[wanted]} wrote"
+        )
     if manifest["format"] != known:
         raise BundleError(
             f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
@@ -96,6 +111,11 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     except ValueError:
         raise _altered(folder) from None
     return {name: entry.model_dump() for name, entry in sealed.items()}
+
+
+def _name_kind(found: object) -> str:
+    """Return what has this format: a translator's is a number, others say their name, too."""
+    return found.rpartition(" ")[0] if isinstance(found, str) else "translator"
 
 
 def _find_manifest(folder: Path) -> Path:

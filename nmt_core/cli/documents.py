@@ -1,5 +1,6 @@
 """``nmt translate`` of documents: files, or what comes by standard input as a whole."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,9 +40,12 @@ SUFFIXES = (".txt", ".html", ".htm", ".xhtml", ".md", ".markdown", ".srt", ".vtt
 
 def is_document(argument: str) -> bool:
     """Tell whether an argument names a document and is no line: one word with such an ending."""
-    return argument.lower().endswith(SUFFIXES) and (
-        len(argument.split()) == 1 or Path(argument).is_file()
-    )
+    return argument.lower().endswith(SUFFIXES) and (len(argument.split()) == 1 or is_file(argument))
+
+
+def is_file(argument: str) -> bool:
+    """Tell whether an argument is the name of a file that is there; a line may be any text."""
+    return os.path.isfile(argument)  # noqa: PTH113 - Path.is_file raises where a name is too long
 
 
 def wants_documents(
@@ -64,7 +68,15 @@ def wants_documents(
     Raises:
         ConfigError: if both are asked for.
     """
+    files = [argument for argument in arguments if is_file(argument)]
     named = [argument for argument in arguments if is_document(argument)]
+    if kind:
+        named += [file for file in files if file not in named]
+    if unknown := [file for file in files if file not in named]:
+        raise ConfigError(
+            f"{unknown[0]} is a file with an ending that says no format, which would be one of "
+            f"{' '.join(SUFFIXES)}; name its format by --format, or convert it"
+        )
     if arguments and not named and (paragraphs or kind or output):
         raise ConfigError(
             f"{arguments[0]!r} is a line, and --paragraphs, --format and --output are for "

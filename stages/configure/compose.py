@@ -55,21 +55,51 @@ def compose_settings(
     for name in (given.split("=")[0] for given in settings):
         if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
             raise ConfigError(f"{name} is no group of conf/; {suggest(name, groups)}")
-    for group, _, name in (given.partition("=") for given in choices):
-        names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
-        names += [auto.AUTO] if group in auto.GROUPS else []
-        if name not in names:
-            raise ConfigError(f"conf/: there is no {group}={name}; {suggest(name, names)}")
+    check_choices(choices, conf)
     asked = [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]
     given = [choice for choice in choices if choice.partition("=")[2] != auto.AUTO]
     start = compose_groups(given, conf=conf) if choices else read(paths.PARAMS)
     values = apply_changes(start, settings)
+    check_architecture(start, values)
     if not asked:
         return values
     chosen = auto.choose(asked, build_all(values, source=str(paths.PARAMS)), auto.read_auto(conf))
     say(str(chosen))
     start = apply_changes(compose_groups([*given, *chosen.groups], conf=conf), chosen.settings)
     return apply_changes(start, settings)
+
+
+def check_choices(choices: list[str], conf: Path) -> None:
+    """Check that every ``group=name`` is in the folder of groups.
+
+    Raises:
+        ConfigError: if one is not.
+    """
+    for group, _, name in (given.partition("=") for given in choices):
+        names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
+        names += [auto.AUTO] if group in auto.GROUPS else []
+        if name not in names:
+            raise ConfigError(f"conf/: there is no {group}={name}; {suggest(name, names)}")
+
+
+def check_architecture(start: dict[str, Any], changed: dict[str, Any]) -> None:
+    """Check that no setting alone changes the architecture, which brings all others of a model.
+
+    Raises:
+        ConfigError: if one does.
+    """
+    before, after = map(_find_architecture, (start, changed))
+    if after not in (None, before):
+        raise ConfigError(
+            f"train.model.architecture={after} leaves the other settings of a {before}; take a "
+            f"preset with its own: model={after}, or MODEL={after} with make"
+        )
+
+
+def _find_architecture(values: dict[str, Any]) -> Any:
+    for name in ("train", "model", "architecture"):
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
 
 
 def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
@@ -118,6 +148,7 @@ def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str
     from omegaconf import OmegaConf  # noqa: PLC0415
     from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
 
+    check_choices([one for one in overrides if (conf / one.partition("=")[0]).is_dir()], conf)
     try:
         with initialize_config_dir(str(conf.resolve()), version_base=None):
             composition = compose("config", overrides=overrides)

@@ -11,16 +11,21 @@ import torch
 from safetensors import safe_open
 
 from nmt_core import files
+from nmt_core.alignment import bundle as aligners
+from nmt_core.classifiers import bundle as classifiers
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.errors import BundleError, ConfigError, NmtError
 from nmt_core.models.architectures import build_model
 from nmt_core.random import derive_seed
 from nmt_core.seal import (
     FORMAT,
+    LANGUAGE_MODEL,
+    MADE_BY,
     MANIFEST,
     MOST_MANIFEST_BYTES,
     digest_bundle,
     list_contents,
+    read_manifest,
     require_replaceable,
     verify_bundle,
 )
@@ -185,6 +190,30 @@ def test_another_format_says_what_to_do(bundle):
 
     with pytest.raises(BundleError, match=r"has format 1, but this program reads format 3; export"):
         Translator.load(bundle)
+
+
+@pytest.mark.parametrize("kind", MADE_BY)
+@pytest.mark.parametrize("wanted", MADE_BY)
+def test_another_kind_of_model_says_what_is_wanted(bundle, kind, wanted):
+    formats = {one: FORMAT if one == "translator" else f"{one} 1" for one in MADE_BY}
+    files.write_json(bundle / MANIFEST, {"format": formats[kind], "files": {}})
+
+    if kind == wanted:
+        assert read_manifest(bundle, known=formats[wanted]) == {}
+        return
+    with pytest.raises(BundleError) as told:
+        read_manifest(bundle, known=formats[wanted])
+    assert str(told.value) == (
+        f"{bundle} holds a {kind}, and a {wanted} is wanted; name a folder that {MADE_BY[wanted]} "
+        f"wrote"
+    )
+
+
+def test_what_is_sealed_is_of_a_known_kind():
+    formats = (LANGUAGE_MODEL, classifiers.FORMAT, aligners.FORMAT)
+    kinds = {one.rpartition(" ")[0] for one in formats}
+
+    assert {"translator", *kinds} == set(MADE_BY)
 
 
 def test_weights_that_do_not_fit_are_refused(bundle):

@@ -158,7 +158,7 @@ def test_what_does_not_start_from_a_language_model_is_refused(folder, masked, tm
     assert "text is not a parameter" in told(*start, "--set", "text.words=5")
     assert "set model.encoder.layers=1" in told(*start, "--set", "model.encoder.layers=2")
     assert "initial_parts" in told(*given, "--set", "initial_parts=[]")
-    assert "reads format 'language model 1'" in told(*given, "--initial-model", folder / "out")
+    assert "and a language model is wanted" in told(*given, "--initial-model", folder / "out")
 
 
 def test_gaps_are_filled(masked):

@@ -260,7 +260,9 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
     assert "say what to score with" in told("score")
     assert "say what to score with" in told("score", "--model", "a", "--language-model", "b")
     assert "line 1 of the input has 1 fields" in told("score", "--model", translator, lines="a\n")
-    assert "reads format 'language model 1'" in told("score", "--language-model", translator)
+    assert "holds a translator, and a language model is wanted" in told(
+        "score", "--language-model", translator
+    )
     assert "has format 'language model 1'" in told("score", "--model", counted)
     assert "generate.top_p" in told("generate", "--language-model", counted, "--top-p", 2)
 

@@ -80,6 +80,18 @@ def test_a_line_is_no_file(bundle):
     assert run(bundle, "Wo ist letter.docx").stdout.count("\n") == 1
 
 
+def test_a_file_whose_ending_says_no_format_is_no_line(bundle, tmp_path):
+    paper = tmp_path / "paper.pdf"
+    paper.write_text("Der Hund.")
+    [hund] = Translator.load(bundle).translate(["Der Hund."])
+
+    assert f"{paper} is a file with an ending that says no format" in refuse(bundle, paper)
+    assert [paper] == [*tmp_path.iterdir()]
+    assert run(bundle, "--format", "text", paper).exit_code == 0
+    assert (tmp_path / "paper.en.pdf").read_text() == hund
+    assert run(bundle, "Ein Haus " * 500).stdout.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -152,7 +152,6 @@ GROUP_NAMES = (
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("data=nothing", "In 'config': Could not find 'data/nothing'"),
         ("date=demo", "Could not override 'date'"),
         ("train.sede=2", "Could not override 'train.sede'"),
         ("train.seed", "Error parsing override 'train.seed'"),
@@ -163,6 +162,11 @@ def test_an_override_that_fits_nothing_is_told_the_groups(override, message):
         compose.compose_groups([override])
 
     assert f"conf/: {message}; groups are {GROUP_NAMES}" == str(told.value)
+
+
+def test_a_preset_that_is_misspelt_is_named_whoever_composes():
+    with pytest.raises(ConfigError, match=r"no model=tranformer; did you mean 'transformer'\?$"):
+        compose.compose_groups(["data=demo", "model=tranformer"])
 
 
 @pytest.mark.parametrize(
@@ -281,6 +285,12 @@ def test_a_group_composes_everything_anew(project, monkeypatch):
             f"conf/: there is no model=lstm; known here: {', '.join(GROUPS['model'])}, auto",
         ),
         ("data=auto", f"conf/: there is no data=auto; known here: {', '.join(GROUPS['data'])}"),
+        (
+            "train.model.architecture=convs2s",
+            "train.model.architecture=convs2s leaves the other settings of a transformer; take a "
+            "preset with its own: model=convs2s, or MODEL=convs2s with make",
+        ),
+        ("train.model=3", "params.yaml: train.model must be an object, got 3 (int)"),
         ("~train.model", "params.yaml: train.model is missing; it has no default"),
         ("train.seed", "Error parsing override 'train.seed'; write settings as section.key=value"),
     ],
