@@ -96,7 +96,7 @@ def check_architecture(start: dict[str, Any], changed: dict[str, Any]) -> None:
         )
 
 
-def _find_architecture(values: dict[str, Any]) -> Any:
+def _find_architecture(values: Any) -> Any:
     for name in ("train", "model", "architecture"):
         values = values.get(name) if isinstance(values, dict) else None
     return values
