@@ -129,8 +129,8 @@ check: $(READY) ## Format, lint, types, and who imports whom
 	mypy
 	lint-imports
 
-mutants: $(READY) ## Break the code in known ways, one at a time: does a test notice? [WORDS=]
-	OMP_NUM_THREADS=1 python -m tests.mutants $(WORDS)
+mutants: $(READY) ## Put small faults into the code, drawn anew, one at a time: does a test notice? [ROOM= COUNT= SEED=]
+	@OMP_NUM_THREADS=1 python -m tests.mutation $(if $(ROOM),--room $(ROOM)) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 fix: $(READY) ## Format, and mend what the linter can mend
 	ruff format

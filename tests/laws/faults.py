@@ -1,0 +1,88 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "drawn rows that leave with others",
+        "nmt_core/decoding/stepwise.py",
+        "written[number * hypotheses : (number + 1) * hypotheses]",
+        "written[number : number + hypotheses]",
+    ),
+    (
+        "K candidates instead of 2K",
+        "nmt_core/decoding/beam.py",
+        "topk(min(2 * size, total[0].numel()), dim=1)",
+        "topk(min(size + 1, total[0].numel()), dim=1)",
+    ),
+    (
+        "a search that stops at the first end",
+        "nmt_core/decoding/beam.py",
+        "done = finished.score[:, config.n_best - 1] >= bound",
+        "done = finished.score[:, config.n_best - 1] > -torch.inf",
+    ),
+    (
+        "lengths without the end of sentence",
+        "nmt_core/decoding/beam.py",
+        "length**config.length_penalty)",
+        "max(1, length - 1) ** config.length_penalty)",
+    ),
+    (
+        "drawn from a sum taken for one",
+        "nmt_core/decoding/token_sampling.py",
+        "noise[:, None] * cumulative[:, -1:]",
+        "noise[:, None] * 1.0",
+    ),
+    (
+        "sources: a beam that keeps the best of each hypothesis alone",
+        "nmt_core/decoding/beam.py",
+        "topk(min(2 * size, step.size(1)), dim=2)",
+        "topk(1, dim=2)",
+    ),
+    (
+        "a document on one validation line read whole",
+        "nmt_core/data/batch.py",
+        "(source[:LONGEST], target[:LONGEST])",
+        "(source[:LONGEST], target)",
+    ),
+    (
+        "batches that forget the end of a sentence",
+        "nmt_core/data/batching.py",
+        "lengths[numbers].max(axis=1) + 1 if",
+        "lengths[numbers].max(axis=1) if",
+    ),
+    (
+        "subwords: batches cut by the lengths before drawing",
+        "nmt_core/data/batch.py",
+        "split_evenly(lengths, len(planned), draw)",
+        "split_evenly(self.dataset.lengths[numbers], len(planned), draw)",
+    ),
+    (
+        "fewer parts of a pool than were planned",
+        "nmt_core/data/batching.py",
+        "draw.permutation(parts)]",
+        "draw.permutation(len(batches) - 1)]",
+    ),
+    (
+        "texts of like length in the same order each epoch",
+        "nmt_core/data/by_length.py",
+        "order = draw.permutation(len(lengths)).tolist()",
+        "order = list(range(len(lengths)))",
+    ),
+    (
+        "text cut in the middle of a line",
+        "nmt_core/parallel/spans.py",
+        "                begin = place + end",
+        "                begin = place + end - 1",
+    ),
+    (
+        "results in the order in which they come",
+        "nmt_core/parallel/ahead.py",
+        "== at_most:\n            yield waiting.popleft()()",
+        "== at_most:\n            yield waiting.pop()()",
+    ),
+    (
+        "a worker that keeps yesterday's tokenizer",
+        "nmt_core/parallel/jobs.py",
+        "_loaded(load, path, *map(files.sha256, parts))",
+        "_loaded(load, path)",
+    ),
+]

@@ -1,0 +1,34 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "the end of a sentence taken for a word",
+        "nmt_core/documents/alignment.py",
+        "weights[word], -abs(word - near)",
+        "-weights[word], -abs(word - near)",
+    ),
+    (
+        "a point amid another pair",
+        "nmt_core/documents/passage.py",
+        "_collapse(node, _leave(at, wide))",
+        "_collapse(node, at)",
+    ),
+    (
+        "marks without attention asked for",
+        "nmt_core/documents/translator.py",
+        "if marked is attention]",
+        "if attention is False]",
+    ),
+    (
+        "text of HTML not escaped",
+        "nmt_core/documents/html.py",
+        "html.escape(part.text, quote=False)",
+        "part.text",
+    ),
+    (
+        "macros not noticed",
+        "nmt_core/documents/docx.py",
+        "    if any(map(MACROS.search, names)):",
+        "    if not names:",
+    ),
+]

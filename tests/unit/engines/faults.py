@@ -1,0 +1,52 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "one scale for all rows of a batch",
+        "nmt_core/engines/quantization.py",
+        "axes=[-1], keepdims=1",
+        "axes=[-1, -2], keepdims=1",
+    ),
+    (
+        "inputs of eight bits where seven fit",
+        "nmt_core/engines/quantization.py",
+        "INPUT_LEVELS = 63",
+        "INPUT_LEVELS = 127",
+    ),
+    (
+        "hypotheses that go on from others",
+        "nmt_core/engines/beam.py",
+        "parents, tokens = chosen.rows.ravel(), chosen.tokens.ravel()",
+        "parents, tokens = np.sort(chosen.rows.ravel()), chosen.tokens.ravel()",
+    ),
+    (
+        "positions that the trace has forgotten",
+        "nmt_core/engines/tracing.py",
+        'state = replace(state, position=cast("Any", position))',
+        "state = replace(state, position=1)",
+    ),
+    (
+        "what was looked at in the first layer alone",
+        "nmt_core/engines/tracing.py",
+        "torch.stack(list(looks)).mean(dim=0)[:, -1]",
+        "looks[0][:, -1]",
+    ),
+    (
+        "words of other hypotheses in the Transformer's past",
+        "nmt_core/engines/tracing.py",
+        "mask = next(parts)[parents].view(",
+        "mask = next(parts)[parents // 2 * 2].view(",
+    ),
+    (
+        "keys in the place of values",
+        "nmt_core/engines/conversion.py",
+        'f"{name}.cross_attention", "key", "value")',
+        'f"{name}.cross_attention", "value", "key")',
+    ),
+    (
+        "a limit that leaves no room for the end",
+        "nmt_core/engines/ctranslate2.py",
+        "tokens=[*candidate.tokens[:-1], END]",
+        "tokens=[*candidate.tokens, END]",
+    ),
+]

@@ -1,0 +1,16 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "a Prefect for the pages of everybody",
+        "infra/servers/programs.py",
+        '",".join(self._pages)',
+        '"*"',
+    ),
+    (
+        "a database open to other machines",
+        "infra/servers/topology.py",
+        'folder, secrets, port=chosen.get("postgres", 0)',
+        'folder, secrets, host=host, port=chosen.get("postgres", 0)',
+    ),
+]

@@ -1,0 +1,94 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "attention scores not scaled",
+        "nmt_core/models/attention.py",
+        "(query * self.scale)",
+        "query",
+    ),
+    (
+        "a hypothesis that keeps its words when it follows another",
+        "nmt_core/models/transformer.py",
+        "mask=self.mask.gather(2, places)",
+        "mask=self.mask",
+    ),
+    (
+        "a cache that grows and forgets",
+        "nmt_core/models/transformer.py",
+        "            cache.values[:, :, :end] = self.values[:, :, :end]\n",
+        "            cache.values[:, :, :end] = 0\n",
+    ),
+    (
+        "padding that steps look at",
+        "nmt_core/models/transformer.py",
+        "mask.masked_fill_(blocked, -torch.inf))",
+        "mask)",
+    ),
+    (
+        "rows of a state not selected",
+        "nmt_core/models/seq2seq.py",
+        "lambda tensor: tensor.index_select(0, rows)",
+        "lambda tensor: tensor[: len(rows)]",
+    ),
+    (
+        "states of the wrong sentence followed",
+        "nmt_core/models/seq2seq.py",
+        "rows * (count_rows(self) // len(parents)) + parents",
+        "rows + parents",
+    ),
+    (
+        "positions with sine and cosine swapped",
+        "nmt_core/models/embedding.py",
+        "torch.stack([angle.sin(), angle.cos()], dim=-1)",
+        "torch.stack([angle.cos(), angle.sin()], dim=-1)",
+    ),
+    (
+        "dropout that keeps the scale",
+        "nmt_core/models/dropout.py",
+        "keep.mul_(_LEVELS / (_LEVELS - level))",
+        "keep",
+    ),
+    (
+        "a convolution that sees the next word",
+        "nmt_core/models/convs2s.py",
+        "torch.cat([past.to(x.dtype), x], dim=1)",
+        "torch.cat([past.to(x.dtype)[:, 1:], x, x[:, -1:]], dim=1)",
+    ),
+    (
+        "a convolution that reads padding",
+        "nmt_core/models/convs2s.py",
+        "x.masked_fill(padding[:, :, None], 0.0)",
+        "x",
+    ),
+    (
+        "batch statistics of padding",
+        "nmt_core/models/convs2s.py",
+        "real = (~padding).to(x.dtype)[:, :, None]",
+        "real = torch.ones_like(padding).to(x.dtype)[:, :, None]",
+    ),
+    (
+        "a state that forgets what was fed",
+        "nmt_core/models/rnn.py",
+        "fed = [state.vector] if self.input_feeding else []",
+        "fed = [state.vector * 0] if self.input_feeding else []",
+    ),
+    (
+        "a decoder without its last norm",
+        "nmt_core/models/transformer.py",
+        "return self.decoder_norm(x), replace(",
+        "return x, replace(",
+    ),
+    (
+        "attention weights never dropped",
+        "nmt_core/models/attention.py",
+        "dropout(weights, self.drop, training=self.training) @ values",
+        "weights @ values",
+    ),
+    (
+        "tie output ties the source where sizes agree",
+        "nmt_core/models/embedding.py",
+        'if config.tie == "all":',
+        'if config.tie == "all" or source.num_embeddings == target.num_embeddings:',
+    ),
+]

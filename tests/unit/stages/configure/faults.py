@@ -1,0 +1,16 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "a choice that overrules who chose",
+        "stages/configure/compose.py",
+        "    return apply_changes(start, settings)\n",
+        "    return start\n",
+    ),
+    (
+        "much text read but once as little text is read often",
+        "stages/configure/auto.py",
+        "if tokens >= row.passes * epoch]",
+        "if tokens >= row.passes]",
+    ),
+]

@@ -1,0 +1,22 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "scores of pairs that count padding",
+        "nmt_core/translation/likelihood.py",
+        "real = batch.target_output != PAD",
+        "real = batch.target_output == batch.target_output",
+    ),
+    (
+        "beginnings of any length",
+        "nmt_core/translation/translator.py",
+        "return self.cut(self.target.tokens(prefix), prefix)",
+        "return self.target.tokens(prefix)",
+    ),
+    (
+        "golden sentences of PyTorch for every engine",
+        "nmt_core/translation/golden.py",
+        'answers = kept if name == "torch" else kept["golden"]',
+        'answers = files.read_json(folder / "golden.json")',
+    ),
+]
