@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean
+.PHONY: help setup lock audit repro plan compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -155,5 +155,10 @@ gpu-check: $(READY) ## Laws, resume and speed on a GPU, in some ten minutes [REC
 	python -m benchmarks.gpu $(if $(RECORD),--record)
 	pytest tests/laws/test_device_laws.py
 
-clean: ## Forget checkpoints and journals; DVC's cache stays
-	rm -rf checkpoints runs
+clean: ## Forget checkpoints; journals, models and DVC's cache stay
+	rm -rf checkpoints
+
+uninstall: ## Delete what was made here: .venv, models, journals, servers, all that git ignores; it asks first [YES=1]
+	@git clean -d -X --dry-run
+	@test "$(YES)" = 1 || { printf 'Delete all of these? [y/N] ' && read -r answer && test "$$answer" = y; }
+	@git clean -d -X --force --quiet

@@ -1,0 +1,53 @@
+"""What the Makefile deletes, and what it leaves."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.support.projects import PROJECT
+
+MADE = ("data/train.de", "runs/a/journal.jsonl", "checkpoints/a/step", ".venv/ready", "letter.txt")
+OWN = ("my/text.de", "notes.md")
+
+
+@pytest.fixture
+def clone(project):
+    for name in ("Makefile", ".gitignore"):
+        shutil.copy(PROJECT / name, project)
+    subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
+    for name in (*MADE, *OWN):
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return project
+
+
+def make(clone, *arguments, answer=""):
+    return subprocess.run(
+        ["make", *arguments], cwd=clone, input=answer, capture_output=True, text=True, check=False
+    )
+
+
+def list_files(clone):
+    return {name for name in (*MADE, *OWN) if (clone / name).exists()}
+
+
+@pytest.mark.parametrize("answer", ["", "n\n", "yes\n"])
+def test_nothing_is_deleted_before_somebody_agrees(clone, answer):
+    done = make(clone, "uninstall", answer=answer)
+
+    assert done.returncode
+    assert "Would remove runs/" in done.stdout
+    assert list_files(clone) == {*MADE, *OWN}
+
+
+@pytest.mark.parametrize(("arguments", "answer"), [((), "y\n"), (("YES=1",), "")])
+def test_what_was_made_here_is_deleted_and_what_is_ones_own_stays(clone, arguments, answer):
+    assert make(clone, "uninstall", *arguments, answer=answer).returncode == 0
+    assert list_files(clone) == set(OWN)
+
+
+def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
+    assert make(clone, "clean").returncode == 0
+    assert list_files(clone) == {*MADE, *OWN} - {"checkpoints/a/step"}
