@@ -21,12 +21,6 @@ FAULTS = [
     ),
     ("sentences compared with their symbols", "nmt_core/text/filters.py", 'in "PSZC"', 'in "PZC"'),
     (
-        "marks of other scripts that are parts of words",
-        "nmt_core/text/near_duplicates.py",
-        ".translate(_SPACED))",
-        ")",
-    ),
-    (
         "one piece too few, so that an edit in each hides a near duplicate",
         "nmt_core/text/near_duplicates.py",
         "cut_pieces(len(words), self._edits[place] + 1)",
