@@ -3,8 +3,12 @@
 Both have translated the same untouched test set. The challenger is promoted if it is better in the
 first metric by a useful amount, and by more than chance gives according to two tests at once
 (paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
-is rejected if it is shown to be worse in any. Anything else is held: the champion stays, and nobody
-was proved wrong.
+is rejected if it is shown to be worse in any, by p-values corrected for the number of metrics (Holm
+1979): more metrics are no more occasions to be rejected by chance. Anything else is held: the
+champion stays, and nobody was proved wrong.
+
+All this is of two models as they are, on the choice of test sentences. It says nothing of the
+settings that made them: with another seed the same settings may lose.
 """
 
 import hashlib
@@ -27,6 +31,7 @@ from nmt_core.evaluation.metrics.registered import (
     load_metric,
 )
 from nmt_core.statistics.resampling import run_paired_test
+from nmt_core.statistics.significance import correct_holm
 
 
 class GateError(NmtError):
@@ -40,8 +45,9 @@ class GateConfig(Config):
     """By which the two are judged: better in the first, no worse in any other."""
 
     significance: float = Field(0.04, gt=0, lt=0.5)
-    """Probability up to which a difference is taken for more than chance; of equal systems, about
-    this share is promoted. It keeps some distance to the usual 0.05, which is the promise."""
+    """Probability up to which a difference is taken for more than chance; of equal systems, at most
+    about this share is promoted, and as many are rejected. It keeps some distance to the usual
+    0.05, which is the promise."""
 
     minimum_effect: float = Field(0.3, ge=0)
     """Points of the first metric below which a better model is not worth a change, however sure one
@@ -224,11 +230,12 @@ def judge_effects(
 ) -> tuple[Literal["promote", "hold", "reject"], str]:
     """Return the outcome and its reason."""
     level = config.significance
-    for found in effects:
-        if found.worse <= level:
+    for found, corrected in zip(effects, correct_holm([e.worse for e in effects]), strict=True):
+        if corrected <= level:
+            among = f", corrected for {len(effects)} metrics" if len(effects) > 1 else ""
             return "reject", (
                 f"{describe_change(found)}, which chance alone would give with probability "
-                f"{found.worse:.4f}"
+                f"{corrected:.4f}{among}"
             )
     first = effects[0]
     if first.better > level:
