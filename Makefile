@@ -105,8 +105,8 @@ run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
-deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server
-	python -m flows.deploy
+deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off]
+	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE))
 
 test: test-fast ## All tests but those of make test-orchestration
 	$(SLOWLY) "slow and not orchestration" -n auto

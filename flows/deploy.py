@@ -1,9 +1,9 @@
 """Put pools, limits, deployments and the watch over dead runs on the Prefect server.
 
-Usage: python -m flows.deploy [--pool NAME=TYPE ...]
+Usage: python -m flows.deploy [--pool NAME=TYPE ...] [--schedule on]
 
 Again does no harm: what is there is brought to what the files say. A schedule that is there stays
-on, or off; ``active`` in prefect.yaml counts for new ones alone.
+on, or off, unless ``--schedule`` says; ``active`` in prefect.yaml counts for new ones alone.
 """
 
 import json
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -50,6 +51,24 @@ HEARTBEAT_SECONDS = 30
 
 ZOMBIES = "Crash runs that are dead"
 ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
+
+
+class Schedule(StrEnum):
+    """Which retraining runs every week: one, so that no two meet at the same hour."""
+
+    on = "on"
+    pools = "pools"
+    off = "off"
+
+
+RETRAININGS = {Schedule.on: "retrain", Schedule.pools: "retrain-on-pools"}
+"""What runs by each."""
+
+WEEKLY = "weekly"
+"""What prefect.yaml calls their schedules."""
+
+Switches = Mapping[tuple[str, str | None], bool]
+"""Of each schedule, by its deployment and its slug, whether it is on."""
 
 
 def watch_runs() -> AutomationCore:
@@ -155,8 +174,8 @@ def deploy(address: str) -> None:
         raise NmtError(f"prefect deploy: {(done.stderr or done.stdout).strip()}")
 
 
-def read_switches(client: SyncPrefectClient) -> dict[tuple[str, str | None], bool]:
-    """Return of each schedule, by its deployment and its slug, whether it is on."""
+def read_switches(client: SyncPrefectClient) -> Switches:
+    """Return which schedules are on."""
     return {
         (found.name, plan.slug): plan.active
         for found in client.read_deployments()
@@ -164,10 +183,16 @@ def read_switches(client: SyncPrefectClient) -> dict[tuple[str, str | None], boo
     }
 
 
-def restore_switches(
-    client: SyncPrefectClient, switches: Mapping[tuple[str, str | None], bool]
-) -> None:
-    """Switch each schedule on or off as it was, which Prefect takes from prefect.yaml."""
+def choose_switches(schedule: Schedule | None) -> Switches:
+    """Return which schedules are to be on, as far as it was said."""
+    if schedule is None:
+        return {}
+    chosen = RETRAININGS.get(schedule)
+    return {(name, WEEKLY): name == chosen for name in RETRAININGS.values()}
+
+
+def set_switches(client: SyncPrefectClient, switches: Switches) -> None:
+    """Switch schedules on or off, which Prefect takes from prefect.yaml."""
     for found in client.read_deployments():
         for plan in found.schedules:
             wanted = switches.get((found.name, plan.slug), plan.active)
@@ -194,6 +219,12 @@ def main(
         list[str] | None,
         typer.Option(metavar="NAME=KIND", help=f"Kind of a pool: a template of {TEMPLATES}."),
     ] = None,
+    schedule: Annotated[
+        Schedule | None,
+        typer.Option(
+            help="Weekly retraining: on in one clone, on pools, or off; without, as it is."
+        ),
+    ] = None,
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
     with report_errors():
@@ -202,11 +233,11 @@ def main(
         with temporary_settings({PREFECT_API_URL: address}):
             prepare_server(chosen)
             with get_client(sync_client=True) as client:
-                switches = read_switches(client)
+                switches = {**read_switches(client), **choose_switches(schedule)}
                 try:
                     deploy(address)
                 finally:
-                    restore_switches(client, switches)
+                    set_switches(client, switches)
             Console().print(list_deployments())
 
 

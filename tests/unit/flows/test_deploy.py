@@ -2,16 +2,21 @@
 
 import json
 import subprocess
+from contextlib import contextmanager
 from datetime import timedelta
 from types import SimpleNamespace
 
 import httpx
 import pytest
+import typer
+import yaml
 from prefect.events.schemas.automations import Posture
 from prefect.exceptions import ObjectAlreadyExists
+from typer.testing import CliRunner
 
 from flows import deploy
 from nmt_core.errors import ConfigError, NmtError
+from tests.support.projects import PROJECT
 
 
 class Server:
@@ -184,6 +189,58 @@ def test_schedules_are_switched_back_and_new_ones_left_alone():
     before = Schedules(on=True, off=False, kept=True)
     after = Schedules(on=False, off=True, kept=True, new=True)
 
-    deploy.restore_switches(after, deploy.read_switches(before))
+    deploy.set_switches(after, deploy.read_switches(before))
 
     assert after.updated == [("of on", "on's", True), ("of off", "off's", False)]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "on"),
+    [
+        ("on", {"retrain", "by hand"}),
+        ("pools", {"retrain-on-pools", "by hand"}),
+        ("off", {"by hand"}),
+        (None, {"retrain-on-pools", "by hand"}),
+    ],
+)
+def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
+    monkeypatch, schedule, on
+):
+    """One of them, and a schedule of somebody's own, had been switched on in Prefect's page."""
+    server = Schedules(**{"retrain": False, "retrain-on-pools": True, "by hand": True})
+
+    def deploy_anew(_):
+        for plan in server.plans.values():
+            plan.active = False
+
+    def update(deployment, schedule, *, active):
+        server.plans[deployment.removeprefix("of ")].active = active
+
+    @contextmanager
+    def get_client(*, sync_client):
+        yield server
+
+    server.update_deployment_schedule = update
+    for name, value in {
+        "require_server": lambda: "http://127.0.0.1:1/api",
+        "prepare_server": lambda _: None,
+        "get_client": get_client,
+        "deploy": deploy_anew,
+        "list_deployments": lambda: "",
+    }.items():
+        monkeypatch.setattr(deploy, name, value)
+    app = typer.Typer()
+    app.command()(deploy.main)
+    ran = CliRunner().invoke(app, ["--schedule", schedule] if schedule else [])
+
+    assert ran.exit_code == 0
+    assert {name for name, plan in server.plans.items() if plan.active} == on
+
+
+def test_the_schedules_that_can_be_switched_are_those_of_the_file():
+    """Both off until somebody switches one on."""
+    told = yaml.safe_load((PROJECT / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
+    plans = {(one["name"], plan["slug"]): plan for one in told for plan in one.get("schedules", [])}
+
+    assert plans.keys() == deploy.choose_switches(deploy.Schedule.off).keys()
+    assert not [plan for plan in plans.values() if plan["active"]]

@@ -38,9 +38,11 @@ def answering(status):
     with HTTPServer(("127.0.0.1", 0), Answer) as listener:
         thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield f"http://127.0.0.1:{listener.server_port}"
-        listener.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listener.server_port}"
+        finally:
+            listener.shutdown()
+            thread.join()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,140 @@
+"""Who does which stages of a run across pools, and what becomes of it when one fails."""
+
+import itertools
+import logging
+from contextlib import contextmanager
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prefect.client.schemas.objects import FlowRun
+from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
+
+from flows import dvc, pipeline
+from flows.clone import Order
+from flows.pipeline import Part, PartFailed, delegate, list_parts
+
+STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
+POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
+
+
+def test_each_part_walks_through_all_stages_up_to_its_last(monkeypatch):
+    """What was made elsewhere it takes from the remote: without the first it would find nothing."""
+    monkeypatch.setattr(dvc, "map_pools", lambda: POOLS)
+
+    assert list_parts(STAGES) == [
+        Part("cpu", STAGES[:3]),
+        Part("gpu", STAGES[:5]),
+        Part("cpu", STAGES),
+    ]
+    assert list_parts(STAGES[:2]) == [Part("cpu", STAGES[:2])]
+
+
+@given(st.lists(st.sampled_from(["cpu", "gpu", "big"]), min_size=1, max_size=8))
+def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
+    stages = [f"stage {number}" for number in range(len(pools))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dvc, "map_pools", lambda: dict(zip(stages, pools, strict=True)))
+        parts = list_parts(stages)
+
+    assert all(part.stages == stages[: len(part.stages)] for part in parts)
+    assert all(one.pool != other.pool for one, other in itertools.pairwise(parts))
+    assert all(pools[len(part.stages) - 1] == part.pool for part in parts)
+    assert [len(part.stages) for part in parts] == sorted({len(part.stages) for part in parts})
+    assert parts[-1].stages == stages
+
+
+class Prefect:
+    """Prefect's client, as far as it is used: a run that passes through states."""
+
+    def __init__(self, *states, lock="stages: {}\n"):
+        self.states = list(states)
+        self.id = uuid4()
+        self.lock = lock
+        self.told = []
+
+    def run(self):
+        return FlowRun(id=self.id, flow_id=uuid4(), name="export on gpu", state=self.states[0])
+
+    def read_flow_run(self, number):
+        assert number == self.id
+        if isinstance(self.states[1], BaseException):
+            raise self.states[1]
+        del self.states[0]
+        return self.run()
+
+    def set_flow_run_state(self, number, state):
+        self.told.append((number, state.name))
+
+    def read_artifacts(self, **filters):
+        assert filters["flow_run_filter"].id.any_ == [self.id]
+        assert filters["artifact_filter"].key.any_ == ["dvc-lock"]
+        return [SimpleNamespace(data=f"```yaml\n{self.lock}```")]
+
+
+@pytest.fixture
+def delegated(monkeypatch, caplog):
+    """Has a part done by a pool whose run passes through states."""
+
+    def start(prefect):
+        asked = []
+
+        def run_deployment(name, **settings):
+            asked.append((name, settings))
+            return prefect.run()
+
+        @contextmanager
+        def get_client(*, sync_client):
+            yield prefect
+
+        for name, value in {
+            "run_deployment": run_deployment,
+            "get_client": get_client,
+            "get_run_logger": lambda: logging.getLogger("test"),
+            "POLL_SECONDS": 0,
+        }.items():
+            monkeypatch.setattr(pipeline, name, value)
+        with caplog.at_level(logging.INFO, logger="test"):
+            lock = delegate(Part("gpu", STAGES[:5]), Order("c0ffee", "train: {}\n"))
+        return lock, asked
+
+    return start
+
+
+def test_a_part_gets_commit_and_parameters_and_gives_its_lock_file(delegated, caplog):
+    found, [(name, settings)] = delegated(
+        Prefect(Scheduled(name="Late"), Running(), Running(), Completed(), lock="a: ``` b\n")
+    )
+
+    assert found == "a: ``` b\n"
+    assert (name, settings["flow_run_name"]) == ("part/stages-on-gpu", "evaluate on gpu")
+    assert settings["parameters"] == {
+        "stages": STAGES[:5],
+        "revision": "c0ffee",
+        "params": "train: {}\n",
+    }
+    assert [record.getMessage() for record in caplog.records] == [
+        "export on gpu: Late for a worker; is there one? make worker POOL=gpu",
+        "export on gpu: Running",
+    ]
+
+
+@pytest.mark.parametrize("end", [Failed, Crashed, Cancelled])
+def test_a_part_that_does_not_complete_ends_the_run(delegated, end):
+    """Whichever way: what it left undone would be trained on."""
+    prefect = Prefect(Running(), end(message="so it is"))
+
+    with pytest.raises(PartFailed, match=rf"'export on gpu' ended as {end().name} \(so it is\)"):
+        delegated(prefect)
+    assert prefect.told == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143), OSError("away")])
+def test_who_is_stopped_stops_the_part(delegated, error):
+    prefect = Prefect(Running(), error)
+
+    with pytest.raises(type(error)):
+        delegated(prefect)
+    assert prefect.told == [(prefect.id, "Cancelling")]
