@@ -76,12 +76,12 @@ audit: $(READY) ## Ask PyPI whether the pinned packages have known vulnerabiliti
 
 plan: $(READY) ## Say what a run will take, from a short calibration on this machine [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
-	dvc repro download
+	python -m flows.repro download
 	@python -m stages.planning
 
 repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
-	dvc repro
+	python -m flows.repro
 	@python -m stages.reporting.summary
 
 flow: $(READY) ## The same as a Prefect flow, one task per stage [DATA= MODEL= TRAIN= START= SET=]

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,7 @@ from stages.runtime.git import (
     list_changed_files,
     resolve_revision,
 )
-
-LOCK = Path(".dvc/tmp/flow.lock")
+from stages.runtime.turns import take_turn
 
 WRITTEN = Path(".dvc/tmp/flow.params")
 """The digests of all that flows have written as params.yaml here: nobody's work."""
@@ -44,14 +43,9 @@ def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
     """Hold the clone, and leave it on the branch it was on; the system gives it back in any case.
 
     Args:
-        say: is told if another flow must be waited for, and if the branch cannot be gone back to.
+        say: is told if another run must be waited for, and if the branch cannot be gone back to.
     """
-    with ExitStack() as held:
-        try:
-            held.enter_context(files.locked(LOCK, wait=False))
-        except BlockingIOError:
-            say(f"another flow works in {Path.cwd()}; this one begins when it has ended")
-            held.enter_context(files.locked(LOCK))
+    with take_turn(say):
         began_on = current_branch()
         try:
             yield

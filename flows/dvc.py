@@ -1,4 +1,4 @@
-"""The only place that runs the dvc program."""
+"""Run the dvc program for flows, and tell in words how it ended."""
 
 import json
 import os
@@ -17,6 +17,7 @@ import yaml
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from flows import processes
+from flows.leftovers import clear_leftovers
 from nmt_core.errors import NmtError
 from stages import paths
 from stages.runtime.git import git, head_commit
@@ -30,8 +31,13 @@ LOCK_PATIENCE_SECONDS = 300.0
 LONGEST_WAIT_SECONDS = 30.0
 """Bound of the random pause before asking again; it starts at a second and doubles."""
 
-LOCKED = ("Unable to acquire lock", "is busy, it is being blocked by")
-"""What dvc says when another dvc is at work, and only then."""
+LOCKED = (
+    "Unable to acquire lock",
+    "is busy, it is being blocked by",
+    "Unable to read RWLock-file",
+    "' format error.",
+)
+"""What dvc says when another dvc is at work; where none is, the causes of the last two are cleared."""
 
 REPRODUCING = "failed to reproduce"
 """What dvc says when a stage fails, rather than what it does before."""
@@ -290,8 +296,11 @@ def _dvc(
     """Run dvc, and tell in one sentence how it ended badly."""
     lines: list[str] = []
     with log_entries(log) as entry:
-        take = _both(lines.append, entry)
-        code = _run([sys.executable, "-m", "dvc", *arguments], take, environment or {})
+        command, take = [sys.executable, "-m", "dvc", *arguments], _both(lines.append, entry)
+        code = _run(command, take, environment or {})
+        if code and clear_leftovers(entry):
+            lines.clear()
+            code = _run(command, take, environment or {})
     if not code:
         return
     output = "\n".join(lines)

@@ -83,8 +83,7 @@ def run_to_the_end(
         say: is told what is waited for.
         last_word: the signal that it gets if we are killed.
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
+    adopt_orphans()
     process = subprocess.Popen(
         leash(command, last_word=last_word),
         env=environment,
@@ -102,12 +101,19 @@ def run_to_the_end(
     for number in STOPPING:
         signal.signal(number, pass_on)
     code = process.wait()
-    _outlast(psutil.Process(), say)
+    outlast_children(say)
     return code if code >= 0 else 128 - code
 
 
-def _outlast(us: psutil.Process, say: Callable[[str], None]) -> None:
+def adopt_orphans() -> None:
+    """Become the parent of all below us whose own parent ends, where Linux can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def outlast_children(say: Callable[[str], None]) -> None:
     """Wait until we have no children any more, and end what takes too long."""
+    us = psutil.Process()
     end = time.monotonic() + LEAVE_SECONDS
     if us.children():
         say("waiting for what still saves its work")

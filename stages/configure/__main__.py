@@ -20,13 +20,15 @@ from stages import paths
 from stages.configure.compose import compose_settings, pin_all, write_params
 from stages.params import build_all
 from stages.runtime.entry import run_stage
+from stages.runtime.turns import take_turn
 
 
 def main() -> None:
     """Compose or change what is asked, check everything, and write params.yaml if it changes."""
-    arguments = sys.argv[1:]
-    values = compose_settings(arguments, say=partial(Console(stderr=True).print, soft_wrap=True))
-    write_params(pin_all(build_all(values, source=str(paths.PARAMS))))
+    say = partial(Console(stderr=True).print, soft_wrap=True)
+    with take_turn(say):
+        values = compose_settings(sys.argv[1:], say=say)
+        write_params(pin_all(build_all(values, source=str(paths.PARAMS))))
 
 
 if __name__ == "__main__":

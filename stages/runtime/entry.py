@@ -4,6 +4,7 @@ import inspect
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import NoReturn
@@ -30,6 +31,16 @@ def run_stage(main: Callable[[], object]) -> None:
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
         signal.signal(signal.SIGHUP, _exit)
     end_with_parent()
+    code: str | int | None
+    try:
+        code = _run(main)
+    except SystemExit as ended:
+        code = ended.code
+    _leave(code)
+
+
+def _run(main: Callable[[], object]) -> int:
+    """Run a stage, tell an error of ours in a line, and return the exit code."""
     try:
         answer_arguments()
         main()
@@ -38,7 +49,7 @@ def run_stage(main: Callable[[], object]) -> None:
 
             record_usage(stage)
     except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
+        return 128 + signal.SIGINT
     except Exception as error:
         told = error if isinstance(error, NmtError) else disk_error(error)
         if told is None and is_out_of_memory(error):
@@ -46,7 +57,21 @@ def run_stage(main: Callable[[], object]) -> None:
         if told is None:
             raise
         Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)
-        sys.exit(os.EX_TEMPFAIL if isinstance(told, ServerError) else 1)
+        return os.EX_TEMPFAIL if isinstance(told, ServerError) else 1
+    return 0
+
+
+def _leave(code: str | int | None) -> NoReturn:
+    """End this process, at once if a thread is still at work that nobody waits for.
+
+    Such as the one that waits for an MLflow which does not answer. Python ends it wherever it is,
+    and where that is C++, the whole process is aborted with it, so that a stage that is done fails.
+    """
+    if isinstance(code, int) and any(thread.daemon for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def find_stage() -> str | None:

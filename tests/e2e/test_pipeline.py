@@ -5,6 +5,7 @@ All copies begin as one commit, so what they make must be the same to the byte.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from tests.support.presets import PRESETS, SHRUNK, shrunk
+from tests.support.processes import wait_for
 from tests.support.projects import (
     LOG_EVERY,
     PROJECT,
@@ -145,6 +147,42 @@ def test_a_killed_training_ends_in_the_same_bytes(killed, finished):
     """Weights, history, scores and export: whatever dvc.lock has a digest of."""
     assert killed.model == finished.model
     assert killed.lock == finished.lock
+
+
+def test_two_at_once_of_which_the_first_is_stopped(prepared, finished, tmp_path):
+    """The second waits, and goes on where the first one says that it has saved."""
+    copy = prepared.copy(tmp_path / "project")
+    first = copy.start(MAKE_REPRO)
+    copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
+    second = Copy(copy.folder, copy.shared, log_name="second.txt")
+    process = second.start(MAKE_REPRO)
+    assert wait_for(lambda: second.log, seconds=60)
+    assert f"another run works in {copy.folder}; this one begins when it has ended\n" == second.log
+    os.killpg(first.pid, signal.SIGINT)  # as Ctrl-C in its terminal
+
+    assert first.wait() != 0
+    said = [line for line in copy.log.splitlines() if not line.startswith("make: ")]
+    told = re.fullmatch(
+        r"training is saved at step (\d+); the same command goes on from there", said[-1]
+    )
+    assert told, copy.log
+    assert int(told[1]) > VALIDATE_EVERY
+    assert process.wait() == 0, second.log
+    assert f"continuing from step {told[1]}\n" in second.log
+    assert (second.model, second.lock) == (finished.model, finished.lock)
+
+
+@pytest.mark.parametrize("command", [MAKE_REPRO, "python -m flows.train"])
+def test_what_dvc_leaves_when_it_is_killed_stops_nobody(finished, tmp_path, command):
+    """It was writing its lists when it was: both are empty."""
+    copy = finished.copy(tmp_path / "project")
+    for name in ("dvc.lock", ".dvc/tmp/rwlock"):
+        (copy.folder / name).write_text("")
+    copy.run(command)
+
+    assert copy.log.count("was cut off when a dvc was killed") == 2
+    assert copy.ran == []
+    assert copy.lock == finished.lock
 
 
 def test_a_terminated_training_saves_and_continues(prepared, finished, tmp_path):

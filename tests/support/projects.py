@@ -84,6 +84,7 @@ class Copy:
 
     folder: Path
     shared: Path
+    log_name: str = "log.txt"
 
     @property
     def environment(self):
@@ -121,7 +122,7 @@ class Copy:
 
     @property
     def log_file(self):
-        return self.folder / "log.txt"
+        return self.folder / self.log_name
 
     @property
     def log(self):

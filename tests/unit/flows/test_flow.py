@@ -3,7 +3,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent
 
 import psutil
 import pytest
@@ -15,20 +14,6 @@ from flows.dvc import StageFailed
 from nmt_core.errors import NmtError
 from stages import paths
 from tests.support.projects import PROJECT
-
-
-@pytest.fixture
-def fake_dvc(tmp_path, monkeypatch):
-    """Put a program in the place of dvc: ``python -m dvc`` looks where it is run first."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dvc, "GRACE_SECONDS", 1.0)
-
-    def install(program: str) -> None:
-        (tmp_path / "dvc").mkdir()
-        (tmp_path / "dvc" / "__init__.py").touch()
-        (tmp_path / "dvc" / "__main__.py").write_text(dedent(program))
-
-    return install
 
 
 def logged(stage: str) -> list[str]:

@@ -47,6 +47,28 @@ def test_a_stage_ends_in_words(body, code, error):
     assert (error, code) == (process.communicate()[1], process.returncode)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "code", "error"),
+    [
+        ("print('done')", 0, ""),
+        ("raise CorpusError('none')", 1, "none\n"),
+        ("sys.exit(143)", 143, ""),
+    ],
+    ids=["well", "by an error", "by a signal"],
+)
+def test_a_thread_that_nobody_waits_for_does_not_change_the_end(end, code, error):
+    """Such as one that waits for MLflow; ended by Python amid C++, it would abort the process."""
+    busy = "while True: torch.ones(500, 500) @ torch.ones(500, 500)"
+    begin = f"global torch; import threading, torch; work = lambda: exec({busy!r}, globals()); "
+    begin += "threading.Thread(target=work, daemon=True).start(); time.sleep(0.2); print('said'); "
+    process = start(begin + end)
+    said, told = process.communicate()
+
+    assert (code, error) == (process.returncode, told)
+    assert said.startswith("said\n")
+
+
 def run_module(*command):
     return subprocess.run(
         [sys.executable, "-m", *command], cwd=PROJECT, capture_output=True, text=True, check=False

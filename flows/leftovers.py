@@ -1,0 +1,134 @@
+"""What a dvc that was killed has left: files cut off while it wrote them, and locks in its name.
+
+DVC writes ``dvc.lock`` and its list of locks in place. Killed meanwhile, it leaves a part of them,
+often nothing, which no dvc reads any more; and it takes a lock for held while any process has the
+number of the one that took it. So whatever was killed, the same command would fail for ever.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from nmt_core import files
+from stages import paths
+
+if TYPE_CHECKING:
+    from dvc.repo import Repo
+
+CONFLICT = "<<<<<<<"
+"""How git marks what it could not merge; no process was killed there, and a person decides."""
+
+
+def clear_leftovers(say: Callable[[str], None]) -> bool:
+    """Remove what killed ones have left; tell whether anything was, so that dvc may be asked again.
+
+    The locks of a dvc that lives stay. DVC's own locks are held meanwhile, so that nobody writes
+    what is looked at.
+
+    Args:
+        say: is told what was removed, a sentence each.
+    """
+    from dvc.exceptions import DvcException  # noqa: PLC0415 - slow, and rarely needed
+    from dvc.lock import LockError  # noqa: PLC0415
+    from dvc.repo import Repo  # noqa: PLC0415
+
+    try:
+        repo = Repo()
+        with repo.lock:
+            found = [*_clear_locks(repo), *_clear_lock_file(repo)]
+    except (LockError, DvcException):  # one is at work, or DVC knows nothing of this folder
+        return False
+    for sentence in found:
+        say(sentence)
+    return bool(found)
+
+
+def _clear_locks(repo: "Repo") -> Iterator[str]:
+    """Remove lists of locks that cannot be read, and locks whose processes are gone."""
+    from dvc.lock import make_lock  # noqa: PLC0415
+    from dvc.repo.experiments.utils import EXEC_TMP_DIR  # noqa: PLC0415
+    from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK  # noqa: PLC0415
+
+    hard_links = repo.config["core"].get("hardlink_lock", False)
+    for folder in (Path(repo.tmp_dir), Path(repo.tmp_dir, EXEC_TMP_DIR)):
+        path = folder / RWLOCK_FILE
+        if not path.is_file():
+            continue
+        with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder), hardlink_lock=hard_links):
+            name = path.relative_to(repo.root_dir)
+            locks = _read_locks(path)
+            if locks is None and not _find_others(Path(repo.root_dir)):
+                path.unlink()
+                yield f"{name} was cut off when a dvc was killed; it is removed"
+            elif locks and (held := _keep_held(locks)) != locks:
+                files.write_text(path, json.dumps(held))
+                yield f"{name} named locks of a dvc that was killed; they are removed"
+
+
+def _clear_lock_file(repo: "Repo") -> Iterator[str]:
+    """Put a ``dvc.lock`` aside that dvc cannot read; it is made again, from DVC's cache."""
+    from dvc.dvcfile import Lockfile  # noqa: PLC0415
+    from dvc.exceptions import DvcException  # noqa: PLC0415
+
+    try:
+        Lockfile(repo, str(paths.LOCK)).load()
+    except DvcException:
+        if CONFLICT.encode() not in paths.LOCK.read_bytes():
+            aside = Path(repo.tmp_dir, paths.LOCK.name)
+            paths.LOCK.replace(aside)
+            yield (
+                f"{paths.LOCK} was cut off when a dvc was killed; it is made again, and what was "
+                f"left of it is {aside.relative_to(repo.root_dir)}"
+            )
+
+
+def _read_locks(path: Path) -> dict[str, Any] | None:
+    """Return the locks of a list by kind, or None if it cannot be read."""
+    from dvc.rwlock import SCHEMA  # noqa: PLC0415
+    from voluptuous import Invalid  # noqa: PLC0415
+
+    try:
+        locks: dict[str, Any] = SCHEMA(files.read_json(path))
+    except (ValueError, RecursionError, Invalid):
+        return None
+    return locks
+
+
+def _keep_held(locks: dict[str, Any]) -> dict[str, Any]:
+    """Return the locks whose processes live."""
+    readers = {
+        path: [info for info in found if _holds(info)] for path, found in locks["read"].items()
+    }
+    return {
+        "write": {path: info for path, info in locks["write"].items() if _holds(info)},
+        "read": {path: found for path, found in readers.items() if found},
+    }
+
+
+def _holds(info: dict[str, Any]) -> bool:
+    """Tell whether the process that took a lock lives, and not another with its number."""
+    _, *arguments = info["cmd"].split(" ")
+    try:
+        command = " ".join(psutil.Process(info["pid"]).cmdline())
+    except psutil.AccessDenied:  # somebody else's, of which only the number is known
+        return True
+    except psutil.Error:
+        return False
+    return command.endswith(" ".join(arguments))
+
+
+def _find_others(root: Path) -> list[psutil.Process]:
+    """Return the dvc programs at work in a checkout, beside this process."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            named = any(Path(word).name == "dvc" for word in process.cmdline())
+            if named and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found

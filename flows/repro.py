@@ -1,0 +1,98 @@
+"""Bring stages up to date by dvc in this terminal, one run of a checkout at a time.
+
+Usage: python -m flows.repro [STAGE ...]
+
+What ``dvc repro`` does, and what it leaves to people: wait for another run, clear what a killed one
+has left, and say what was saved where it is stopped.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+
+import psutil
+from rich.console import Console
+
+from flows import dvc, processes
+from flows.leftovers import clear_leftovers
+from stages import paths
+from stages.runtime.entry import run_stage
+from stages.runtime.turns import take_turn
+
+
+def say(sentence: str) -> None:
+    """Tell people something, on standard error."""
+    Console(stderr=True).print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def reproduce(stages: list[str]) -> int:
+    """Run ``dvc repro``; return its exit code, or 128 and the number of the signal to stop."""
+    before = list_saved_steps()
+    command = [sys.executable, "-m", "dvc", "repro", *stages]
+    code, stopped_by = run_in_terminal(command)
+    if code and not stopped_by and clear_leftovers(say):
+        code, stopped_by = run_in_terminal(command)
+    if not code:
+        return 0
+    if saved := list_saved_steps() - before:
+        say(f"training is saved at step {max(saved)[1]:,}; the same command goes on from there")
+    elif stopped_by:
+        say("stopped; stages that had ended are kept, and the same command goes on after them")
+    return 128 + stopped_by if stopped_by else code
+
+
+def list_saved_steps() -> set[tuple[int, int]]:
+    """Return when each checkpoint was written, in nanoseconds, and the number of its step."""
+    return {
+        (path.stat().st_mtime_ns, int(path.stem.removeprefix("step-")))
+        for path in paths.CHECKPOINTS.glob("*/step-*.json")
+    }
+
+
+def run_in_terminal(command: list[str]) -> tuple[int, int]:
+    """Run a command that ends with us; return its exit code, and the signal to stop, or 0.
+
+    The signals of a terminal reach all programs in it by themselves. SIGTERM reaches us alone: it
+    is passed on.
+    """
+    stopped_by = 0
+
+    def remember(number: int, _: object) -> None:
+        nonlocal stopped_by
+        if not stopped_by and number == signal.SIGTERM:
+            terminate_work(process.pid)
+        stopped_by = stopped_by or number
+
+    processes.adopt_orphans()
+    environment = os.environ | {"PATH": dvc.prepend_python()} | dvc.QUIET
+    process = subprocess.Popen(processes.leash(command), env=environment)
+    heard = [number for number in processes.STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, remember) for number in heard}
+    try:
+        code = process.wait()
+        processes.outlast_children(say)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code, stopped_by
+
+
+def terminate_work(dvc_program: int) -> None:
+    """Send SIGTERM to the stage that a dvc runs, whose end it then sees, or to dvc without one."""
+    with suppress(psutil.NoSuchProcess):
+        program = psutil.Process(dvc_program)
+        for process in program.children(recursive=True) or [program]:
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+
+
+def main() -> None:
+    """Bring the stages that are named up to date with all before them; without any, all."""
+    with take_turn(say):
+        sys.exit(reproduce(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run_stage(main)

@@ -1,0 +1,116 @@
+"""Kills at random moments, whatever is at work then, and nobody mends anything: the same bytes.
+
+NMT_KILLS says how many, NMT_SEED when and of which command; 42 of them take about an hour.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from contextlib import suppress
+from itertools import count
+
+import psutil
+import pytest
+from mlflow import MlflowClient
+
+from nmt_core import files
+from nmt_core.random import make_generator
+from tests.support.processes import at_work_in
+from tests.support.projects import Copy, begin, overrides
+
+KILLS = int(os.environ.get("NMT_KILLS", "4"))
+SEED = int(os.environ.get("NMT_SEED", "1"))
+COMMANDS = (
+    "make --silent --old-file .venv/ready repro",
+    "python -m flows.train",
+    "python -m flows.retrain",
+)
+SHORT = overrides(**{"train.budget.steps": 60, "train.training.validate_every": 20})
+MADE = ("data", "models", "metrics", "reports")
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """Nothing is made yet but MLflow's tables."""
+    folder = tmp_path_factory.mktemp("fresh")
+    copy = begin(folder / "project", folder, settings=SHORT)
+    return copy.run("python -c 'from mlflow import MlflowClient as C; C().search_experiments()'")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(fresh, tmp_path_factory):
+    """What all must come to, and the seconds that it takes."""
+    copy = apart(fresh, tmp_path_factory.mktemp("undisturbed"))
+    began = time.monotonic()
+    copy.run(COMMANDS[0])
+    return digest(copy), time.monotonic() - began
+
+
+def apart(copy, folder):
+    """Return a copy that shares nothing with others, MLflow's and DVC's files neither."""
+    folder.mkdir(exist_ok=True)
+    for file in copy.shared.glob("mlflow.db*"):
+        shutil.copy2(file, folder)
+    shutil.copytree(copy.folder, folder / "project", symlinks=True)
+    return Copy(folder / "project", folder)
+
+
+def digest(copy):
+    """Return the digests of all that the stages made, and of what DVC says of it."""
+    made = [path for name in MADE for path in (copy.folder / name).rglob("*") if path.is_file()]
+    found = [*made, copy.folder / "dvc.lock"]
+    return {str(path.relative_to(copy.folder)): files.sha256(path) for path in found}
+
+
+def kill(copy, process, *, everything):
+    """Kill a program's group, so that others notice it, or all that is at work, as a power cut."""
+    if not everything:
+        os.killpg(process.pid, signal.SIGKILL)
+        return
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for one in at_work_in(copy.folder):
+            with suppress(psutil.NoSuchProcess):
+                one.send_signal(number)
+
+
+def survive(process, copy, *, seconds, everything):
+    """Tell whether a command has ended well before it was killed after so many seconds."""
+    try:
+        assert process.wait(timeout=seconds) == 0, copy.log
+    except subprocess.TimeoutExpired:
+        kill(copy, process, everything=everything)
+        process.wait()
+        return False
+    return True
+
+
+def test_killed_at_random_moments_all_comes_to_the_same_bytes(fresh, undisturbed, tmp_path):
+    expected, seconds = undisturbed
+    draw = make_generator(SEED, "kills")
+    orders = (COMMANDS[index] for _ in count() for index in draw.permutation(len(COMMANDS)))
+    killed = Counter()
+    for number in count():
+        copy = apart(fresh, tmp_path / str(number))
+        while killed.total() < KILLS:
+            command = next(orders)
+            moment = float(draw.uniform(0.0, seconds))
+            everything = bool(draw.integers(2))
+            if survive(copy.start(command), copy, seconds=moment, everything=everything):
+                break
+            killed[command] += 1
+        for command in COMMANDS:
+            copy.run(command)
+
+        print(dict(killed))
+        assert expected == digest(copy)
+        assert [] == [*copy.folder.rglob("*.part")]
+        assert [] == at_work_in(copy.folder)
+        client = MlflowClient(copy.environment["MLFLOW_TRACKING_URI"])
+        [version] = client.search_model_versions()
+        assert version.version == client.get_model_version_by_alias("nmt-de-en", "champion").version
+        shutil.rmtree(copy.folder.parent)
+        if killed.total() >= KILLS:
+            return

@@ -1,0 +1,224 @@
+"""What a killed dvc has left goes, what a living one holds stays; by DVC's own locks and files."""
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from dvc import lock as dvc_lock
+from dvc.dvcfile import Lockfile
+from dvc.exceptions import DvcException
+from dvc.repo import Repo
+from dvc.rwlock import rwlock
+
+from flows.leftovers import CONFLICT, clear_leftovers
+from nmt_core.random import make_generator
+
+HELD = {"write": {"/p/data": {"pid": 1, "cmd": "dvc repro"}}, "read": {}}
+LISTS = (Path(".dvc/tmp/rwlock"), Path(".dvc/tmp/exps/rwlock"))
+
+HOLDER = """
+import os, sys
+from dvc.repo import Repo
+from dvc.rwlock import rwlock
+
+repo = Repo()
+with rwlock(repo.tmp_dir, repo.fs, " ".join(sys.argv), ["/p/read"], ["/p/written"], False):
+    print(os.getpid(), flush=True)
+    sys.stdin.read()
+    os._exit(9)
+"""
+"""A dvc that holds two locks, and is killed in the end."""
+
+WAITING = "import sys; print(0, flush=True); sys.stdin.read()"
+
+LOCK_FILE = """\
+schema: '2.0'
+stages:
+  first:
+    cmd: python first.py
+    deps:
+    - path: first.py
+      hash: md5
+      md5: 0cc175b9c0f1b6a831c399e269772661
+      size: 1
+    params:
+      params.yaml:
+        first:
+          text: 'a: b'
+          list: [1, 2]
+    outs:
+    - path: first.txt
+      hash: md5
+      md5: 92eb5ffee6ae2fec3ad71c777531578f
+      size: 1
+  second:
+    cmd: python second.py
+    outs:
+    - path: second
+      hash: md5
+      md5: 4a8a08f09d37b73795649038408b5f33.dir
+      size: 1
+      nfiles: 1
+"""
+
+
+@pytest.fixture
+def repo(project):
+    """An empty project that DVC knows."""
+    made = Repo.init(no_scm=True)
+    LISTS[1].parent.mkdir(parents=True)
+    return made
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Locks that are taken are not waited for."""
+    monkeypatch.setattr(dvc_lock, "DEFAULT_TIMEOUT", 0.01)
+
+
+@contextmanager
+def working(program, *arguments, folder=None):
+    """Start a program that could be taken for a dvc, and kill it in the end."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program, *arguments]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=folder) as process:
+        yield int(process.stdout.readline())
+        process.kill()
+
+
+def clear():
+    said = []
+    return clear_leftovers(said.append), said
+
+
+def lockable(repo):
+    """Whether dvc can lock what it needs."""
+    try:
+        for path in LISTS:
+            with rwlock(str(path.parent), repo.fs, "dvc repro", [], ["/p/data"], False):
+                pass
+    except (DvcException, UnicodeDecodeError):
+        return False
+    return True
+
+
+WHOLE = json.dumps(HELD).encode()
+DAMAGED = [
+    *(WHOLE[:end] for end in range(0, len(WHOLE), 25)),
+    bytes(len(WHOLE)),  # as after a power cut
+    b"\xff\xfe\x00",
+    b'{"write": [1]}',
+    b"7",
+]
+
+
+@pytest.mark.parametrize("path", LISTS, ids=str)
+def test_a_list_of_locks_that_dvc_cannot_read_is_removed(repo, path):
+    for left in DAMAGED:
+        path.write_bytes(left)
+        assert not lockable(repo), left
+
+        assert (True, [f"{path} was cut off when a dvc was killed; it is removed"]) == clear()
+        assert lockable(repo)
+
+
+def test_it_stays_where_a_dvc_lives(repo):
+    """Which may have had its locks in there."""
+    LISTS[0].write_text("")
+    with working(WAITING, "-m", "dvc", "repro"):
+        assert (False, []) == clear()
+        assert LISTS[0].read_text() == ""
+    assert clear()[0]
+
+
+def test_a_dvc_of_another_project_does_not_matter(repo, tmp_path_factory):
+    LISTS[0].write_text("")
+    with working(WAITING, "dvc", folder=tmp_path_factory.mktemp("other")):
+        assert clear()[0]
+
+
+def test_locks_of_the_dead_go_and_those_of_the_living_stay(repo):
+    """A number that another program has by now is that of a dead one."""
+    with working(HOLDER, "repro", "train") as living:
+        locks = json.loads(LISTS[0].read_text())
+        [info] = locks["read"]["/p/read"]
+        assert living == info["pid"]
+        gone = {"pid": living, "cmd": "/bin/dvc repro export"}
+        locks["read"]["/p/read"].append(gone)
+        locks["read"]["/p/other"] = [gone]
+        locks["write"]["/p/other"] = gone
+        LISTS[0].write_text(json.dumps(locks))
+
+        again, said = clear()
+
+        assert again
+        assert [f"{LISTS[0]} named locks of a dvc that was killed; they are removed"] == said
+        kept = {"write": {"/p/written": info}, "read": {"/p/read": [info]}}
+        assert kept == json.loads(LISTS[0].read_text())
+        assert (False, []) == clear()
+    assert clear()[0]
+    assert {"write": {}, "read": {}} == json.loads(LISTS[0].read_text())
+    assert (False, []) == clear()
+
+
+@pytest.mark.parametrize("name", ["lock", "rwlock.lock"])
+def test_nothing_is_looked_at_while_a_dvc_writes(repo, impatient, name):
+    """It may be half written then; both locks are DVC's own."""
+    LISTS[0].write_text("")
+    Path("dvc.lock").write_text("")
+    with dvc_lock.make_lock(f".dvc/tmp/{name}"):
+        assert (False, []) == clear()
+    assert ("", "") == (LISTS[0].read_text(), Path("dvc.lock").read_text())
+    assert clear()[0]
+
+
+def readable(repo):
+    repo._reset()
+    try:
+        Lockfile(repo, "dvc.lock").load()
+    except DvcException:
+        return False
+    return True
+
+
+def test_a_lock_file_cut_anywhere_is_one_that_dvc_can_read_or_put_aside(repo):
+    lock = Path("dvc.lock")
+    ends = {0, *map(int, make_generator(1).integers(len(LOCK_FILE), size=60))}
+    before = {True: 0, False: 0}
+    for end in ends:
+        lock.write_text(LOCK_FILE[:end])
+        could = readable(repo)
+        before[could] += 1
+        again, said = clear()
+
+        assert again is not could
+        assert readable(repo)
+        assert lock.exists() is could
+        if not could:
+            assert "made again" in said[0]
+            assert LOCK_FILE[:end] == Path(".dvc/tmp/dvc.lock").read_text()
+    assert min(before.values()) > 5
+
+
+def test_what_git_could_not_merge_is_left_to_people(repo):
+    text = f"{CONFLICT} HEAD\n{LOCK_FILE}"
+    Path("dvc.lock").write_text(text)
+    assert not readable(repo)
+
+    assert (False, []) == clear()
+    assert text == Path("dvc.lock").read_text()
+
+
+def test_where_nothing_is_left_nothing_is_done(repo):
+    Path("dvc.lock").write_text(LOCK_FILE)
+    LISTS[0].write_text("{}")
+
+    assert (False, []) == clear()
+    assert (LOCK_FILE, "{}") == (Path("dvc.lock").read_text(), LISTS[0].read_text())
+
+
+def test_a_folder_that_dvc_does_not_know_has_nothing(project):
+    assert (False, []) == clear()

@@ -1,0 +1,161 @@
+"""The program of `make repro`: what it says and returns when dvc ends, or is stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from nmt_core import files
+from stages.runtime.turns import LOCK
+from tests.support.processes import wait_for
+from tests.support.projects import PROJECT, a_users_environment
+
+STOPPED = "stopped; stages that had ended are kept, and the same command goes on after them"
+
+DVC = """
+import os, signal, subprocess, sys
+print(*sys.argv[1:], flush=True)
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as the real one while a stage runs
+stage = subprocess.run([sys.executable, "stage.py"])
+sys.exit(f"ERROR: failed to reproduce 'train': exited with {stage.returncode}")
+"""
+
+STAGE = """
+import os, signal, sys, time
+from pathlib import Path
+
+def save(number, _):
+    if sys.argv[1:] != ["data"]:
+        Path("checkpoints/new").mkdir()
+        for name in ("step-00000104", "best-00000100"):
+            Path("checkpoints/new", name).with_suffix(".json").touch()
+    time.sleep(0.5)
+    Path("left").touch()
+    sys.exit(128 + number)
+
+signal.signal(signal.SIGTERM, save)
+signal.signal(signal.SIGINT, save)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def start(fake_dvc, tmp_path):
+    """Start the program where a training has been before, with a fake dvc that runs a stage."""
+    (tmp_path / "checkpoints/old").mkdir(parents=True)
+    (tmp_path / "checkpoints/old/step-00000200.json").touch()
+
+    def begin(*stages, program=DVC, stage=STAGE):
+        fake_dvc(program)
+        (tmp_path / "stage.py").write_text(stage)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "flows.repro", *stages],  # the real dvc's parts for itself
+            cwd=tmp_path,
+            env=a_users_environment() | {"PYTHONPATH": str(PROJECT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        asked = process.stdout.readline()
+        assert asked == " ".join(["repro", *stages]) + "\n"
+        return process
+
+    return begin
+
+
+def end(process):
+    lines = process.communicate()[0].splitlines()
+    return process.returncode, lines
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_training_says_what_it_saved(start, number):
+    """A terminal tells all programs in it, a service manager or make the first alone."""
+    process = start()
+    assert process.stdout.readline() == "ready\n"
+    tell = os.killpg if number == signal.SIGINT else os.kill
+    tell(process.pid, number)
+    code, lines = end(process)
+
+    assert 128 + number == code
+    assert lines[0].endswith(f"exited with {128 + number}")
+    assert "training is saved at step 104; the same command goes on from there" == lines[-1]
+    assert len(lines) == 2
+
+
+def test_of_a_stopped_data_stage_it_says_what_is_kept(start):
+    process = start("shard", stage=STAGE.replace("sys.argv[1:]", "['data']"))
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    code, lines = end(process)
+
+    assert (143, STOPPED) == (code, lines[-1])
+
+
+def test_without_a_stage_dvc_itself_is_told(start):
+    program = """
+        import sys, time
+        print(*sys.argv[1:], flush=True)
+        time.sleep(60)
+    """
+    process = start(program=program)
+    process.terminate()
+
+    assert (143, [STOPPED]) == end(process)
+
+
+def test_a_stage_that_outlives_dvc_is_waited_for(start, tmp_path):
+    """As where the terminal is closed, of which dvc dies at once, while the stage saves."""
+    process = start()
+    assert process.stdout.readline() == "ready\n"
+    [program] = psutil.Process(process.pid).children()
+    [stage] = program.children()
+    program.kill()
+    stage.terminate()
+    code, lines = end(process)
+
+    assert code not in {0, 143}
+    assert (tmp_path / "left").exists()
+    assert "training is saved at step 104; the same command goes on from there" == lines[-1]
+
+
+def test_a_failure_is_dvcs_own(start):
+    process = start(stage="import sys; sys.exit(3)")
+
+    assert (1, ["ERROR: failed to reproduce 'train': exited with 3"]) == end(process)
+
+
+def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(start, tmp_path):
+    subprocess.run([sys.executable, "-P", "-m", "dvc", "init", "--no-scm", "-q"], check=True)
+    (tmp_path / ".dvc/tmp/rwlock").touch()
+    program = """
+        import pathlib, sys
+        print(*sys.argv[1:], flush=True)
+        sys.exit(1 if pathlib.Path(".dvc/tmp/rwlock").exists() else 0)
+    """
+    process = start(program=program)
+    said = ".dvc/tmp/rwlock was cut off when a dvc was killed; it is removed"
+
+    assert (0, [said, "repro"]) == end(process)
+
+
+def test_another_run_is_waited_for(fake_dvc, tmp_path):
+    fake_dvc("import sys; print(*sys.argv[1:], flush=True)")
+    (tmp_path / ".dvc").mkdir()
+    log = tmp_path / "log"
+    with files.locked(tmp_path / LOCK), log.open("wb") as file:
+        command = [sys.executable, "-P", "-m", "flows.repro"]
+        env = a_users_environment() | {"PYTHONPATH": str(PROJECT)}
+        process = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=file, stdout=file)
+        assert wait_for(log.read_text, seconds=60)
+        said = f"another run works in {tmp_path}; this one begins when it has ended\n"
+        assert (said, None) == (log.read_text(), process.poll())
+
+    assert (0, f"{said}repro\n") == (process.wait(), log.read_text())
