@@ -37,7 +37,7 @@ LOCKED = (
     "Unable to read RWLock-file",
     "' format error.",
 )
-"""What dvc says when another dvc is at work; where none is, the causes of the last two are cleared."""
+"""What dvc says when another dvc is at work; otherwise what the last two speak of is cleared."""
 
 REPRODUCING = "failed to reproduce"
 """What dvc says when a stage fails, rather than what it does before."""

@@ -122,11 +122,15 @@ def _holds(info: dict[str, Any]) -> bool:
 
 
 def _find_others(root: Path) -> list[psutil.Process]:
-    """Return the dvc programs at work in a checkout, beside this process."""
+    """Return the dvc programs at work in a checkout, beside this process.
+
+    Its daemon, which asks for newer versions of DVC, holds no lock.
+    """
     found = []
     for process in psutil.process_iter():
         try:
-            named = any(Path(word).name == "dvc" for word in process.cmdline())
+            words = process.cmdline()
+            named = any(Path(word).name == "dvc" for word in words) and "daemon" not in words
             if named and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
                 found.append(process)
         except psutil.Error:

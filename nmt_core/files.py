@@ -62,10 +62,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
         part.chmod(0o755)
         try:
             yield part
-            for file in part.rglob("*"):
-                if file.is_file():
-                    file.chmod(READABLE)
-                    _sync(file)
+            for inner in part.rglob("*"):
+                if inner.is_file():
+                    inner.chmod(READABLE)
+                _sync(inner)
+            _sync(part)
             with _aside(place, part.with_suffix(ASIDE)):
                 part.rename(place)
                 _sync(place.parent)

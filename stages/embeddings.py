@@ -21,6 +21,7 @@ from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import Vocabulary
 from stages import paths
 from stages.params import EmbeddingsParams, load
+from stages.runtime.digests import check_digests
 from stages.runtime.entry import run_stage
 
 
@@ -81,6 +82,7 @@ def _check_dimensions(made: dict[str, WordVectors], vectors: Path) -> None:
 
 def main() -> None:
     """Run the stage on the project's own paths."""
+    check_digests(paths.VOCABULARY, stage="vocabulary")
     metrics: dict[str, Any] = run(
         load(EmbeddingsParams, "embeddings"),
         vocabulary=paths.VOCABULARY,

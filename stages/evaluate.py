@@ -27,7 +27,7 @@ from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.reporting.learning_rate import trace_learning_rate
 from stages.runtime.entry import run_stage
-from stages.runtime.trained import TrainedInputs, choose, load_trained
+from stages.runtime.trained import TrainedInputs, check_trained, choose, load_trained
 from stages.tracking import run_metadata
 from stages.tracking.tracker import open_tracker
 
@@ -214,6 +214,7 @@ def draw_pictures(
 
 def main() -> None:
     """Run the stage on the project's own paths."""
+    check_trained()
     record = files.read_json(paths.TRAINED / "training.json")
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         tracker.dataset(run_metadata.describe_dataset("test"))

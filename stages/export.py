@@ -24,7 +24,7 @@ from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
-from stages.runtime.trained import TrainedInputs, choose, load_trained
+from stages.runtime.trained import TrainedInputs, check_trained, choose, load_trained
 from stages.tracking.tracker import open_tracker
 
 
@@ -107,6 +107,7 @@ def list_versions(bill: dict[str, Any]) -> str:
 
 def main() -> None:
     """Run the stage on the project's own paths."""
+    check_trained()
     record = files.read_json(paths.TRAINED / "training.json")
     measured = {
         stage: files.read_json(paths.METRICS / f"{stage}.json")

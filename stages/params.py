@@ -462,7 +462,13 @@ def read(path: Path) -> dict[str, Any]:
             comes to too many values.
     """
     try:
-        loader = ParamsLoader(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if found := re.search("[\x85\u2028\u2029]", text):
+            raise ConfigError(
+                f"{path} line {text.count(chr(10), 0, found.start()) + 1} holds the line end "
+                f"U+{ord(found[0]):04X}, which editors do not show; save it with ordinary line ends"
+            )
+        loader = ParamsLoader(text)
         root = loader.get_single_node()
         _check(root, path)
         document = None if root is None else loader.construct_document(root)

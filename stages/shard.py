@@ -16,6 +16,7 @@ from nmt_core.errors import CorpusError
 from nmt_core.parallel.jobs import WorkersConfig, cut, run_in_order
 from stages import paths
 from stages.params import ShardParams, load
+from stages.runtime.digests import check_digests
 from stages.runtime.entry import run_stage
 
 
@@ -78,6 +79,7 @@ def read_numbered(
 
 def main() -> None:
     """Run the stage on the project's own paths."""
+    check_digests(paths.VOCABULARY, stage="vocabulary")
     metrics = run(
         load(ShardParams, "shard"),
         tokenized=paths.TOKENIZED,

@@ -53,6 +53,7 @@ from nmt_core.training.trainer import Trainer
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch
+from stages.runtime.digests import check_digests, write_digests
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import compute_fingerprint
 from stages.tracking import run_metadata, system_metrics
@@ -212,7 +213,7 @@ def write_model(
     *,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
-    """Write weights, shape and history."""
+    """Write weights, shape and history, and the digests of all three."""
     with files.whole_folder(folder) as part:
         save_file(own_tensors(model), part / "model.safetensors")
         files.write_json(part / "model.json", params.model.model_dump(mode="json"))
@@ -228,6 +229,7 @@ def write_model(
             "history": [point.model_dump() for point in progress.history],
         }
         files.write_json(part / "training.json", record)
+        write_digests(part)
 
 
 def read_origin(initial_model: Path) -> dict[str, Any]:
@@ -343,6 +345,7 @@ def run_rank(params: TrainParams, world: World) -> None:
 
 def main() -> None:
     """Run the stage by as many processes as are wanted."""
+    check_digests(paths.VOCABULARY, stage="vocabulary")
     params = load(TrainParams, "train")
     if params.compute.processes > 1 and not launch.is_rank():
         launch.launch("stages.train", params.compute)

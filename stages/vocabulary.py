@@ -3,7 +3,7 @@
 Usage: python -m stages.vocabulary
 Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/,
         data/initial_model/vocabulary/
-Writes: data/vocabulary/{source,target}.txt, metrics/vocabulary.json
+Writes: data/vocabulary/{source,target}.txt and digests.json, metrics/vocabulary.json
 """
 
 from collections import Counter
@@ -17,6 +17,7 @@ from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.text.word_vectors import read_sound_rows
 from stages import paths
 from stages.params import VocabularyParams, load
+from stages.runtime.digests import write_digests
 from stages.runtime.entry import run_stage
 
 
@@ -59,6 +60,7 @@ def run(
             unknown = sum(count for token, count in counts.items() if token not in tokens)
             metrics[f"{side}_size"] = len(tokens)
             metrics[f"{side}_unknown_rate"] = unknown / max(1, counts.total())
+        write_digests(part)
     return metrics
 
 

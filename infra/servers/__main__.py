@@ -35,6 +35,9 @@ from nmt_core.parallel.parent import end_with_parent
 from stages import paths
 
 FOLDER = Path("servers")
+PASSABLE = 0o711
+"""Of that folder: PostgreSQL, as a user of its own, passes through to what is its own."""
+
 SECRET = re.compile("KEY|PASSWORD|AUTH")
 HIGHEST_PORT = 65535
 
@@ -72,6 +75,7 @@ def main(
     if leashed:
         end_with_parent()
     console = Console(highlight=False)
+    os.umask(0o077)  # what servers write is their user's alone
     with report_errors(), hold_folder(folder):
         check_host(host)
         ports = PORTS | parse_ports(port or [])
@@ -224,6 +228,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
             held.enter_context(locked(folder / "lock", wait=False))
         except BlockingIOError:
             raise NmtError(f"servers run in {folder} already; stop them, or use --folder") from None
+        folder.chmod(PASSABLE)
         yield
 
 

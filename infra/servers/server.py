@@ -36,6 +36,9 @@ LOG_BYTES = 10_000_000
 lines an hour."""
 
 ANSWER_SECONDS = 2.0
+PRIVATE = 0o700
+"""Who may see what a server keeps: its user alone; records hold all parameters of all runs."""
+
 LOOPBACK = "127.0.0.1"
 
 
@@ -81,6 +84,7 @@ class Server(ABC):
     def prepare(self) -> None:
         """Make what has to be there before the program starts; called before each start."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.chmod(PRIVATE)
 
     @abstractmethod
     def answers(self) -> bool:
@@ -182,6 +186,7 @@ class _Reader(threading.Thread):
         super().__init__(daemon=True)
         self._lines = lines
         self._log = RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+        log.chmod(PRIVATE & ~0o100)
         self._latest = deque([""], maxlen=1)
 
     @property

@@ -6,7 +6,7 @@ import os
 import httpx
 
 from nmt_core.errors import DownloadError
-from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_private, redact_url
+from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_link_local, is_private, redact_url
 
 
 def parse(url: str, setting: str) -> httpx.URL:
@@ -52,6 +52,8 @@ def check_redirect(origin: httpx.URL, goal: httpx.URL) -> None:
         reason = f"to {goal.scheme}:, which is not the web"
     elif origin.scheme == "https" and goal.scheme == "http":
         reason = "to an address without encryption"
+    elif is_link_local(_name(goal)):
+        reason = f"to a link-local address ({goal.host})"
     elif is_private(_name(goal)) and not is_private(_name(origin)):
         reason = f"into a private network ({goal.host})"
     else:

@@ -24,6 +24,11 @@ VARIABLE = "NMT_DOWNLOAD_SECRET"
 
 IN_NETRC = "write a line 'machine HOST login NAME password WORD' into ~/.netrc"
 
+TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
+"""Where a translator finds what IPv4 alone can reach (RFC 6052)."""
+
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 UNREADABLE = "an address that cannot be read"
 
 _SECRET_NAME = re.compile(r"auth|credential|key|pass|pwd|secret|sig|token", re.IGNORECASE)
@@ -93,10 +98,31 @@ def is_private(host: str) -> bool:
 
     A name that nobody knows leads nowhere.
     """
-    if host.rstrip(".").endswith("localhost"):
-        return True
+    local = host.rstrip(".").endswith("localhost")
+    return local or any(not address.is_global for address in find_addresses(host))
+
+
+def is_link_local(host: str) -> bool:
+    """Tell whether it leads to the machine's own link, where clouds tell a machine its secrets."""
+    return any(address.is_link_local for address in find_addresses(host))
+
+
+def find_addresses(host: str) -> list[IPAddress]:
+    """Return where a name or number leads; nowhere, if nobody knows it.
+
+    An address of IPv6 that stands for one of IPv4 is that: mapped (RFC 4291), by translation
+    (64:ff9b::/96, RFC 6052) or by a tunnel (2002::/16, RFC 3056).
+    """
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        return False
-    return any(not ipaddress.ip_address(address).is_global for *_, (address, *_) in found)
+        return []
+    return [_embedded(ipaddress.ip_address(address)) for *_, (address, *_) in found]
+
+
+def _embedded(address: IPAddress) -> IPAddress:
+    if isinstance(address, ipaddress.IPv4Address):
+        return address
+    if address in TRANSLATED:
+        return ipaddress.IPv4Address(address.packed[-4:])
+    return address.ipv4_mapped or address.sixtofour or address

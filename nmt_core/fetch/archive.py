@@ -62,12 +62,12 @@ def extract(
                     if members > max_members or total > max_bytes:
                         raise DownloadError(
                             f"{archive} unpacks to more than {max_members} members or "
-                            f"{max_bytes} bytes; it was not unpacked"
+                            f"{max_bytes} bytes; nothing of it is used"
                         )
                     metered.budget = member.size + MAX_HEADER_BYTES
                     name = str(PurePosixPath(member.name))
                     if name in found:
-                        raise DownloadError(f"{archive} holds {name} twice; it was not unpacked")
+                        raise DownloadError(f"{archive} holds {name} twice; nothing of it is used")
                     if name in names and member.isreg():
                         found[name] = _copy(tar, member, folder / name)
             while metered.read(1 << 16):  # the checksum of gzip stands at its end
@@ -93,7 +93,7 @@ class _Metered:
         self.budget -= len(read)
         if self.budget < 0:
             raise DownloadError(
-                f"{self._archive} unpacks to more than it says; it was not unpacked"
+                f"{self._archive} unpacks to more than it says; nothing of it is used"
             )
         return read
 
@@ -106,7 +106,7 @@ def _check(archive: Path, member: tarfile.TarInfo) -> None:
         reason = "is no ordinary file"
     else:
         return
-    raise DownloadError(f"{archive} holds {member.name!r}, which {reason}; it was not unpacked")
+    raise DownloadError(f"{archive} holds {member.name!r}, which {reason}; nothing of it is used")
 
 
 def _copy(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> Path:

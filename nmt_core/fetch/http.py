@@ -59,11 +59,24 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
         DownloadError: if the server refuses or fails for good, or the digest is not the wanted one;
             the file is then kept as ``NAME.rejected``.
     """
-    path = folder / source.name
+    path = find_place(source, folder)
     if known := _find_known(path, source):
         return known
     with files.locked(sibling_path(path, ".lock")):
         return _find_known(path, source) or _fetch(source, path, config)
+
+
+def find_place(source: Source, folder: Path) -> Path:
+    """Return the path at which a file is to be.
+
+    Raises:
+        DownloadError: if a folder stands there, or where something of the file is kept beside it.
+    """
+    path = folder / source.name
+    for suffix in ("", ".json", ".part", ".part.json", ".before", ".before.json", ".lock"):
+        if (place := sibling_path(path, suffix)).is_dir():
+            raise DownloadError(f"{place} is a folder, where a file is to be; move it away")
+    return path
 
 
 def _find_known(path: Path, source: Source) -> Fetched | None:
@@ -102,7 +115,7 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
         DownloadError: if the server refuses or fails for good, or sends what cannot be the file,
             which is then kept as ``NAME.rejected``; the file at hand stays as it is.
     """
-    path = folder / source.name
+    path = find_place(source, folder)
     with files.locked(sibling_path(path, ".lock")):
         return _renew(source, path, config)
 

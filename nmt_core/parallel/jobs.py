@@ -30,6 +30,12 @@ BYTES_WORTH_A_PROCESS = 4_000_000
 
 
 def _scheduler(address: str) -> str:
+    bare = re.sub("[^/]*@", "", address)
+    if bare != address:
+        raise ValueError(
+            f"must hold no user name or password, since settings are committed and pushed, and a "
+            f"scheduler asks for none; write {bare}"
+        )
     if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d+", address):
         raise ValueError(f"must be like tcp://10.0.0.5:8786 or tls://..., got {address!r}")
     return address

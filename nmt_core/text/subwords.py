@@ -80,6 +80,8 @@ class Subwords:
                 unk_piece=SPECIALS[UNK],
                 minloglevel=2,
             )
+        except FileNotFoundError:  # of the text, which is read meanwhile
+            raise
         except (RuntimeError, OSError) as error:
             reason = str(error).split("]")[-1].strip() or str(error)
             raise TokenizerError(

@@ -2,10 +2,12 @@
 
 import inspect
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -15,6 +17,7 @@ from rich.text import Text
 from nmt_core.errors import ConfigError, NmtError, ServerError, is_out_of_memory
 from nmt_core.files import disk_error
 from nmt_core.parallel.parent import end_with_parent
+from stages import paths
 
 
 def run_stage(main: Callable[[], object]) -> None:
@@ -51,7 +54,7 @@ def _run(main: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:
-        told = error if isinstance(error, NmtError) else disk_error(error)
+        told = error if isinstance(error, NmtError) else disk_error(error) or _missing(error)
         if told is None and is_out_of_memory(error):
             told = NmtError("memory ran out; lower this stage's sizes, or end other programs")
         if told is None:
@@ -59,6 +62,25 @@ def _run(main: Callable[[], object]) -> int:
         Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)
         return os.EX_TEMPFAIL if isinstance(told, ServerError) else 1
     return 0
+
+
+def _missing(error: Exception) -> NmtError | None:
+    """Return which stage makes the file that is not there, if that is what went wrong."""
+    if not isinstance(error, OSError) or not paths.PIPELINE.exists():
+        return None
+    import yaml  # noqa: PLC0415 - rarely needed
+
+    named = f"{error.filename or ''} {error}"
+    pipeline = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
+    for stage, entry in pipeline.items():
+        for out in (out for kind in ("outs", "metrics", "plots") for out in entry.get(kind, ())):
+            place = out if isinstance(out, str) else next(iter(out))
+            found = re.search(rf"{re.escape(place)}[^\s'\":)]*", named)
+            if found and not Path(found[0]).exists():
+                return NmtError(
+                    f"{found[0]} is missing; the {stage} stage makes it: dvc repro {stage}"
+                )
+    return None
 
 
 def _leave(code: str | int | None) -> NoReturn:

@@ -20,6 +20,7 @@ from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
+from stages.runtime.digests import check_digests
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,16 @@ class TrainedInputs:
     corpus: Path = paths.CORPUS
     tokenizer: Path = paths.TOKENIZER
     vocabulary: Path = paths.VOCABULARY
+
+
+def check_trained() -> None:
+    """Make sure that the project's trained model and its vocabulary are as they were written.
+
+    Raises:
+        NmtError: naming the file that is not, and the stage that makes it.
+    """
+    check_digests(paths.VOCABULARY, stage="vocabulary")
+    check_digests(paths.TRAINED, stage="train")
 
 
 def load_trained(

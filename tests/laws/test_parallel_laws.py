@@ -225,6 +225,18 @@ def test_what_a_worker_keeps_is_what_lies_there(tmp_path):
     assert load_cached(jobs.Words, path).text == "nein"
 
 
+@pytest.mark.parametrize("user", ["anna", "anna:canary", ":canary", "a:can@ary"])
+@pytest.mark.parametrize("port", [":8786", ""])
+def test_an_address_with_a_password_is_refused_and_not_repeated(user, port):
+    """Settings are committed and pushed."""
+    with pytest.raises(ConfigError) as told:
+        build(WorkersConfig, {"dask": f"tcp://{user}@10.0.0.5{port}"}, at="workers")
+    assert str(told.value) == (
+        "workers.dask: must hold no user name or password, since settings are committed and "
+        f"pushed, and a scheduler asks for none; write tcp://10.0.0.5{port}"
+    )
+
+
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])
 def test_an_address_has_a_protocol_and_a_port(address):
     with pytest.raises(ConfigError) as told:

@@ -87,6 +87,7 @@ def survive(process, copy, *, seconds, everything):
     return True
 
 
+@pytest.mark.timeout(1800 + 300 * KILLS)
 def test_killed_at_random_moments_all_comes_to_the_same_bytes(fresh, undisturbed, tmp_path):
     expected, seconds = undisturbed
     draw = make_generator(SEED, "kills")

@@ -1,5 +1,7 @@
 """Files and folders appear whole or not at all."""
 
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -198,6 +200,69 @@ def test_a_whole_folder_may_be_swept(tmp_path):
         files.sweep(tmp_path)
         assert len(names(tmp_path)) == 2
     files.sweep(tmp_path)
+
+    assert names(tmp_path) == []
+
+
+@contextmanager
+def recorded(monkeypatch):
+    """Record what reaches the disk, and when names change, by names without their random parts."""
+    seen, sync, rename, replace = [], os.fsync, Path.rename, Path.replace
+
+    def known(path):
+        return re.sub(r"\.(\w+)\.\w{8}(\.part|\.old\.part)", r"\1\2", str(path))
+
+    def note_sync(handle):
+        seen.append(known(Path(f"/proc/self/fd/{handle}").readlink()))
+        sync(handle)
+
+    def note(change):
+        def changed(path, goal):
+            seen.append((known(path), known(goal)))
+            return change(path, goal)
+
+        return changed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", note_sync)
+        patch.setattr(Path, "rename", note(rename))
+        patch.setattr(Path, "replace", note(replace))
+        yield seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a handle is of")
+def test_bytes_reach_the_disk_before_the_name_does_and_the_name_before_we_go_on(
+    tmp_path, monkeypatch
+):
+    """Or a power cut leaves an empty file under the name, or none."""
+    with recorded(monkeypatch) as seen:
+        files.write_text(tmp_path / "a", "new")
+
+    part, path = str(tmp_path / "a.part"), str(tmp_path / "a")
+    assert [part, (part, path), str(tmp_path)] == seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a handle is of")
+@pytest.mark.parametrize("old", [True, False])
+def test_so_do_all_files_of_a_folder_and_the_folders_in_it(tmp_path, monkeypatch, old):
+    path, part = tmp_path / "a", str(tmp_path / "a.part")
+    if old:
+        path.mkdir()
+    with recorded(monkeypatch) as seen, files.whole_folder(path) as made:
+        (made / "inner").mkdir()
+        for name in ("b", "inner/c"):
+            (made / name).write_text("new")
+
+    aside = [(str(path), str(tmp_path / "a.old.part"))] if old else []
+    before, after = seen[:5], seen[5:]
+    assert {part, *(f"{part}/{name}" for name in ("b", "inner", "inner/c"))} == {*before[:4]}
+    assert [*aside, (part, str(path)), str(tmp_path)] == [*before[4:], *after]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_no_json_that_others_cannot_read(tmp_path, number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        files.write_json(tmp_path / "a.json", {"loss": [number]})
 
     assert names(tmp_path) == []
 

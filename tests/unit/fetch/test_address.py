@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.config import Config, build
 from nmt_core.errors import ConfigError
-from nmt_core.fetch.address import Address, is_private, redact, redact_url
+from nmt_core.fetch.address import Address, is_link_local, is_private, redact, redact_url
 
 
 class Settings(Config):
@@ -79,13 +79,16 @@ def test_what_is_secret_is_cut_out_of_any_text():
 @pytest.mark.parametrize(
     "host",
     ["127.0.0.1", "2130706433", "0x7f000001", "127.1", "017700000001", "0", "localhost",
-     "localhost.", "a.localhost", "169.254.169.254", "10.0.0.1", "::1", "::ffff:10.0.0.1"],
+     "localhost.", "a.localhost", "169.254.169.254", "10.0.0.1", "::1", "::ffff:10.0.0.1",
+     "64:ff9b::7f00:1", "64:ff9b::a00:1", "2002:7f00:1::", "2002:a00:1::1"],
 )  # fmt: skip
 def test_a_private_network_is_known_however_it_is_spelt(host):
     assert is_private(host)
 
 
-@pytest.mark.parametrize("host", ["8.8.8.8", "134744072", "2606:4700:4700::1111"])
+@pytest.mark.parametrize(
+    "host", ["8.8.8.8", "134744072", "2606:4700:4700::1111", "64:ff9b::808:808", "2002:808:808::1"]
+)
 def test_a_public_number_is_public(host):
     assert not is_private(host)
 
@@ -108,3 +111,17 @@ def test_a_name_is_as_private_as_any_machine_it_leads_to(monkeypatch, numbers, e
 @pytest.mark.parametrize("host", ["a..b", "x" * 300, "no name.invalid"])
 def test_what_is_no_name_leads_nowhere(host):
     assert not is_private(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "2852039166", "fe80::1", "::ffff:169.254.0.1",
+             "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1"],
+)  # fmt: skip
+def test_a_machines_own_link_is_known_however_it_is_spelt(host):
+    """Where clouds hand out what a machine may do: 169.254.169.254."""
+    assert is_link_local(host)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "localhost", "127.0.0.1", "8.8.8.8", "2002:a00:1::1"])
+def test_a_private_number_is_not_of_the_link(host):
+    assert not is_link_local(host)

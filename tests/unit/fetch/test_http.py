@@ -328,7 +328,8 @@ def test_a_redirect_out_of_the_web_is_refused(site, get):
     ("goal", "reason"),
     [
         ("http://example.org/a", "to an address without encryption"),
-        ("https://169.254.169.254/a", "into a private network (169.254.169.254)"),
+        ("https://169.254.169.254/a", "to a link-local address (169.254.169.254)"),
+        ("https://[64:ff9b::7f00:1]/a", "into a private network (64:ff9b::7f00:1)"),
         ("https://localhost/a", "into a private network (localhost)"),
         ("https://10.0.0.1/a", "into a private network (10.0.0.1)"),
         ("https://[::1]/a", "into a private network (::1)"),
@@ -340,6 +341,28 @@ def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
         check_redirect(httpx.URL("https://example.com/x"), httpx.URL(goal))
     expected = f"https://example.com/x redirects {reason}; this was refused"
     assert expected == str(caught.value)
+
+
+@pytest.mark.parametrize("origin", ["10.0.0.1", "127.0.0.1", "169.254.0.1"])
+@pytest.mark.parametrize("goal", ["169.254.169.254", "[fe80::1]", "[2002:a9fe:a9fe::]"])
+def test_nobody_may_lead_us_to_our_own_link(origin, goal):
+    """A server of the same private network neither; between two of its machines we follow."""
+    with pytest.raises(DownloadError, match=f"to a link-local address .*{goal.strip('[]')}"):
+        check_redirect(httpx.URL(f"http://{origin}/x"), httpx.URL(f"http://{goal}/latest"))
+    check_redirect(httpx.URL("http://10.0.0.1/x"), httpx.URL("http://10.0.0.2/y"))
+
+
+@pytest.mark.parametrize("suffix", ["", ".json", ".part", ".part.json", ".before", ".lock"])
+def test_a_folder_in_the_place_of_a_file_is_named(site, get, again, tmp_path, suffix):
+    url = site.put("/de-en.tgz", whole(CONTENT))
+    name = get(url).path.name
+    place = tmp_path / f"{name}{suffix}"
+    place.unlink(missing_ok=True)
+    place.mkdir()
+
+    for ask in (get, again):
+        expected = f"{place} is a folder, where a file is to be; move it away"
+        assert expected == message(ask, url)
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/a", "de-en.tgz"])

@@ -1,3 +1,4 @@
+import asyncio
 import logging
 import os
 import subprocess
@@ -8,6 +9,7 @@ import psutil
 import pytest
 import yaml
 from prefect.logging.configuration import setup_logging
+from prefect.states import exception_to_failed_state
 
 from flows import dvc, pipeline
 from flows.dvc import StageFailed
@@ -153,6 +155,42 @@ def test_a_failure_before_the_stage_has_the_code_of_dvc(fake_dvc):
 
     with pytest.raises(StageFailed, match="exited with 253"):
         logged("train")
+
+
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (StageFailed("away", code=75), True),
+        (StageFailed("wrong", code=1), False),
+        (NmtError("wrong"), False),
+        (RuntimeError(), False),
+    ],
+)
+def test_only_what_was_away_is_tried_again(error, again):
+    """All else would fail again, after six minutes of waiting."""
+    state = asyncio.run(exception_to_failed_state(error))
+
+    assert again == asyncio.run(pipeline.server_was_away(None, None, state))
+    for task in (pipeline.reproduce, pipeline.collect):
+        assert task.retry_condition_fn is pipeline.server_was_away
+
+
+def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, monkeypatch):
+    """Its first words then decide nothing."""
+    fake_dvc("""
+        import sys
+        from pathlib import Path
+        if not Path("cleared").exists():
+            sys.exit("ERROR: Unable to read RWLock-file; exited with 7")
+        print(*sys.argv[1:])
+        sys.exit(3)
+    """)
+    monkeypatch.setattr(dvc, "clear_leftovers", lambda say: say("x") or not Path("cleared").touch())
+    lines = []
+
+    with pytest.raises(StageFailed, match="exited with 3;"):
+        dvc.reproduce("train", log=lines.append)
+    assert lines[1:] == ["x", "repro --single-item train"]
 
 
 @pytest.mark.parametrize("message", dvc.LOCKED)

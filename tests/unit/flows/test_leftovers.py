@@ -140,6 +140,12 @@ def test_a_dvc_of_another_project_does_not_matter(repo, tmp_path_factory):
         assert clear()[0]
 
 
+def test_the_daemon_that_asks_for_new_versions_does_not_matter(repo):
+    LISTS[0].write_text("")
+    with working(WAITING, "-m", "dvc", "daemon", "updater"):
+        assert clear()[0]
+
+
 def test_locks_of_the_dead_go_and_those_of_the_living_stay(repo):
     """A number that another program has by now is that of a dead one."""
     with working(HOLDER, "repro", "train") as living:

@@ -2,8 +2,10 @@
 
 import io
 import json
+import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
+import typer
 from rich.console import Console
 
 from infra.servers import postgres, server
@@ -21,6 +24,7 @@ from infra.servers.__main__ import (
     PORTS,
     announce_servers,
     check_host,
+    main,
     parse_ports,
     tell,
     write_environment,
@@ -179,6 +183,33 @@ def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
     sizes = [path.stat().st_size for path in sorted(tmp_path.glob("toy.log*"))]
     assert 2 == len(sizes)
     assert max(sizes) <= 1000
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_what_a_server_keeps_is_its_users_alone(toy, tmp_path):
+    """Also where an older version has let others in."""
+    (tmp_path / "toy").mkdir(mode=0o755)
+    (tmp_path / "toy.log").touch(mode=0o644)
+    toy.start()
+
+    assert (0o700, 0o600) == (mode(tmp_path / "toy"), mode(toy.log))
+
+
+def test_servers_write_nothing_that_others_can_read(tmp_path):
+    """Records hold all parameters of all runs; others pass through the folder, to no more."""
+    folder = tmp_path / "servers"
+    folder.mkdir(mode=0o755)
+    before = os.umask(0o022)
+    try:
+        with pytest.raises(typer.Exit):
+            main(folder=folder, host="0.0.0.0")
+    finally:
+        during = os.umask(before)
+
+    assert (0o077, 0o711) == (during, mode(folder))
 
 
 # the real ones

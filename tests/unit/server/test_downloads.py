@@ -60,4 +60,5 @@ def test_the_oldest_go_where_there_are_too_many():
     large = bytes(MOST_BYTES // 3)
     keys = [kept.keep("a", "b", large) for _ in range(4)]
 
+    assert 3 * len(large) == sum(len(one.content) for one in kept._kept.values())
     assert [False, True, True, True] == [is_kept(kept, key) for key in keys]

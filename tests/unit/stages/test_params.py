@@ -326,6 +326,8 @@ def test_another_encoding_is_told(tmp_path, encoding, byte):
             "train:\n  seed: 1\n  model: {}\n  seed: 2",
             "line 2 and after gives 'seed' twice; keep one",
         ),
+        ("a: 1\u0085b: 2", "line 1 holds the line end U+0085, which editors do not show; save it"),
+        ("a: 1\nb: 'c\u2028d'", "line 2 holds the line end U+2028, which editors"),
         ('train:\n  x: ["a\\0b"]', "line 2 holds a NUL character; take it out"),
         ("a: &a [*a]", "comes to more than 100000 values; write it anew"),
         (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),

@@ -14,7 +14,7 @@ from nmt_core.training.interrupt import Interrupted
 from stages import train
 from stages.configure import compose
 from stages.params import build_all
-from stages.runtime.fingerprint import compute_fingerprint, parse_code
+from stages.runtime.fingerprint import compute_fingerprint, hash_json, parse_code
 from tests.support.projects import PROJECT
 
 DEPENDENCIES = ("code/inner/model.py", "data/shards/0.npy", "stage.py")
@@ -67,6 +67,14 @@ def test_whatever_a_stage_depends_on_makes_another_training(key, tmp_path, name)
 
 def test_settings_and_stages_make_another_training(key):
     assert len({key(), key(seed=2), key(target="fr"), key("other"), key(steps=20)}) == 5
+
+
+def test_the_order_of_keys_makes_no_other_training():
+    settings = {"seed": 1, "model": {"width": 2, "heads": 1}}
+    turned = {"model": {"heads": 1, "width": 2}, "seed": 1}
+
+    assert hash_json([settings]) == hash_json([turned])
+    assert hash_json([1, 2]) != hash_json([2, 1])
 
 
 def test_trainings_that_differ_in_their_budget_only_have_their_course_in_common(key):
