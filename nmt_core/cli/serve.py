@@ -69,7 +69,8 @@ def serve(  # noqa: PLR0913 - one argument per option
 
     Programs that know LibreTranslate work with it; `/docs` describes the API. Requests of many
     users are translated together. `/status` tells which models serve, `/metrics` what Prometheus
-    wants to know. Logs are JSON on standard error and hold no text of users.
+    wants to know. Logs are lines on a terminal and JSON elsewhere, on standard error, and hold no
+    text of users.
 
     A model that is replaced on disk is loaded beside the old one, verified and put in its place
     without a failed request; a broken one is refused, and the old one stays.

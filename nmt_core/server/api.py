@@ -9,15 +9,17 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from nmt_core.documents.files import SUFFIXES
+from nmt_core.server.card import summarize_card
 from nmt_core.server.detect import MOST, load, rank_languages
 from nmt_core.server.docs import STYLE, render_docs
 from nmt_core.server.errors import RequestError
 from nmt_core.server.intake import read_request, take_file
 from nmt_core.server.languages import name_language
 from nmt_core.server.limits import User
+from nmt_core.server.models import ServedModel
 from nmt_core.server.schemas import (
     DefaultLanguages,
     Detected,
@@ -29,6 +31,7 @@ from nmt_core.server.schemas import (
     Language,
     LanguageName,
     ModelStatus,
+    OfferedModel,
     Queue,
     Refused,
     Status,
@@ -206,7 +209,26 @@ async def frontend_settings(request: Request) -> FrontendSettings:
         ),
         alternativesLimit=config.max_alternatives,
         fileLimit=config.max_file_bytes,
+        models=[describe_model(model) for model in service.models.served],
     )
+
+
+def describe_model(model: ServedModel) -> OfferedModel:
+    """Return what people are told of a model."""
+    corpus, score = summarize_card(model.card)
+    return OfferedModel(
+        **model.pair._asdict(),
+        version=model.bundle.version,
+        corpus=corpus,
+        score=score,
+        card=f"model_card/{model.pair.source}/{model.pair.target}",
+    )
+
+
+@router.get("/model_card/{source}/{target}", response_class=PlainTextResponse)
+async def model_card(request: Request, source: str, target: str) -> str:
+    """Tell what a model is: its corpus, its scores, what it is for."""
+    return service_of(request).models.find(source, target).card
 
 
 @router.post("/suggest", response_model=SuggestAnswer, responses={403: REFUSALS[403]})

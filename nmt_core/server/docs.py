@@ -1,5 +1,6 @@
 """A page about the API, made of its OpenAPI description, without a script or an outside address."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -29,7 +30,7 @@ def render_docs(schema: dict[str, Any], *, address: str, source: str, target: st
     example = EXAMPLE.format(address=address, source=source, target=target)
     parts = [
         f"<h1>{escape(schema['info']['title'])}</h1>",
-        f"<p>{escape(schema['info'].get('description', ''))}</p>",
+        f"<p>{render_text(schema['info'].get('description', ''))}</p>",
         f"<pre tabindex=0><code>{escape(example)}</code></pre>",
         '<p>For programs: <a href="openapi.json">openapi.json</a></p>',
     ]
@@ -47,7 +48,7 @@ def render_operation(schema: dict[str, Any], title: str, operation: dict[str, An
     """Return what is said of one method at one address."""
     parts = [
         f"<h2><code>{escape(title)}</code></h2>",
-        f"<p>{escape(operation.get('description', operation.get('summary', '')))}</p>",
+        f"<p>{render_text(operation.get('description', operation.get('summary', '')))}</p>",
     ]
     sent = operation.get("requestBody", {}).get("content", {})
     if sent:
@@ -58,9 +59,14 @@ def render_operation(schema: dict[str, Any], title: str, operation: dict[str, An
         ]
     for status, answer in operation.get("responses", {}).items():
         content: dict[str, Any] = next(iter(answer.get("content", {}).values()), {})
-        parts.append(f"<h3>{escape(status)}: {escape(answer['description'])}</h3>")
+        parts.append(f"<h3>{escape(status)}: {render_text(answer['description'])}</h3>")
         parts.append(render_fields(schema, content))
     return parts
+
+
+def render_text(text: str) -> str:
+    """Return a text in HTML, what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def render_fields(schema: dict[str, Any], content: dict[str, Any]) -> str:
@@ -70,7 +76,7 @@ def render_fields(schema: dict[str, Any], content: dict[str, Any]) -> str:
         shape = resolve(schema, shape.get("items", {}))
     rows = [
         f"<tr><th scope=row><code>{escape(name)}</code></th><td>{escape(kind)}</td>"
-        f"<td>{escape(field.get('description', ''))}</td></tr>"
+        f"<td>{render_text(field.get('description', ''))}</td></tr>"
         for name, field in shape.get("properties", {}).items()
         for kind in [name_type(schema, field)]
     ]

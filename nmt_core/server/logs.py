@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, without the text of users."""
+"""Logs without the text of users: one JSON object a line, or on a terminal lines for people."""
 
 import json
 import logging
@@ -38,6 +38,18 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(told, ensure_ascii=False, default=str)
 
 
+class LineFormatter(logging.Formatter):
+    """Writes a record as a line for people; what only programs want to know is left out."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        told = json.loads(JsonFormatter().format(record))
+        details = [str(told[name]) for name in ("route", "status", "failure") if name in told]
+        moment = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        level = "" if record.levelno <= logging.INFO else f"{told['level']}: "
+        return " ".join([moment, f"{level}{told['message']}", *details])
+
+
 def is_ours(logger: str) -> bool:
     """Tell whether a logger's messages hold nothing of users; of others the pattern is written."""
     return logger.startswith(OURS)
@@ -51,9 +63,12 @@ def describe_failure(error: BaseException) -> str:
 
 
 def set_up_logs(stream: IO[str] | None = None) -> None:
-    """Send all logs of this process to a stream, standard error by default."""
+    """Send all logs of this process to a stream, standard error by default.
+
+    They are lines for people on a terminal, and one JSON object a line elsewhere.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(LineFormatter() if handler.stream.isatty() else JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)

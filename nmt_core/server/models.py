@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from nmt_core import seal
 from nmt_core.errors import BundleError, ConfigError, NmtError
+from nmt_core.server.card import read_card
 from nmt_core.server.errors import RequestError
 from nmt_core.server.languages import name_language
 from nmt_core.server.logs import describe_failure
@@ -68,6 +69,8 @@ class ServedModel:
     translator: Translator
     bundle: Bundle
     since: str
+    card: str
+    """What it is, in Markdown."""
 
     @property
     def name(self) -> str:
@@ -155,7 +158,7 @@ class Watched:
                 f"or start the server anew"
             )
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return ServedModel(pair, translator, bundle, now)
+        return ServedModel(pair, translator, bundle, now, read_card(bundle.folder))
 
 
 def _is_same(source: Source, bundle: Bundle) -> bool:

@@ -1,6 +1,7 @@
 """The server as a process: listening, and ending well."""
 
 import asyncio
+import ipaddress
 import logging
 import signal
 import socket
@@ -21,6 +22,11 @@ from nmt_core.server.models import Load, Models, Watched
 from nmt_core.server.settings import ServerConfig
 
 _log = logging.getLogger(__name__)
+
+UNGUARDED = (
+    "whoever reaches this address may use the server; give --api-keys FILE, or leave --host out"
+)
+"""What is told where others are let in without a key."""
 
 
 class ImpatientProtocol(H11Protocol):
@@ -100,6 +106,11 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
     server.run([listening])
 
 
+def is_loopback(host: str) -> bool:
+    """Tell whether an address is reached from this machine alone."""
+    return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+
+
 def serve_models(
     watched: Sequence[Watched], load: Load, config: ServerConfig, *, keys: Path | None = None
 ) -> None:
@@ -121,5 +132,8 @@ def serve_models(
         host, port = listening.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         served = ", ".join(str(model.pair) for model in app.state.service.models.served)
-        _log.info("serving", extra={"address": address, "models": served})
+        announced = "translating %s at %s until Ctrl-C; /docs describes the API"
+        _log.info(announced, served, address, extra={"address": address, "models": served})
+        if known is None and not is_loopback(host):
+            _log.warning(UNGUARDED)
         run_app(app, config, listening)

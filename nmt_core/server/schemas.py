@@ -163,6 +163,20 @@ class DefaultLanguages(Body):
     target: LanguageName
 
 
+class OfferedModel(Body):
+    """A model, for people to know what translates."""
+
+    source: str
+    target: str
+    version: str
+    corpus: str
+    """What it was trained on, as its card says."""
+    score: str
+    """How well it translated the test set, as its card says."""
+    card: str
+    """Address of its card, on this server."""
+
+
 class FrontendSettings(Body):
     """What a page must know, as LibreTranslate tells it."""
 
@@ -178,6 +192,7 @@ class FrontendSettings(Body):
     alternativesLimit: int  # noqa: N815 - in LibreTranslate's manner
     fileLimit: int  # noqa: N815 - in LibreTranslate's manner
     """Bytes of a file."""
+    models: list[OfferedModel]
 
 
 class ModelStatus(Body):

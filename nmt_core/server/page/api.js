@@ -2,6 +2,9 @@
 
 const PATIENCE = 120_000; // milliseconds
 
+/** How likely another translation must be, as a share of the best one's likelihood, to be shown. */
+const WORTH_SHOWING = 1 / 3;
+
 /** What went wrong, in a sentence; `wait` says after how many seconds to try again, if at all. */
 export class ServerError extends Error {
   constructor(message, { status = 0, wait = null } = {}) {
@@ -98,10 +101,21 @@ const readSentence = ({ source_tokens: sourceTokens, attention, alternatives, ..
   ...sentence,
   sourceTokens,
   attention: attention ?? [], // which not every engine tells
-  alternatives: [...new Set(alternatives.map(({ text }) => text))].filter(
-    (text) => text !== sentence.text,
-  ),
+  alternatives: chooseAlternatives(sentence, alternatives),
 });
+
+/**
+ * Return the texts of the alternatives that are nearly as likely as the best translation.
+ *
+ * Scores are means over tokens; likelihoods, products. Where the model is sure of one translation,
+ * its others are mistakes.
+ */
+function chooseAlternatives({ text: best, score: highest, probabilities }, alternatives) {
+  const likely = alternatives.filter(
+    ({ score }) => Math.exp((score - highest) * probabilities.length) >= WORTH_SHOWING,
+  );
+  return [...new Set(likely.map(({ text }) => text))].filter((text) => text !== best);
+}
 
 /** Return the address of a file's translation on this server. */
 export async function translateFile({ file, source, target, key }) {

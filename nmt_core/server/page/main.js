@@ -56,11 +56,27 @@ async function start() {
       source: settings.language?.source?.code,
       target: settings.language?.target?.code,
     });
+    tellModels(settings.models ?? [], languages);
   } catch (error) {
     tellProblem(error, start);
     return;
   }
   refresh();
+}
+
+/** Tell what translates: version, corpus and score of each model, and where its card is. */
+function tellModels(models, languages) {
+  const names = new Map(languages.map(({ code, name }) => [code, name]));
+  const rows = models.map(({ source: from, target: to, version, corpus, score, card }) => {
+    const told = [`version ${version}`, corpus && `trained on ${corpus}`, score].filter(Boolean);
+    const link = document.createElement("a");
+    link.href = card;
+    link.textContent = `Model card of ${names.get(from) ?? from} to ${names.get(to) ?? to}`;
+    const row = document.createElement("li");
+    row.append(link, `: ${told.join(", ")}`);
+    return row;
+  });
+  find("models").replaceChildren(...rows);
 }
 
 // Translating
@@ -125,12 +141,17 @@ function forgetAnswer() {
 }
 
 function showNothing() {
+  dropAnswer();
+  choice.tell(null);
+}
+
+/** Nothing is left of a translation that is not that of the text. */
+function dropAnswer() {
   forgetAnswer();
   translation.clear();
   alternatives.clear();
   copy.disabled = true;
   status.textContent = "";
-  choice.tell(null);
   legend.hidden = true;
 }
 
@@ -152,8 +173,7 @@ function tellProblem({ message, wait = null }, retry) {
   problem.querySelector("p").textContent = message;
   problem.querySelector("button").hidden = !retry;
   problem.hidden = false;
-  copy.disabled = true;
-  status.textContent = "";
+  dropAnswer();
   again = retry;
   if (retry && wait !== null) timer = setTimeout(retry, 1000 * wait);
 }

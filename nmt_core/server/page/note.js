@@ -6,17 +6,21 @@ const GAP = 6; // pixels between a word and its note
 const NAMED = 3; // source words at most
 const WORTH_NAMING = 0.1; // of a word's attention
 
-/** Return how sure the model is of a word, as a sentence's beginning. */
-const tellSureness = ({ probability }) =>
-  probability === null ? "" : `${percent(probability)}, ${LEVELS[judge(probability)]}`;
+/** Return how sure the model is of a word. */
+function tellSureness({ probability }) {
+  if (probability === null) return "";
+  const level = judge(probability);
+  const advice = level === "sure" ? "" : "; check it";
+  return `The model is ${LEVELS[level]} of this word (${percent(probability)})${advice}.`;
+}
 
-/** Return the source words that a word comes from. */
+/** Return the source words that a word comes from, first the one that counted most. */
 function tellOrigin(sourceWords, weights) {
   const ranked = sourceWords
     .map((word, index) => ({ text: word.text, weight: weights[index] }))
     .filter(({ weight }) => weight >= WORTH_NAMING)
     .sort((one, other) => other.weight - one.weight);
-  return ranked.slice(0, NAMED).map(({ text, weight }) => `${text} ${percent(weight)}`);
+  return ranked.slice(0, NAMED).map(({ text }) => text);
 }
 
 /** A note beneath a word; Escape closes it. */
@@ -38,7 +42,7 @@ export class Note {
     if (!sureness && !origin.length) return;
     this.element.replaceChildren(...(sureness ? [line("sureness", sureness)] : []));
     if (origin.length) {
-      const from = line("origin", "from ");
+      const from = line("origin", "Translated from: ");
       for (const [rank, word] of origin.entries()) from.append(rank ? ", " : "", named(word, language));
       this.element.append(from);
     }

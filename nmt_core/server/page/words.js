@@ -94,7 +94,7 @@ export function judge(probability) {
   return probability < UNSURE ? "unsure" : "fair";
 }
 
-/** What people are told of each. */
+/** What people are told of each, in short. */
 export const LEVELS = { sure: "sure", fair: "less sure", unsure: "unsure" };
 
 /** Return a share as people read it. */

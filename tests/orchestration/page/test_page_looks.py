@@ -52,9 +52,24 @@ def test_nothing_is_cut_off_on_a_phone(open_page, width):
         assert box["x"] + box["width"] <= width
 
     assert width == page.evaluate("() => document.documentElement.scrollWidth")
-    for name in ("swap", "clear", "copy", "theme"):
-        box = page.locator(f"#{name}").bounding_box()
-        assert min(box["width"], box["height"]) >= 24  # WCAG 2.5.8
+
+
+def test_a_finger_finds_what_can_be_pressed(open_page):
+    """44 pixels (WCAG 2.5.5)."""
+    page = open_page(width=360, height=740, settings={"keyRequired": True})
+    write(page, TEXT)
+    expect(page.locator("#alternatives button").first).to_be_visible()
+    refuse(page, 500)
+    write(page, "Der Bericht")
+    expect(page.locator("#problem button")).to_be_visible()
+    sizes = {}
+    for one in page.locator("button, a, select, input:not(.unseen), .choose").all():
+        if one.is_visible():
+            box = one.bounding_box()
+            sizes[one.evaluate("one => one.outerHTML")[:80]] = min(box["width"], box["height"])
+
+    assert len(sizes) >= 10
+    assert {} == {name: size for name, size in sizes.items() if size < 44}
 
 
 WAYS = {

@@ -1,5 +1,7 @@
 """Typing on the left, reading on the right: text, languages, alternatives, copying."""
 
+import math
+
 from playwright.sync_api import expect
 
 from tests.support.page import SLOW, serving
@@ -191,20 +193,25 @@ def test_an_alternative_is_taken_and_given_back(page):
     assert 1 == page.locator(".sentence").nth(1).locator(".fair").count()
 
 
-def test_alternatives_are_offered_once_and_none_that_is_shown(page):
+def test_alternatives_are_offered_once_and_none_that_is_shown_or_far_behind(page):
     def repeat(route):
         own = route.fetch()
         answer = own.json()
         (sentence,) = answer["details"]["sentences"]
-        other = {"text": "A report", "score": -1}
-        sentence["alternatives"] = [{"text": sentence["text"], "score": -1}, other, other]
+        best, tokens = sentence["score"], len(sentence["probabilities"])
+        behind = {"A report": 1 / 2, "Report": 1 / 2.9, "The reports": 1 / 3.1, "Thereport": 1e-3}
+        others = [
+            {"text": text, "score": best + math.log(share) / tokens}
+            for text, share in behind.items()
+        ]
+        sentence["alternatives"] = [{"text": sentence["text"], "score": best}, *others, others[0]]
         route.fulfill(response=own, json=answer)
 
     page.route("**/translate", repeat)
     write(page, "Der Bericht")
     translated(page, "The report")
 
-    assert ["A report"] == page.locator("#alternatives button").all_text_contents()
+    assert ["A report", "Report"] == page.locator("#alternatives button").all_text_contents()
 
 
 def test_no_more_alternatives_are_asked_for_than_are_given(open_page):

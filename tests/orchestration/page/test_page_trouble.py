@@ -76,10 +76,14 @@ def test_a_refusal_is_told_in_the_servers_words(page):
     ],
 )
 def test_whatever_fails_is_a_sentence(page, answer, sentence):
+    write(page, "Das Gesetz")
+    translated(page, "The law")
     page.route("**/translate", lambda route: route.fulfill(**answer), times=1)
     write(page, "Der Bericht")
 
     expect(page.locator("#problem p")).to_have_text(sentence)
+    expect(page.locator("#translation")).to_be_empty()  # nothing of another text is left
+    expect(page.locator("#others")).to_be_hidden()
     expect(page.locator("#copy")).to_be_disabled()
     page.click("#problem button")
     translated(page, "The report")
@@ -122,6 +126,7 @@ def test_too_long_a_text_is_told_and_not_sent(page):
         "The text is longer than 5,000 characters; shorten it, or translate it as a file."
     )
     expect(page.locator("#problem button")).to_be_hidden()
+    expect(page.locator("#translation")).to_be_empty()
     expect(page.locator("#count")).to_have_class("over")
     page.wait_for_timeout(500)
     assert 1 == len(asked)

@@ -43,7 +43,9 @@ def test_pointing_at_a_word_shows_what_it_comes_from(page):
     translated(page, TRANSLATED)
     word(page, "improved").hover()
 
-    expect(page.locator("#note")).to_have_text("55 %, less surefrom verbessert 73 %")
+    expect(page.locator("#note")).to_have_text(
+        "The model is less sure of this word (55 %); check it.Translated from: verbessert"
+    )
     assert ["verbessert"] == marked(page, "#backdrop")
     assert ["improved"] == marked(page, "#translation")
 
@@ -184,7 +186,7 @@ def test_arrows_go_from_word_to_word(page):
     write(page, TEXT)
     translated(page, TRANSLATED)
     page.locator(".word").first.focus()
-    expect(page.locator("#note")).to_contain_text("97 %, sure")
+    expect(page.locator("#note")).to_contain_text("The model is sure of this word (97 %).")
     seen = []
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "ArrowRight", "Home"):
         page.keyboard.press(key)

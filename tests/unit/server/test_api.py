@@ -311,6 +311,9 @@ async def test_the_api_is_described_without_an_outside_address():
         sent["application/json"]["schema"]["properties"]
     )
     assert "POST /translate" in page
+    assert "`" not in page
+    assert "<code>auto</code>" in page
+    assert "The key that the operator gave you" in page
     assert "translatedText" in page
     assert "<script" not in page
     assert {part.split("/")[0] for part in page.split("http://")[1:]} == {"localhost"}

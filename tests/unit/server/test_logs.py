@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import re
 
 import pytest
 
@@ -33,6 +34,23 @@ def test_a_record_is_one_object_a_line(root):
         told["logger"],
     )
     assert (200, {"deep": 1}) == (told["status"], told["where"])
+
+
+def test_people_on_a_terminal_read_a_line(root):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    set_up_logs(stream := Terminal())
+    log = logging.getLogger("nmt_core.server.a")
+    log.info("request", extra={"id": "f00", "route": "/translate", "status": 200})
+    log.warning("the old model serves on: %s", "it is square")
+    logging.getLogger("elsewhere").error("cannot read %s", "a user's text")
+
+    first, second, third = stream.getvalue().splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d request /translate 200", first)
+    assert second.endswith(" warning: the old model serves on: it is square")
+    assert third.endswith(" error: cannot read %s")
 
 
 def test_what_other_rooms_fill_into_a_message_is_not_told(root):

@@ -1,13 +1,17 @@
 """The socket that the server listens on."""
 
+import logging
 import socket
 
 import pytest
 
 from infra.servers.server import find_free_port
 from nmt_core.errors import ConfigError
-from nmt_core.server.run import listen
+from nmt_core.server import run
+from nmt_core.server.models import Pair, Watched
+from nmt_core.server.run import UNGUARDED, is_loopback, listen, serve_models
 from nmt_core.server.settings import ServerConfig
+from tests.support.stand_in import StandIn, StandInSource
 
 
 def test_no_answer_waits_for_its_client_to_acknowledge_the_first_half():
@@ -23,3 +27,43 @@ def test_a_taken_port_is_told_in_a_sentence():
     config = ServerConfig(port=find_free_port("127.0.0.1"))
     with listen(config), pytest.raises(ConfigError, match=r"cannot listen on 127\.0\.0\.1:"):
         listen(config)
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.9.10", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.7", False),
+        ("fe80::1%eth0", False),
+    ],
+)
+def test_who_reaches_an_address_is_known(host, alone):
+    assert is_loopback(host) == alone
+
+
+@pytest.mark.parametrize(
+    ("host", "guarded", "warned"),
+    [("127.0.0.1", False, False), ("0.0.0.0", False, True), ("0.0.0.0", True, False)],
+)
+def test_it_says_where_it_is_and_warns_of_strangers(
+    monkeypatch, caplog, tmp_path, host, guarded, warned
+):
+    (keys := tmp_path / "keys").write_text("a-secret-key\n")
+    monkeypatch.setattr(run, "run_app", lambda *_: None)
+    monkeypatch.setattr(run, "set_up_logs", lambda: None)
+    caplog.set_level(logging.INFO)
+
+    serve_models(
+        [Watched(StandInSource(), Pair("de", "en"))],
+        lambda _: StandIn(),
+        ServerConfig(host=host, port=0),
+        keys=keys if guarded else None,
+    )
+
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0].startswith(f"translating de-en at http://{host}:")
+    assert (UNGUARDED in said) == warned

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from nmt_core import config, files
 from nmt_core.errors import NmtError
+from nmt_core.server.card import summarize_card
 from stages.params import DownloadParams
 from stages.reporting import summary
 from stages.reporting.card import render_card
@@ -114,6 +115,12 @@ def test_a_card_says_how_good_of_what_and_how_to_use_it():
         ["fingerprint", "0123456789abcdef"],
     ] == rows
     assert "{" not in page
+
+
+def test_the_page_finds_what_it_tells_of_a_model():
+    told = summarize_card(card())
+
+    assert told == ("demo", "BLEU 31.3 (95 % confidence: 29.9 to 32.5)")
 
 
 def test_a_card_begins_with_what_hugging_face_reads():
