@@ -19,6 +19,7 @@ PLUMBING = {
     "nmt_core/errors.py",
     "nmt_core/evaluation/metrics/registered.py",
     "nmt_core/files.py",
+    "nmt_core/packages.py",
     "nmt_core/parallel/jobs.py",
     "nmt_core/parallel/pool.py",
     "nmt_core/parallel/spans.py",
