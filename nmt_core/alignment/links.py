@@ -1,4 +1,4 @@
-"""Links between words, as numbers and as text, and those of two directions made into one.
+"""Links between words, as numbers and as text, and those that two directions agree on.
 
 A link is (source word, target word), counted from 0; the Pharaoh format writes ``0-0 2-1``.
 """
@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from nmt_core.errors import CorpusError
 
 Links = frozenset[tuple[int, int]]
-
-NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]
-"""Where links grow to (Koehn et al. 2003, section 4.5; the order is that of Moses)."""
 
 
 def read_links(line: str) -> Links:
@@ -59,35 +56,3 @@ def choose_likely(
     """
     likely = forward * backward > threshold**2
     return frozenset((int(source), int(target)) for source, target in np.argwhere(likely))
-
-
-def grow_links(forward: Links, backward: Links) -> Links:
-    """Symmetrise by grow-diag-final-and (Koehn et al. 2003, section 4.5).
-
-    What both directions found grows by neighbouring links that either found, as long as one of the
-    two words has none; at the end come links of either between two words that have none.
-
-    Args:
-        forward: links of which each target word has at most one.
-        backward: links of which each source word has at most one.
-    """
-    union, links = forward | backward, set(forward & backward)
-    size = len(links) - 1
-    while size < len(links):
-        size = len(links)
-        for source, target in sorted(links):
-            for down, right in NEIGHBOURS:
-                near = (source + down, target + right)
-                if near in union - links and _has_free(near, links):
-                    links.add(near)
-    for found in (forward, backward):
-        for source, target in sorted(found - links):
-            sources, targets = {one for one, _ in links}, {other for _, other in links}
-            if source not in sources and target not in targets:
-                links.add((source, target))
-    return frozenset(links)
-
-
-def _has_free(link: tuple[int, int], links: set[tuple[int, int]]) -> bool:
-    """Tell whether a link's source or target word has no link."""
-    return all(link[0] != one for one, _ in links) or all(link[1] != other for _, other in links)

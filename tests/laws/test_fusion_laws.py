@@ -15,7 +15,9 @@ from tests.support.presets import TARGET_SIZE, tiny_model
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD
 target = torch.tensor([[BOS, 4, 5, 6], [BOS, 6, 4, 3], [BOS, 5, 5, 4]])
-SEARCH = BeamConfig(beam_size=3, n_best=3, max_length_factor=0, max_length_offset=6)
+SEARCH = BeamConfig(beam_size=3, n_best=3, max_length_factor=1, max_length_offset=1)
+"""The three sentences end at different steps."""
+
 assert WORDS == TARGET_SIZE
 
 
@@ -79,9 +81,12 @@ def test_selecting_commutes_with_stepping(translation, language):
 
 
 def test_a_search_finds_what_both_models_score_so(translation, language):
-    """The score of every hypothesis is the sum that forced decoding gives."""
+    """The score of every hypothesis is the sum that forced decoding gives, also once others have
+    ended."""
     model = Fused(translation, language, 0.3)
     found = beam_search(model, source, padding, SEARCH)
+
+    assert len({max(len(one.tokens) for one in hypotheses) for hypotheses in found}) == len(found)
     for row, hypotheses in enumerate(found):
         for hypothesis in hypotheses:
             memory = model.encode(source[row : row + 1], padding[row : row + 1])

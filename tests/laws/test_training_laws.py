@@ -52,6 +52,17 @@ def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
     assert watch.told == watch.used == [0.5, 1.0, 0.625, 0.25]
 
 
+def test_nothing_is_drawn_by_the_same_seed_twice(dataset, tmp_path, monkeypatch):
+    """Of two updates, or two purposes: what is dropped says nothing of what is replaced."""
+    seeds = []
+    monkeypatch.setattr(module.torch, "manual_seed", seeds.append)
+    training, _ = watched(dataset, tmp_path)
+    seeds.clear()
+    training.fit()
+
+    assert len({*seeds}) == len(seeds) == 2 * trainings.STEPS
+
+
 def test_a_validation_changes_no_weight(dataset, tmp_path):
     """It looks at the averages of the weights, which training knows nothing of."""
     often, other = (

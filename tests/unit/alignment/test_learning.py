@@ -10,7 +10,7 @@ import pytest
 from nmt_core.alignment.aligner import Aligner
 from nmt_core.alignment.batches import pair_text, plan_batches
 from nmt_core.alignment.bundle import load_aligner, write_aligner
-from nmt_core.alignment.learning import JUMP_SMOOTHING, Learner, learn_aligner
+from nmt_core.alignment.learning import JUMP_SMOOTHING, SMALLEST, Learner, learn_aligner
 from nmt_core.alignment.lexicon import measure_priors
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import cut_line
@@ -37,7 +37,7 @@ def learnt():
 
 
 def prepare(config):
-    pieces = [[cut_line(line).spelt for line in pair] for pair in PAIRS]
+    pieces = [[cut_line(line, config.stem_length).spelt for line in pair] for pair in PAIRS]
     words = [sorted({word for pair in pieces for word in pair[side]}) for side in (0, 1)]
     numbers = [
         [np.array([words[side].index(word) for word in pair[side]]) for pair in pieces]
@@ -82,6 +82,109 @@ def test_the_words_of_a_small_language_are_found(learnt):
     [links] = learnt.align([("er sieht das rote haus", "he sees the house red")])
 
     assert {(0, 0), (1, 1), (2, 2), (3, 4), (4, 3)} == links
+
+
+@pytest.mark.parametrize("iterations", [(1, 0, 0), (2, 2, 0), (2, 1, 1), (3, 0, 2)])
+def test_learning_makes_so_many_iterations_of_each_kind(iterations):
+    """Model 1, then the HMM, at last counting what both directions agree on."""
+    model_1, hmm, agreement = iterations
+    config = AlignerConfig(
+        model_1_iterations=model_1, hmm_iterations=hmm, agreement_iterations=agreement
+    )
+    learner, told = prepare(config), []
+    likelihoods = [learner.step_model_1() for _ in range(model_1)]
+    likelihoods += [learner.step_hmm(agree=False) for _ in range(hmm)]
+    likelihoods += [learner.step_hmm(agree=True) for _ in range(agreement)]
+    learnt = learn_aligner(PAIRS, config, tell=lambda _, likelihood: told.append(likelihood))
+
+    assert told == likelihoods
+    assert learnt.jumps[0].weights.tolist() == learner.jumps[0].weights.tolist()
+    assert learnt.tables[1].totals.tolist() == learner.table(1).totals.tolist()
+
+
+def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
+    """By the formula of Dyer et al. (2013, section 2), word by word."""
+    learner = prepare(config := AlignerConfig(null_probability=0.2, diagonal=3.0))
+    learner.step_model_1()
+    for direction, batch in zip(learner.directions, learner.batches[-1], strict=True):
+        links, log_likelihood = direction.explain_by_place(batch)
+        for row, sizes in enumerate(zip(batch.source_lengths, batch.target_lengths, strict=True)):
+            total = 0.0
+            for word in range(sizes[1]):
+                places = [(i + 1) / (sizes[0] + 1) for i in range(sizes[0])]
+                place = (word + 1) / (sizes[1] + 1)
+                near = np.exp([-config.diagonal * abs(place - other) for other in places])
+                given = direction.lexicon.pairs[batch.cells[: sizes[0], word, row]]
+                found = (1 - config.null_probability) * near / near.sum() * given
+                none = config.null_probability * direction.lexicon.nulls[batch.target[word, row]]
+                total += np.log(found.sum() + none)
+                np.testing.assert_allclose(
+                    links[word, 1 : sizes[0] + 1, row], found / (found.sum() + none)
+                )
+            assert log_likelihood[row] == pytest.approx(total)
+
+
+@pytest.mark.parametrize("agree", [False, True])
+def test_an_iteration_counts_what_each_direction_or_both_explain(agree):
+    """From the posteriors, pair by pair; of the jumps each counts its own, and one of each kind."""
+    learner = prepare(AlignerConfig())
+    learner.step_model_1()
+    pairs, none = (
+        np.zeros((2, learner.size)),
+        [np.zeros(prior.sizes[1]) for prior in learner.priors],
+    )
+    before = [*learner.jumps]
+    for both in learner.batches:
+        seen = [learner.directions[side].explain(both[side]) for side in (0, 1)]
+        forward, backward = seen[0].links[:, 1:], seen[1].links[:, 1:].transpose(1, 0, 2)
+        own = [forward, seen[1].links[:, 1:]]
+        if agree:
+            own = [forward * backward, (forward * backward).transpose(1, 0, 2)]
+        for side, batch in enumerate(both):
+            for word, place, row in np.ndindex(own[side].shape):
+                if word < batch.target_lengths[row] and place < batch.source_lengths[row]:
+                    pairs[side, batch.cells[place, word, row]] += own[side][word, place, row]
+            for word, row in np.ndindex(batch.target.shape):
+                if word < batch.target_lengths[row]:
+                    none[side][batch.target[word, row]] += 1 - own[side][word, :, row].sum()
+    learner.step_hmm(agree=agree)
+    for side, found in enumerate(learner.counts):
+        np.testing.assert_allclose(found.pairs[:-1], pairs[side], atol=1e-12)
+        np.testing.assert_allclose(found.nulls, none[side], atol=1e-12)
+        expected = before[side].improve(found.jumps, found.departures, 1.0)
+        np.testing.assert_array_equal(learner.jumps[side].weights, expected.weights)
+
+
+def test_jumps_that_were_never_seen_are_not_impossible(learnt):
+    """No sentence is long enough for the widest."""
+    for jumps in learnt.jumps:
+        assert jumps.weights.min() > 1e-3 * jumps.weights.max()
+
+
+def test_a_count_is_kept_if_either_direction_needs_it():
+    """And none is that is next to nothing in both."""
+    config = AlignerConfig(agreement_iterations=0, hmm_iterations=50, pseudo_count=0.005)
+    learner = prepare(config)
+    for _ in range(config.model_1_iterations):
+        learner.step_model_1()
+    for _ in range(config.hmm_iterations):
+        learner.step_hmm(agree=False)
+    counts = np.stack([one.pairs[:-1] for one in learner.counts])
+    needed = (counts > SMALLEST).sum(axis=0)
+    learnt = learn_aligner(PAIRS, config)
+
+    assert np.bincount(needed, minlength=3).all()  # some by none, one and both
+    np.testing.assert_array_equal(learnt.counts, counts[:, needed > 0])
+
+
+def test_as_many_words_as_are_allowed_are_learnt_from():
+    """On either side, and not one more."""
+    for pair in (("eins zwei drei", "one"), ("eins", "one two three")):
+        learnt = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=3))
+        shorter = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=2))
+
+        assert [len(words) for words in learnt.words] == [1 + len(line.split()) for line in pair]
+        assert [["a"], ["b"]] == [*shorter.words]
 
 
 def test_unknown_words_that_are_spelt_alike_are_linked(learnt):

@@ -1,4 +1,4 @@
-"""Links as text, and those of two directions made into one."""
+"""Links as text, and those that two directions agree on."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from nmt_core.alignment.links import (
     choose_likely,
     format_links,
-    grow_links,
     join_pieces,
     read_links,
 )
@@ -30,30 +29,6 @@ def test_links_are_written_by_source_and_target():
     assert "0-1 2-0 2-10" == format_links({(2, 10), (2, 0), (0, 1)})
     with pytest.raises(CorpusError, match="written as in '0-0 2-1'"):
         read_links("0:0")
-
-
-@given(link_sets, link_sets)
-def test_grown_links_lie_between_intersection_and_union(forward, backward):
-    grown = grow_links(forward, backward)
-
-    assert forward & backward <= grown <= forward | backward
-
-
-@given(link_sets)
-def test_directions_that_agree_are_left_as_they_are(links):
-    assert links == grow_links(links, links)
-
-
-def test_links_grow_to_neighbours_and_then_to_words_that_have_none():
-    """(1, 1) touches what both found; (4, 4) ends free; (3, 4) and (4, 3) were taken by then."""
-    forward = frozenset({(0, 0), (1, 1), (4, 4)})
-    backward = frozenset({(0, 0), (4, 6)})
-
-    assert {(0, 0), (1, 1), (4, 4)} == grow_links(forward, backward)
-    assert {(0, 0), (0, 1)} == grow_links(frozenset({(0, 0), (0, 1)}), frozenset({(0, 0)}))
-    assert {(0, 0), (1, 1)} == grow_links(
-        frozenset({(0, 0), (1, 1), (0, 1)}), frozenset({(0, 0), (1, 1)})
-    )
 
 
 @given(st.integers(0, 999), st.floats(0.05, 0.95))

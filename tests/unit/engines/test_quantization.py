@@ -63,6 +63,26 @@ def test_it_is_as_near_as_its_levels_allow(seed, rows, inputs, outputs):
 
 
 @settings(max_examples=30)
+@given(
+    seed=st.integers(0, 999),
+    inputs=st.sampled_from([1, 7, 64, 300]),
+    outputs=st.sampled_from([LEAST_OUTPUTS, 33]),
+)
+def test_it_is_the_product_of_whole_numbers(seed, inputs, outputs):
+    """The nearest ones, summed exactly; only scales are rounded."""
+    weight, x = draw(seed, outputs, inputs).T.copy(), draw(seed + 1, 9, inputs, spread=3.0)
+    sizes, steps = np.abs(weight).max(axis=0), np.abs(x).max(axis=1, keepdims=True)
+    scale = sizes / np.float32(WEIGHT_LEVELS)
+    step = steps * np.float32(1 / INPUT_LEVELS)
+    whole, read = np.rint(weight / scale).astype(np.int64), np.rint(x / step).astype(np.int64)
+    _, product = multiply(weight)
+
+    assert np.abs(whole).max() == WEIGHT_LEVELS
+    assert np.abs(read).max() == INPUT_LEVELS
+    np.testing.assert_allclose(product(x), (read @ whole) * step.astype(float) * scale, rtol=1e-6)
+
+
+@settings(max_examples=30)
 @given(seed=st.integers(0, 999), rows=st.integers(2, 70))
 def test_no_row_knows_of_another(seed, rows):
     """To the last bit, whatever stands beside it."""

@@ -4,7 +4,9 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -270,6 +272,17 @@ def test_parity_tells_good_engines_from_bad(tmp_path):
 
     assert measured.equal_greedy == pytest.approx(0.25)  # the empty lines
     assert other.told["ctranslate2_float32"]["equal_greedy"] == 1.0
+
+
+def test_the_interval_holds_95_of_100_drawn_differences(monkeypatch):
+    drawn = np.random.default_rng(1).permutation(np.arange(1001.0))
+    monkeypatch.setattr(
+        parity, "run_paired_test", lambda *_, **__: SimpleNamespace(seen=1.0, drawn=drawn)
+    )
+    translator = tiny_translator()
+    measured = parity.measure_parity(translator, translator.engine, LINES, LINES, language="en")
+
+    assert (measured.low, measured.high) == (25, 975)
 
 
 def test_parity_asks_for_the_greedy_search_and_the_configured_one(tmp_path):

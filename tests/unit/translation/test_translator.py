@@ -60,7 +60,7 @@ class LowerWords(Words):
 
 class Puzzled(Toy):
     """Writes unknown words alone, one more than the source has; looks at its words from the last to
-    the first, and at the first twice."""
+    the first, and at the first twice, but at the end of the sentence more than at any."""
 
     def project(self, hidden):
         logits = super().project(hidden)
@@ -69,9 +69,9 @@ class Puzzled(Toy):
 
     def attention(self, tokens, memory):
         source = memory.words.size(1)
-        last = memory.words.ne(PAD).sum(dim=1, keepdim=True) - 2  # the last word, before its EOS
-        place = (last - torch.arange(tokens.size(1))).clamp(min=0)
-        return F.one_hot(place, source).double()
+        end = memory.words.ne(PAD).sum(dim=1, keepdim=True) - 1
+        place = (end - 1 - torch.arange(tokens.size(1))).clamp(min=0)
+        return 0.4 * F.one_hot(place, source).double() + 0.6 * F.one_hot(end, source)
 
     def encode(self, source, source_padding):
         return PuzzledMemory(super().encode(source, source_padding).digest, source)
