@@ -18,11 +18,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import torch
 import typer
-from rich.console import Console
-from rich.table import Table
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.report import record
+from benchmarks.report import record, render_blocks
 from benchmarks.training.loops import add_gradients, compute_loss, train
 from nmt_core.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
@@ -157,10 +155,8 @@ def main(
                 f"{speed.most_bytes / 2**30:.1f}",
             )
         )
-    table = Table(*HEADING, title=f"batches of {batch_tokens:,} tokens, {steps} updates")
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    title = f"batches of {batch_tokens:,} tokens, {steps} updates"
+    typer.echo(render_blocks(title, [HEADING, *rows]))
     if record_table:
         record("make gpu-check RECORD=1", [HEADING, *rows], mark=MARK)
 

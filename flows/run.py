@@ -30,7 +30,12 @@ def main(
                 f"{', '.join(sorted(offered)) or 'none at all; make deploy offers some'}"
             )
         parameters = {"settings": settings} if settings else {}
-        run: Any = run_deployment(offered[deployment], parameters=parameters, timeout=0)
+        run: Any = run_deployment(
+            offered[deployment],
+            parameters=parameters,
+            flow_run_name=" ".join([deployment, *(settings or [])]),
+            timeout=0,
+        )
     typer.echo(f"{run.name} waits for a worker: {PREFECT_UI_URL.value()}/runs/flow-run/{run.id}")
 
 

@@ -28,9 +28,8 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
-from benchmarks.report import record
+from benchmarks.report import record, render_blocks
 from benchmarks.training.loops import System
 from benchmarks.training.peers import PEERS
 from benchmarks.training.work import Work, write_work
@@ -206,13 +205,8 @@ def main(
             for _ in track(range(rounds), "rounds", console=Console(stderr=True))
         ]
     rows = tabulate(measured)
-    table = Table(title=f"target tokens, {threads} threads, {rounds} rounds of {steps} updates")
-    heading, *lines = rows
-    for column in heading:
-        table.add_column(column, justify="left" if column == "system" else "right")
-    for line in lines:
-        table.add_row(*line)
-    Console().print(table)
+    title = f"target tokens, {threads} threads, {rounds} rounds of {steps} updates"
+    typer.echo(render_blocks(title, rows))
     if record_table:
         record(f"python -m benchmarks.training {' '.join(sys.argv[1:])}", rows, mark=MARK)
 

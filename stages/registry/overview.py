@@ -25,7 +25,7 @@ def render_versions(registry: Registry) -> Group:
         tested = version.tags.get(CORPUS, ""), version.tags.get(TEST_SET, "")
         groups.setdefault(tested, []).append(version)
     if not groups:
-        return Group(Text(registry.advise()))
+        return Group(Text(f"{registry.name}: {registry.advise()}"))
     tables = (
         render_group(registry.name, tested, versions, serving)
         for tested, versions in groups.items()

@@ -180,7 +180,7 @@ class Registry:
         newest = next(iter(self.versions()), None)
         if newest is None:
             return (
-                f"{self.name} has no version at {redact_url(self._uri)}; {SEND_RUNS} sends what "
+                f"no version is registered at {redact_url(self._uri)}; {SEND_RUNS} sends what "
                 f"was trained here before, and make repro registers what it exports"
             )
         return PROMOTE_ONE.replace("VERSION", str(newest))

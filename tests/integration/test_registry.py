@@ -240,7 +240,7 @@ def test_the_registry_by_hand(three, project):
     )
     refused = invoke("serve", "--name", "nmt-fr-en").exception
     assert str(refused).startswith(
-        "nmt-fr-en has no champion to serve; nmt-fr-en has no version at sqlite:///"
+        "nmt-fr-en has no champion to serve; no version is registered at sqlite:///"
     )
     for said in (str(refused), invoke("show", "--name", "nmt-fr-en").output):
         sends = "; python -m stages.tracking sync sends what was trained here before"

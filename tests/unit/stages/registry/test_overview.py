@@ -84,7 +84,7 @@ def test_all_of_a_long_reason_is_readable_in_80_columns():
 
 
 def test_an_empty_registry_says_what_to_do():
-    assert show() == "train one\n"
+    assert show() == "nmt-de-en: train one\n"
 
 
 @pytest.mark.parametrize(
