@@ -26,15 +26,13 @@ def run(program, tmp_path):
 def test_a_program_that_computes_takes_processor_time(tmp_path):
     took = run(BUSY.format(seconds=0.3), tmp_path)
 
-    assert 0.3 <= took.cost.processor_seconds < 1
-    assert took.cost.seconds >= 0.29
+    assert 0.3 <= took.cost.processor_seconds <= took.cost.seconds + 0.05  # a tick or two
 
 
 def test_a_program_that_waits_takes_none(tmp_path):
     took = run("import time; time.sleep(0.4)", tmp_path)
 
-    assert took.cost.seconds >= 0.4
-    assert took.cost.processor_seconds < 0.3
+    assert took.cost.seconds >= 0.4 + took.cost.processor_seconds - 0.05  # a tick or two
 
 
 def test_processes_that_it_started_count(tmp_path):
