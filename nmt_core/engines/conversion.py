@@ -33,6 +33,7 @@ def explain_inexpressible(config: Seq2SeqConfig) -> str | None:
         f"norm {config.norm!r}": config.norm == "article",
         f"activation {config.activation!r}": config.activation not in ACTIVATIONS,
         "activate_output": config.activate_output,
+        "source_start": config.source_start,
         "heads that are together not as wide as the model": (
             config.head_width not in (None, config.width / config.heads)
         ),

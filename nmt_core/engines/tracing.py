@@ -27,7 +27,7 @@ from nmt_core.engines.settings import AFTER, DECODER, ENCODER, Precision
 from nmt_core.models import convs2s, rnn
 from nmt_core.models.convs2s import ConvS2SState
 from nmt_core.models.embedding import SinusoidalPositions
-from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
+from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows, leave_source_start
 from nmt_core.models.transformer import Cache, Transformer, TransformerState
 from nmt_core.text.vocabulary import EOS, PAD
 
@@ -106,6 +106,8 @@ class Decode(nn.Module):
             hidden, after = self.model.decode(tokens, memory, state)
         log_probs = self.model.project(hidden[:, -1]).log_softmax(dim=-1)
         seen = [join_looks(looks)] if looks else []
+        if self.model.source_start:
+            seen = [leave_source_start(look) for look in seen]
         carried = take_apart(after)
         return (log_probs, *seen, *carried.past, *carried.state)
 
@@ -248,13 +250,14 @@ def name_parts(memory: Memory, state: State) -> dict[str, Tensor]:
 def name_axes(model: Seq2Seq[Any, Any]) -> dict[str, dict[int, str]]:
     """Name the axes of these that vary.
 
-    They are sentences, B, or hypotheses that were there before, P; the length of the sentences, S;
-    and what they have read, E, which is nothing at first.
+    They are sentences, B, or hypotheses that were there before, P; the length of the sentences, S,
+    or M where it counts a BOS; and what they have read, E, which is nothing at first.
     """
+    length = "M" if model.source_start else "S"
     one, other = (name_parts(*encode(model, source)) for source in (EXAMPLE, LONGER_EXAMPLE))
     return {
         name: {
-            axis: ("S" if size else "E") if axis else ("P" if name.startswith("state") else "B")
+            axis: (length if size else "E") if axis else ("P" if name.startswith("state") else "B")
             for axis, size in enumerate(part.shape)
             if size != other[name].size(axis) or not size
         }

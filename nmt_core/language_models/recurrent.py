@@ -15,7 +15,14 @@ from nmt_core.config import Config
 from nmt_core.language_models.model import NeuralLanguageModel, Past
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
-from nmt_core.models.recurrence import FORGET, GATES, STATE_PARTS, open_forget_gate
+from nmt_core.models.recurrence import (
+    FORGET,
+    GATES,
+    LAYERS,
+    STATE_PARTS,
+    has_forget_gate,
+    open_forget_gate,
+)
 from nmt_core.models.settings import CellKind
 from nmt_core.models.unrolled import CellState, draw_state_mask, unroll
 
@@ -27,8 +34,8 @@ class RecurrentConfig(Config):
     """Which language model this is."""
     cell: CellKind = "lstm"
     """Long short-term memory (Hochreiter and Schmidhuber 1997; Gers et al. 2000), the same without
-    a forget gate (``lstm_1997``), or a gated unit (``gru``, Cho et al. 2014), which is the faster
-    one in bfloat16."""
+    a forget gate (``lstm_1997``), a gated unit (``gru``, Cho et al. 2014), which is the faster one
+    in bfloat16, or no gate at all (``tanh``, Elman 1990)."""
     layers: int = Field(2, ge=1, le=1000)
     """Recurrent layers."""
     embedding_width: int = Field(64, ge=1, le=65_536)
@@ -64,7 +71,7 @@ class RecurrentConfig(Config):
 
 @dataclass(frozen=True)
 class Recollection(Past):
-    """What every layer remembers: (h, c) of an LSTM, (h,) of a GRU, (R, D) each."""
+    """What every layer remembers: (h, c) of an LSTM, (h,) of others, (R, D) each."""
 
     layers: tuple[tuple[Tensor, ...], ...]
 
@@ -84,7 +91,7 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         if config.input == "embedding":
             self.embedding = embedding_table(words, config.embedding_width)
         self.words = words
-        layer = nn.GRU if config.cell == "gru" else nn.LSTM
+        layer = LAYERS[config.cell]
         first = config.embedding_width if config.input == "embedding" else words
         widths = [first, *[config.width] * (config.layers - 1)]
         self.layers = nn.ModuleList(layer(w, config.width, batch_first=True) for w in widths)
@@ -93,7 +100,9 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         for name, weight in self.layers.named_parameters():
             if "bias" in name:
                 nn.init.zeros_(weight)
-            if "bias_ih" in name and config.cell != "gru":  # do not forget (Jozefowicz 2015)
+            if "bias_ih" in name and has_forget_gate(
+                config.cell
+            ):  # do not forget (Jozefowicz 2015)
                 open_forget_gate(weight, config.cell)
             if "weight" in name and config.cell == "lstm_1997":
                 nn.init.zeros_(weight.detach().chunk(GATES[config.cell])[FORGET])

@@ -85,11 +85,19 @@ class MultiHeadAttention(nn.Module):
         heads: H.
         head_width: features per head, d; ``H * d`` need not equal D.
         bias: whether the projections of queries, keys and values have a bias.
+        output_bias: whether what the heads found is put together with a bias.
         drop: probability that an attention weight is dropped.
     """
 
     def __init__(
-        self, width: int, heads: int, head_width: int, *, bias: bool, drop: float = 0.0
+        self,
+        width: int,
+        heads: int,
+        head_width: int,
+        *,
+        bias: bool,
+        output_bias: bool = True,
+        drop: float = 0.0,
     ) -> None:
         super().__init__()
         self.heads, self.head_width = heads, head_width
@@ -98,7 +106,7 @@ class MultiHeadAttention(nn.Module):
         self.query = Dense(width, heads * head_width, bias=bias)
         self.key = Dense(width, heads * head_width, bias=bias)
         self.value = Dense(width, heads * head_width, bias=bias)
-        self.output = Dense(heads * head_width, width)
+        self.output = Dense(heads * head_width, width, bias=output_bias)
         self._stacked = Derived(stack)
 
     def project(self, memory: Float[Tensor, "B S D"]) -> KeyValue:
@@ -157,7 +165,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B Q D"]:
         """Return one weighted sum of values per query.
 
-        A query that may look nowhere gets the output's bias.
+        A query that may look nowhere gets the output's bias, or zeros without one.
 
         Args:
             queries: what looks.

@@ -25,7 +25,14 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.seq2seq import (
+    Memory,
+    Pretrained,
+    Seq2Seq,
+    State,
+    begin_source,
+    leave_source_start,
+)
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
 
@@ -287,6 +294,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     ) -> None:
         super().__init__()
         self.published = config.block == "published"
+        self.source_start = config.source_start
         self.drop = config.dropout if self.published else 0.0
         self.variational = config.variational_dropout
         source = word_table(config, source_size, pretrained, "source")
@@ -307,6 +315,8 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def encode(
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> ConvS2SMemory:
+        if self.source_start:
+            source, source_padding = begin_source(source, source_padding)
         words = self._drop(self.source_embedding(source))
         x = self.encoder_input(words)
         for layer in self.encoder:
@@ -351,7 +361,8 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the mean of all layers, for which of them aligns best is chance."""
         *_, weights = self._read(tokens, memory, self.start(memory))
-        return torch.stack(weights).mean(dim=0)
+        mean = torch.stack(weights).mean(dim=0)
+        return leave_source_start(mean) if self.source_start else mean
 
     def _read(
         self, tokens: Tensor, memory: ConvS2SMemory, state: ConvS2SState

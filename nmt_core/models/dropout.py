@@ -12,20 +12,32 @@ _LEVELS = 256
 _BYTES = 8
 
 
-def dropout(x: Tensor, probability: float, *, training: bool, variational: bool = False) -> Tensor:
+def dropout(
+    x: Tensor,
+    probability: float,
+    *,
+    training: bool,
+    variational: bool = False,
+    whole_batch: bool = False,
+) -> Tensor:
     """Return ``x`` with elements dropped and the others scaled up.
 
     Args:
-        x: any tensor; if ``variational``, (B, T, D).
+        x: any tensor; if ``variational`` or ``whole_batch``, (B, T, D).
         probability: of an element being dropped.
         training: nothing is dropped otherwise.
         variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016;
             ``noise_shape=[B, 1, E]`` in van der Goten 2018), not one per position.
+        whole_batch: draw one mask for all positions of all sentences (``noise_shape=[1, E]`` of
+            [B * T, E] there).
     """
     if not training or probability == 0:
         return x
     level = min(max(round(probability * _LEVELS), 1), _LEVELS - 1)
-    shape = (x.size(0), 1, x.size(2)) if variational else x.shape
+    if whole_batch:
+        shape: tuple[int, ...] = (1, 1, x.size(2))
+    else:
+        shape = (x.size(0), 1, x.size(2)) if variational else x.shape
     keep = _keep(shape, level, x.device).to(x.dtype)
     return x * keep.mul_(_LEVELS / (_LEVELS - level))
 

@@ -12,8 +12,15 @@ from nmt_core.models.dense import Dense
 from nmt_core.models.settings import CellKind
 from nmt_core.models.unrolled import CellState, draw_state_mask, gru, lstm, unroll
 
-STATE_PARTS: dict[CellKind, int] = {"lstm": 2, "gru": 1, "lstm_1997": 2}
-GATES: dict[CellKind, int] = {"lstm": 4, "gru": 3, "lstm_1997": 4}
+LAYERS: dict[CellKind, type[nn.LSTM | nn.GRU | nn.RNN]] = {
+    "lstm": nn.LSTM,
+    "gru": nn.GRU,
+    "lstm_1997": nn.LSTM,
+    "tanh": nn.RNN,
+}
+"""Torch's layers over all positions."""
+STATE_PARTS: dict[CellKind, int] = {"lstm": 2, "gru": 1, "lstm_1997": 2, "tanh": 1}
+GATES: dict[CellKind, int] = {"lstm": 4, "gru": 3, "lstm_1997": 4, "tanh": 1}
 FORGET = 1
 """The forget gate's place among those of an LSTM: input, forget, cell, output."""
 
@@ -22,7 +29,9 @@ OPEN = 100.0
 
 
 class RecurrentLayer(nn.Module):
-    """An LSTM (Hochreiter and Schmidhuber 1997; Gers et al. 2000) or GRU (Cho et al. 2014) layer.
+    """A layer of LSTM (Hochreiter and Schmidhuber 1997; Gers et al. 2000) or other cells.
+
+    They are GRU (Cho et al. 2014), and ``tanh`` (Elman 1990), in which h = tanh(W x + U h + b).
 
     Args:
         cell: which of them.
@@ -43,9 +52,8 @@ class RecurrentLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.state_dropout = state_dropout
-        kind = nn.GRU if cell == "gru" else nn.LSTM
         half = width // 2 if bidirectional else width
-        self.cells = kind(inputs, half, batch_first=True, bidirectional=bidirectional)
+        self.cells = LAYERS[cell](inputs, half, batch_first=True, bidirectional=bidirectional)
         for name, weight in self.cells.named_parameters():
             first = name.startswith(("weight_ih", "bias_ih"))
             initialize(weight, cell, recurrent=not first)
@@ -146,10 +154,15 @@ class RecurrentStep(nn.Module):
             prepared = prepared + self.feed(fed)
         recurrent = self.recurrent(state[0] if mask is None else state[0] * mask)
         precise = state[0].dtype
-        if self.cell != "gru":
-            gates = (prepared + recurrent).to(precise)
-            return lstm(gates, state[1])
-        return gru(prepared.to(precise), recurrent.to(precise), state[0])
+        if self.cell == "gru":
+            return gru(prepared.to(precise), recurrent.to(precise), state[0])
+        sums = (prepared + recurrent).to(precise)
+        return (sums.tanh(),) if self.cell == "tanh" else lstm(sums, state[1])
+
+
+def has_forget_gate(cell: CellKind) -> bool:
+    """Tell whether a cell's weights have a part for a forget gate; that of 1997 stays open."""
+    return cell in {"lstm", "lstm_1997"}
 
 
 def open_forget_gate(bias: Tensor, cell: CellKind) -> None:
@@ -171,7 +184,7 @@ def initialize(weight: Tensor, cell: CellKind, *, recurrent: bool) -> None:
             nn.init.orthogonal_(gate)
         else:
             nn.init.xavier_uniform_(gate)
-    if weight.dim() == 1 and cell != "gru" and not recurrent:
+    if weight.dim() == 1 and has_forget_gate(cell) and not recurrent:
         open_forget_gate(weight, cell)
     if weight.dim() > 1 and cell == "lstm_1997":
         nn.init.zeros_(gates[FORGET])

@@ -22,7 +22,14 @@ from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
 from nmt_core.models.recurrence import STATE_PARTS, RecurrentLayer, RecurrentStep
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.seq2seq import (
+    Memory,
+    Pretrained,
+    Seq2Seq,
+    State,
+    begin_source,
+    leave_source_start,
+)
 from nmt_core.models.settings import AttentionKind, RnnConfig
 from nmt_core.models.unrolled import CellState, draw_state_mask
 
@@ -277,6 +284,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self.source_embedding = word_table(config, source_size, pretrained, "source")
         self.target_embedding = word_table(config, target_size, pretrained, "target")
         self.scale = config.width**0.5 if config.scale_embeddings else 1.0
+        self.source_start = config.source_start
         self.encoder = Encoder(config)
         self.bridges = nn.ModuleList(Bridge(config) for _ in range(config.decoder_layers))
         self.decoder = build_decoder(config)
@@ -287,6 +295,8 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
 
     @override
     def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> RnnMemory:
+        if self.source_start:
+            source, source_padding = begin_source(source, source_padding)
         words = self.source_embedding(source) * self.scale
         values, ends = self.encoder(words, source_padding)
         ends += ends[-1:] * (len(self.bridges) - len(ends))
@@ -328,7 +338,9 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self, tokens: Int[Tensor, "B T"], memory: RnnMemory
     ) -> Float[Tensor, "B T S"] | None:
         _, weights, _ = self._read(tokens, memory, self.start(memory))
-        return weights
+        if weights is None or not self.source_start:
+            return weights
+        return leave_source_start(weights)
 
     def _read(self, tokens: Tensor, memory: RnnMemory, state: RnnState) -> Decoded:
         return self.decoder(self.target_embedding(tokens) * self.scale, memory, state)

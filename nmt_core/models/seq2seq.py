@@ -17,8 +17,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+
+from nmt_core.text.vocabulary import BOS
 
 MemoryT = TypeVar("MemoryT", bound="Memory")
 StateT = TypeVar("StateT", bound="State")
@@ -96,8 +99,24 @@ class Pretrained:
     frozen: bool  # whether they stay as they are
 
 
+def begin_source(
+    source: Int[Tensor, "B S"], padding: Bool[Tensor, "B S"]
+) -> tuple[Int[Tensor, "B S+1"], Bool[Tensor, "B S+1"]]:
+    """Return sentences that begin with BOS, and where their padding is."""
+    return F.pad(source, (1, 0), value=BOS), F.pad(padding, (1, 0), value=False)
+
+
+def leave_source_start(weights: Float[Tensor, "*N S+1"]) -> Float[Tensor, "*N S"]:
+    """Return attention without that to BOS, which the other positions share by their weights."""
+    rest = weights[..., 1:]
+    return rest / rest.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(rest.dtype).tiny)
+
+
 class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
     """Scores target sequences given source sequences."""
+
+    source_start: bool = False
+    """Whether the source is read from BOS on, which callers do not give."""
 
     @abstractmethod
     def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> MemoryT:

@@ -10,7 +10,7 @@ from nmt_core import config
 from nmt_core.config import Config
 from nmt_core.errors import ConfigError
 
-CellKind = Literal["lstm", "gru", "lstm_1997"]
+CellKind = Literal["lstm", "gru", "lstm_1997", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 
@@ -24,6 +24,9 @@ class Seq2SeqConfig(Config):
     """Probability of dropping a feature, where the architecture drops any."""
     tie: Literal["none", "output", "all"] = "all"
     """Share the target embedding with the output, or with the output and the source embedding."""
+    source_start: bool = False
+    """Begin the source with the token that the target begins with, beside the end that both have
+    (START in van der Goten 2018)."""
 
     @property
     def normalizes_batches(self) -> bool:
@@ -70,6 +73,9 @@ class TransformerConfig(PositionedConfig):
     """Features inside the dense block of a layer."""
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping an attention weight."""
+    embedding_dropout: float | None = Field(None, ge=0, le=0.99)
+    """Probability of dropping a feature of a word at its position; null takes ``dropout``. In
+    van der Goten 2018 none is dropped: 0."""
     norm: Literal["pre", "post", "article"] = "pre"
     """Where layers are normalised: before sub-layers, after residuals, or around both (``article``:
     van der Goten 2018)."""
@@ -77,10 +83,18 @@ class TransformerConfig(PositionedConfig):
     """Whether normalisation has a trained scale beside its trained shift."""
     projection_bias: bool = True
     """Whether queries, keys and values have a bias."""
+    attention_output_bias: bool = True
+    """Whether what the heads found is put together with a bias; not in van der Goten 2018."""
     activation: Literal["relu", "gelu", "leaky_relu"] = "relu"
     """Activation inside the dense block."""
+    negative_slope: float = Field(0.01, ge=0, le=1)
+    """Slope of ``leaky_relu`` below 0: 0.01 as in PyTorch, 0.2 as in TensorFlow, with which
+    van der Goten 2018 trained."""
     activate_output: bool = False
     """Apply the activation to the dense block's second layer too (van der Goten 2018)."""
+    dense_dropout_masks: Literal["as_elsewhere", "batch"] = "as_elsewhere"
+    """Dropout masks of the dense block: drawn as elsewhere, or one for all positions of all
+    sentences of a batch (``noise_shape=[1, E]`` in van der Goten 2018)."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
 
@@ -184,7 +198,7 @@ class RnnConfig(Seq2SeqConfig):
     """Which architecture this is."""
     cell: CellKind = "lstm"
     """What layers are made of; ``lstm_1997`` has no forget gate (Hochreiter and Schmidhuber
-    1997)."""
+    1997), ``tanh`` no gate at all (Elman 1990)."""
     state_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping a feature of a layer's state on its way to the next step, the same
     one at all steps of a sentence (Gal and Ghahramani 2016); above 0, training goes step by step,

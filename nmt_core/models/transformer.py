@@ -7,6 +7,7 @@ van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum a
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, cast
 
 import torch
@@ -24,14 +25,22 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
+from nmt_core.models.seq2seq import (
+    Memory,
+    Pretrained,
+    Seq2Seq,
+    State,
+    begin_source,
+    leave_source_start,
+)
 from nmt_core.models.settings import TransformerConfig
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "leaky_relu": F.leaky_relu,
-}
+
+def build_activation(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
+    """Return the activation of dense blocks."""
+    if config.activation == "leaky_relu":
+        return partial(F.leaky_relu, negative_slope=config.negative_slope)
+    return F.relu if config.activation == "relu" else F.gelu
 
 
 LEAST_ROOM = 16
@@ -139,13 +148,16 @@ class Sublayer(nn.Module):
     The one place where the three meet: ``after(x + dropout(block(before(x))))``.
     """
 
-    def __init__(self, config: TransformerConfig, *, first: bool = False) -> None:
+    def __init__(
+        self, config: TransformerConfig, *, first: bool = False, dense: bool = False
+    ) -> None:
         super().__init__()
         before = config.norm == "pre" or (config.norm == "article" and first)
         self.before = build_layer_norm(config) if before else nn.Identity()
         self.after = nn.Identity() if config.norm == "pre" else build_layer_norm(config)
         self.drop = config.dropout
         self.variational = config.variational_dropout
+        self.whole_batch = dense and config.dense_dropout_masks == "batch"
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """Return ``x`` with what ``block`` adds to it."""
@@ -153,7 +165,13 @@ class Sublayer(nn.Module):
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """Return ``x`` with what a block made of it normalised: the second half of the above."""
-        y = dropout(y, self.drop, training=self.training, variational=self.variational)
+        y = dropout(
+            y,
+            self.drop,
+            training=self.training,
+            variational=self.variational,
+            whole_batch=self.whole_batch,
+        )
         return self.after(x + y)
 
 
@@ -164,18 +182,23 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = Dense(config.width, config.feed_forward_width)
         self.outer = Dense(config.feed_forward_width, config.width)
-        self.activation = config.activation
+        self.activate = build_activation(config)
         self.activate_output = config.activate_output
         self.drop = config.dropout
         self.variational = config.variational_dropout
+        self.whole_batch = config.dense_dropout_masks == "batch"
 
     def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         """Transform every position by itself."""
-        activate = ACTIVATIONS[self.activation]
-        x = activate(self.inner(x))
-        x = dropout(x, self.drop, training=self.training, variational=self.variational)
+        x = dropout(
+            self.activate(self.inner(x)),
+            self.drop,
+            training=self.training,
+            variational=self.variational,
+            whole_batch=self.whole_batch,
+        )
         x = self.outer(x)
-        return activate(x) if self.activate_output else x
+        return self.activate(x) if self.activate_output else x
 
 
 class EncoderLayer(nn.Module):
@@ -186,7 +209,7 @@ class EncoderLayer(nn.Module):
         self.attention = build_attention(config)
         self.feed_forward = FeedForward(config)
         self.attend = Sublayer(config, first=True)
-        self.transform = Sublayer(config)
+        self.transform = Sublayer(config, dense=True)
 
     def forward(self, x: Tensor, blocked: Tensor) -> Tensor:
         """Read (B, S, D); ``blocked`` is (B, 1, 1, S)."""
@@ -214,7 +237,7 @@ class DecoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.attend_self = Sublayer(config, first=True)
         self.attend_source = Sublayer(config)
-        self.transform = Sublayer(config)
+        self.transform = Sublayer(config, dense=True)
 
     def forward(self, x: Tensor, source: KeyValue, blocked: Tensor) -> tuple[Tensor, KeyValue]:
         """Read the whole target, (B, T, D); return the same shape, and its keys and values."""
@@ -273,6 +296,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> None:
         super().__init__()
         scale = config.width**0.5 if config.scale_embeddings else 1.0
+        self.source_start = config.source_start
         source = word_table(config, source_size, pretrained, "source")
         self.source_embedding = embedding(config, source, scale=scale)
         target = word_table(config, target_size, pretrained, "target")
@@ -282,7 +306,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self.encoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.decoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.output = OutputLayer(config, target_size)
-        self.drop = config.dropout
+        self.drop = config.dropout if config.embedding_dropout is None else config.embedding_dropout
         self.variational = config.variational_dropout
         for module in [*self.encoder.modules(), *self.decoder.modules(), self.output]:
             if isinstance(module, nn.Linear):
@@ -295,6 +319,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def encode(
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> TransformerMemory:
+        if self.source_start:
+            source, source_padding = begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self._drop(self.source_embedding(source))
         for layer in self.encoder:
@@ -365,7 +391,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
                 break
             x, _ = layer(x, source, memory.blocked)
         x, _ = layer.look_back(x)
-        return layer.cross_attention.weights(layer.attend_source.before(x), source, memory.blocked)
+        queries = layer.attend_source.before(x)
+        weights = layer.cross_attention.weights(queries, source, memory.blocked)
+        return leave_source_start(weights) if self.source_start else weights
 
     @property
     def aligning(self) -> DecoderLayer:
@@ -386,6 +414,7 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
         config.heads,
         config.head_width or config.width // config.heads,
         bias=config.projection_bias,
+        output_bias=config.attention_output_bias,
         drop=config.attention_dropout,
     )
 

@@ -6,6 +6,8 @@ the recurrent state, which torch's has no place for. Only training takes it.
 Dimension letters as in ``seq2seq.py``, and C features of a layer's state.
 """
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -64,6 +66,21 @@ def step_gru(
     return gru(prepared.to(precise), recurrent.to(precise), state[0])
 
 
+def step_tanh(
+    prepared: Float[Tensor, "R C"], recurrent: Float[Tensor, "R C"], state: CellState
+) -> CellState:
+    """Return hidden features after one position."""
+    return ((prepared + recurrent).to(state[0].dtype).tanh(),)
+
+
+STEPS: dict[type[nn.Module], Callable[[Tensor, Tensor, CellState], CellState]] = {
+    nn.LSTM: step_lstm,
+    nn.GRU: step_gru,
+    nn.RNN: step_tanh,
+}
+"""One position of torch's layers."""
+
+
 def unroll(
     layer: nn.RNNBase,
     x: Float[Tensor, "R T I"],
@@ -87,7 +104,7 @@ def unroll(
     inputs = (getattr(layer, f"{name}{end}") for name in ("weight_ih", "bias_ih"))
     recurrent = [getattr(layer, f"{name}{end}") for name in ("weight_hh", "bias_hh")]
     prepared = F.linear(x, *inputs)
-    advance = step_lstm if isinstance(layer, nn.LSTM) else step_gru
+    advance = STEPS[type(layer)]
     outputs = []
     order = range(x.size(1))
     for place in reversed(order) if backwards else order:

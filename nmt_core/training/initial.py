@@ -27,7 +27,15 @@ from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.initial_layers import find_halves, read_layers, read_shape
 from nmt_core.training.settings import Part
 
-FREE = frozenset(("dropout", "attention_dropout", "variational_dropout"))
+FREE = frozenset(
+    (
+        "dropout",
+        "attention_dropout",
+        "embedding_dropout",
+        "variational_dropout",
+        "dense_dropout_masks",
+    )
+)
 """Settings of a model that may differ from those of the one it starts from."""
 
 LAYERS: Mapping[Part, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}

@@ -126,8 +126,8 @@ class TrainingConfig(Config):
     validation loss: loss."""
     validation_sentences: int = Field(500, ge=1, le=1_000_000)
     """Validation pairs that are translated and scored; the loss is measured on all."""
-    max_gradient_norm: float = Field(1.0, gt=0)
-    """L2 norm to which gradients are clipped."""
+    max_gradient_norm: float | None = Field(1.0, gt=0)
+    """L2 norm to which gradients are clipped; null clips none (van der Goten 2018)."""
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     """Probability mass spread evenly over the vocabulary."""
     sampled_softmax: int = Field(0, ge=0, le=1_000_000)

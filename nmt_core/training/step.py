@@ -16,14 +16,17 @@ def apply_gradients(
     *,
     compute: Compute,
     learning_rate: float,
-    max_norm: float,
+    max_norm: float | None,
 ) -> None:
-    """Clip the gradients of the weights to an L2 norm, make the optimizer's update, forget them.
+    """Clip the gradients of the weights, make the optimizer's update, forget them.
+
+    Gradients are clipped to an L2 norm, unless that is None.
 
     Muon's products of matrices have the type of all others, as Jordan et al. 2024 made them in
     bfloat16; momentum, and all of AdamW, is in the type of the weights.
     """
-    torch.nn.utils.clip_grad_norm_(weights, max_norm)
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(weights, max_norm)
     for group in optimizer.param_groups:
         group["lr"] = learning_rate
     with compute.autocast():

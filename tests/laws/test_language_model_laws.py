@@ -30,6 +30,7 @@ KINDS = {
     "lstm_of_one": RecurrentConfig(layers=1, stateful=False, **SHAPE),
     "lstm_1997": RecurrentConfig(cell="lstm_1997", state_dropout=0.3, **SHAPE),
     "one_hot": RecurrentConfig(input="one_hot", layers=1, **SHAPE),
+    "tanh": RecurrentConfig(cell="tanh", state_dropout=0.3, **SHAPE),
     "gru": RecurrentConfig(cell="gru", tie=True, **SHAPE),
     "transformer": TransformerLanguageConfig(layers=2, width=8, heads=2, feed_forward_width=16),
     "short_transformer": TransformerLanguageConfig(layers=2, width=8, heads=2, context=4),

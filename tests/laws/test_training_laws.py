@@ -115,6 +115,26 @@ def test_gradients_are_clipped(dataset, tmp_path):
     assert moved.item() == pytest.approx(rate_with_momentum * 0.01, rel=1e-3)
 
 
+def test_gradients_are_not_clipped_where_nothing_is_asked(dataset, tmp_path):
+    """An update of SGD is as long as the gradient makes it, and less if that is clipped."""
+    moved = []
+    for norm in (1e-6, None, 1e6):
+        training, watch = watched(
+            dataset,
+            tmp_path / str(norm),
+            budget=Budget(steps=1),
+            max_gradient_norm=norm,
+            ema_decay=0.0,
+        )
+        training.optimizer = build_optimizer(training.model, NesterovSgd(momentum=0.5))
+        training.schedule = WarmupDecay(learning_rate=0.5, warmup=0.5, floor=1.0)
+        training.fit()
+        moved.append(torch.cat([weight.flatten() for weight in watch.weights[0]]))
+
+    assert torch.equal(moved[1], moved[2])
+    assert not torch.equal(moved[0], moved[1])
+
+
 def test_the_training_loss_of_a_point_is_that_since_the_point_before(
     dataset, tmp_path, monkeypatch
 ):

@@ -25,7 +25,9 @@ def read_model(name):
     group = yaml.safe_load((PROJECT / f"conf/model/{name}.yaml").read_text())
     shape = {}
     for part in group.get("defaults", ["_self_"]):
-        shape |= group["train"].get("model", {}) if part == "_self_" else read_model(part)
+        if isinstance(part, dict):  # of another group, which is none of models
+            continue
+        shape |= group.get("train", {}).get("model", {}) if part == "_self_" else read_model(part)
     return shape
 
 
@@ -35,12 +37,16 @@ PRESETS = {
 """The model settings of the groups."""
 
 VARIANTS = {
-    "transformer_post_learned": PRESETS["transformer"] | {"norm": "post", "positions": "learned"},
+    "transformer_post_learned": PRESETS["transformer"]
+    | {"norm": "post", "positions": "learned", "attention_output_bias": False},
     "rnn_dot_gru_forward": PRESETS["rnn_attention"]
     | {"attention": "dot", "cell": "gru", "direction": "forward", "input_feeding": False},
     "rnn_concat_reversed": PRESETS["rnn_attention"]
     | {"attention": "concat", "direction": "reversed", "input_feeding": False},
     "rnn_lstm_1997": PRESETS["rnn_attention"] | {"cell": "lstm_1997", "state_dropout": 0.2},
+    "rnn_tanh": PRESETS["rnn_attention"]
+    | {"cell": "tanh", "state_dropout": 0.2, "attention": "dot", "source_start": True},
+    "rnn_tanh_whole": PRESETS["rnn_plain"] | {"cell": "tanh", "encoder_layers": 1},
     "rnn_gru_dropping": PRESETS["rnn_attention"]
     | {"attention": "dot", "cell": "gru", "input_feeding": False, "state_dropout": 0.2},
     "rnn_additive_fed": PRESETS["rnn_attention"]

@@ -38,7 +38,7 @@ SHAPES = {
     "trained scale": {"position_scale": "trained"},
     "untied": {"tie": "none"},
     "output tied": {"tie": "output"},
-    "no bias": {"projection_bias": False},
+    "no bias": {"projection_bias": False, "attention_output_bias": False},
     "no scale of norms": {"norm_scale": False},
     "words as they are": {"scale_embeddings": False},
     "head width given": {"head_width": 8},
@@ -256,6 +256,7 @@ def test_many_sentences_come_back_in_order(default):
         (TransformerConfig(norm="article"), "norm 'article'"),
         (TransformerConfig(activation="leaky_relu"), "activation 'leaky_relu'"),
         (TransformerConfig(activate_output=True), "activate_output"),
+        (TransformerConfig(source_start=True), "source_start"),
         (
             TransformerConfig(width=16, heads=2, head_width=5),
             "heads that are together not as wide as the model",

@@ -36,6 +36,13 @@ def test_one_mask_per_sentence_is_constant_over_time():
     assert (x[0, 0] != x[0, 0, 0]).any()
 
 
+def test_one_mask_per_batch_is_the_same_everywhere():
+    x = dropout(torch.ones(20, 7, 30), 0.5, training=True, variational=True, whole_batch=True)
+
+    assert (x == x[:1, :1]).all()
+    assert (x[0, 0] != x[0, 0, 0]).any()
+
+
 def test_a_mask_per_position_varies_over_time():
     x = dropout(torch.ones(20, 7, 30), 0.5, training=True)
 

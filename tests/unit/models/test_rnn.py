@@ -24,6 +24,11 @@ def config(**changes):
     return RnnConfig(**{"width": 4, "hidden_width": WIDTH, "dropout": 0.0, **changes})
 
 
+TORCHS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
+CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
+"""Torch's layers and its steps."""
+
+
 def padded(features, rows=LENGTHS):
     x = torch.randn(len(rows), max(rows), features)
     return x, torch.arange(max(rows)) >= torch.tensor(rows)[:, None]
@@ -31,7 +36,7 @@ def padded(features, rows=LENGTHS):
 
 def torchs(layer, cell):
     """What torch computes with a layer's weights, on one sentence without padding."""
-    twin = (nn.LSTM if cell == "lstm" else nn.GRU)(
+    twin = TORCHS[cell](
         layer.cells.input_size,
         layer.cells.hidden_size,
         batch_first=True,
@@ -41,7 +46,7 @@ def torchs(layer, cell):
     return twin
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", TORCHS)
 @pytest.mark.parametrize("direction", ["bidirectional", "forward", "reversed"])
 def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
     """Beside longer sentences, with a residual around the second layer, from the given end."""
@@ -64,10 +69,10 @@ def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
                 assert_close(part[row], expected_part.flatten())
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", TORCHS)
 def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
     step = RecurrentStep(cell, 4, 3, WIDTH)
-    twin = (nn.LSTMCell if cell == "lstm" else nn.GRUCell)(4 + 3, WIDTH)
+    twin = CELLS[cell](4 + 3, WIDTH)
     nn.init.zeros_(twin.bias_hh)
     for layer in (step.input, step.recurrent):
         if layer.bias is not None:
@@ -86,7 +91,7 @@ def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
     assert_close(found, expected if cell == "lstm" else (expected,))
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", TORCHS)
 def test_steps_fed_with_nothing_are_whole_layers(cell):
     """The decoder that steps and the one that does not agree where both can do the work."""
     shape = config(cell=cell, decoder_layers=2, input_feeding=False, attention="general")
@@ -198,7 +203,7 @@ def test_reading_backwards_leaves_padding_where_it_is():
     assert torch.equal(x, reverse_sequences(reverse_sequences(x, lengths), lengths))
 
 
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", TORCHS)
 @pytest.mark.parametrize(("encoder_layers", "expected"), [(1, (0, 0, 0)), (3, (0, 1, 2))])
 def test_the_decoder_starts_where_the_encoder_ended(cell, encoder_layers, expected):
     """Layer by layer; layers that the encoder lacks start from its last."""
@@ -227,7 +232,7 @@ needs_bfloat16 = pytest.mark.skipif(
 
 @needs_bfloat16
 @pytest.mark.parametrize("attention", ["none", "general", "additive"])
-@pytest.mark.parametrize("cell", ["lstm", "gru"])
+@pytest.mark.parametrize("cell", TORCHS)
 def test_bfloat16_learns_the_same(cell, attention):
     """Loss and gradient in bfloat16 are near those in float32."""
     batch = collate([([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5])])

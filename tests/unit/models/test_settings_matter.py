@@ -36,9 +36,9 @@ def counted(monkeypatch, modules):
     """Count the places that drop, by probability, and let nothing be dropped."""
     places = []
 
-    def keep(x, probability, *, training, variational=False):
+    def keep(x, probability, *, training, variational=False, whole_batch=False):
         if probability:
-            places.append((probability, training, variational))
+            places.append((probability, training, variational and not whole_batch))
         return x
 
     with monkeypatch.context() as patched:

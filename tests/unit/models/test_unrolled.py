@@ -1,5 +1,6 @@
 """The LSTM of 1997 by the equations of Vahid 2017, and dropout on what recurs by a plain loop."""
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -68,6 +69,34 @@ def test_a_step_of_1997_is_the_layers():
         assert_close(state[0], found[:, number])
 
     assert_close(state, last)
+
+
+@pytest.mark.parametrize("dropping", [False, True])
+def test_a_layer_without_gates_is_that_of_the_slides(dropping):
+    """h_t = tanh(W x_t + U h_{t-1} + b) (Vahid 2017; Elman 1990), at once and step by step."""
+    layer = built("tanh", state_dropout=0.5 if dropping else 0.0).train()
+    x, start = torch.randn(ROWS, STEPS, INPUTS), begin(layer)
+    torch.manual_seed(1)
+    found, [last] = layer(x, start)
+    torch.manual_seed(1)
+    mask = draw_state_mask(start[0], 0.5).numpy() if dropping else 1.0
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    w, u, b, c = (getattr(layer.cells, name).detach().numpy() for name in names)
+    for row in range(ROWS):
+        h = start[0][row].numpy()
+        factor = mask[row] if dropping else mask
+        for step in range(STEPS):
+            h = np.tanh(w @ x[row, step].numpy() + b + u @ (h * factor) + c)
+            assert_close(found[row, step].detach().numpy(), h)
+        assert_close(last[row].detach().numpy(), h)
+
+
+def test_a_layer_without_gates_begins_without_biases():
+    for module in (RecurrentLayer("tanh", 4, WIDTH), RecurrentStep("tanh", 4, 3, WIDTH)):
+        biases = [weight for weight in module.parameters() if weight.dim() == 1]
+
+        assert biases
+        assert not any(bias.any() for bias in biases)
 
 
 def test_memory_is_kept_whole_over_any_distance():

@@ -226,6 +226,8 @@ def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch
         ({"activation": "leaky_relu"}, "onnx"),
         ({"activate_output": True}, "onnx"),
         ({"head_width": 5}, "onnx"),
+        ({"source_start": True}, "onnx"),
+        ({"attention_output_bias": False}, "ctranslate2"),
     ],
 )
 def test_ctranslate2_gets_what_it_can_express(changes, program):

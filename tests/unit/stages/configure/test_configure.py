@@ -27,6 +27,7 @@ CHOICES = [
     for group, other in combinations(GROUPS, 2)
     for name in GROUPS[group]
     for chosen in GROUPS[other]
+    if other != "model" or name != "europarl_article" or "_article" in chosen
 ]
 
 
@@ -121,8 +122,10 @@ def read_preset(name):
     """What a preset starts from, and what it holds."""
     own, start = OmegaConf.load(PROJECT / f"conf/model/{name}.yaml"), OmegaConf.create()
     for base in own.pop("defaults", []):
-        if base != "_self_":
-            start = OmegaConf.merge(start, *read_preset(base))
+        if base == "_self_":
+            continue
+        [(group, chosen)] = {"/model": base}.items() if isinstance(base, str) else base.items()
+        start = OmegaConf.merge(start, *read_preset(f"..{group}/{chosen}"))
     return start, own
 
 
@@ -144,7 +147,7 @@ def test_a_preset_holds_what_differs_and_nothing_else(name):
 
 MODELS = "|".join(GROUPS["model"])
 GROUP_NAMES = (
-    f"data=dates|demo|europarl|files, model={MODELS}, "
+    f"data=dates|demo|europarl|europarl_article|files, model={MODELS}, "
     "start=bundle|champion|chance|language_models, train=full|quick|standard"
 )
 
