@@ -22,9 +22,13 @@ from safetensors.torch import load_file, save_file
 
 from nmt_core import config, files
 from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens
-from nmt_core.classifiers.model import Classifier
-from nmt_core.classifiers.settings import ClassifierConfig, ClassifierShape, TextConfig
-from nmt_core.classifiers.text_classifier import TextClassifier
+from nmt_core.classifiers.model import build_word_classifier
+from nmt_core.classifiers.settings import (
+    ClassifierShape,
+    EncoderClassifierConfig,
+    TextConfig,
+)
+from nmt_core.classifiers.text_classifier import AnyClassifier, TextClassifier
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.compute import find_device
 from nmt_core.config import Config
@@ -102,7 +106,7 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
 
 
 def _load_words(folder: Path, shape: _Shape) -> HashedWords | InitialTokens:
-    if not isinstance(shape.model, ClassifierConfig):
+    if isinstance(shape.model, EncoderClassifierConfig):
         return InitialTokens(Units.load(folder), shape.model.encoder.context)
     if shape.text is None:
         raise BundleError(f"{folder} does not say how its texts are read; learn it again")
@@ -111,7 +115,8 @@ def _load_words(folder: Path, shape: _Shape) -> HashedWords | InitialTokens:
     return HashedWords(shape.text, vocabulary)
 
 
-def _build(shape: _Shape, words: int) -> Classifier | EncoderClassifier:
-    if isinstance(shape.model, ClassifierConfig):
-        return Classifier(shape.model, words, len(shape.classes))
-    return EncoderClassifier(shape.model, words, len(shape.classes))
+def _build(shape: _Shape, words: int) -> AnyClassifier:
+    classes = len(shape.classes)
+    if isinstance(shape.model, EncoderClassifierConfig):
+        return EncoderClassifier(shape.model, words, classes)
+    return build_word_classifier(shape.model, words, classes)

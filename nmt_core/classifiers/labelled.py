@@ -81,6 +81,9 @@ def hold_out(
 ) -> tuple[LabelledTexts, LabelledTexts]:
     """Return texts to learn from, and others drawn by chance: files often stand in order of label.
 
+    Texts that differ in capitals and spaces at most stay together: whoever was learnt from is not
+    held out, too. The share is of texts that differ.
+
     Raises:
         CorpusError: if there are not two labels to tell apart in what is left to learn from.
     """
@@ -89,13 +92,18 @@ def hold_out(
             f"all {len(labelled):,} texts are labelled {labelled.classes[0]!r}; give texts of two "
             f"labels or more"
         )
-    order = make_generator(seed, "held out").permutation(len(labelled)).tolist()
-    held = max(1, round(len(order) * share))
-    training = labelled.take(sorted(order[held:]))
+    alike: dict[str, list[int]] = {}
+    for row, text in enumerate(labelled.texts):
+        alike.setdefault(" ".join(text.lower().split()), []).append(row)
+    groups = list(alike.values())
+    order = make_generator(seed, "held out").permutation(len(groups)).tolist()
+    count = max(1, round(len(groups) * share))
+    held = sorted(row for group in order[:count] for row in groups[group])
+    training = labelled.take(sorted(row for group in order[count:] for row in groups[group]))
     if training.classes != labelled.classes:
         lost = sorted({*labelled.classes} - {*training.classes})
         raise CorpusError(
-            f"once {held:,} of {len(labelled):,} texts are held out, none is left labelled "
+            f"once {len(held):,} of {len(labelled):,} texts are held out, none is left labelled "
             f"{', '.join(lost)}; give more of them, or set held_out lower"
         )
-    return training, labelled.take(sorted(order[:held]))
+    return training, labelled.take(held)

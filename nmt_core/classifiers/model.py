@@ -1,14 +1,15 @@
-"""A recurrent classifier (Géron, chapter 16, Sentiment Analysis).
+"""A recurrent classifier (Géron, chapter 16, Sentiment Analysis), and one by the mean of words.
 
 Letters: B texts, S tokens, D features, C classes, V numbers of words.
 """
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.classifiers.settings import ClassifierConfig, Pool
+from nmt_core.classifiers.settings import BagConfig, ClassifierConfig, Pool
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table, pretrained_table
 from nmt_core.models.recurrence import RecurrentLayer
@@ -62,6 +63,56 @@ class Classifier(nn.Module):
 
     def _drop(self, x: Tensor, probability: float) -> Tensor:
         return dropout(x, probability, training=self.training)
+
+
+class BagClassifier(nn.Module):
+    """Judges a text by the mean of the embeddings of its words, and of words in a row.
+
+    It is fastText's classifier (Joulin et al. 2016, *Bag of Tricks for Efficient Text
+    Classification*): linear, but for what words share through their embeddings.
+
+    Args:
+        config: the shape.
+        words: numbers of words, and of words in a row, V.
+        classes: labels to tell apart, C.
+        vectors: embeddings to start from, (V, D); by default chance.
+    """
+
+    def __init__(
+        self,
+        config: BagConfig,
+        words: int,
+        classes: int,
+        vectors: Float[Tensor, "V D"] | None = None,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = (
+            embedding_table(words, config.embedding_width)
+            if vectors is None
+            else pretrained_table(vectors, frozen=False)
+        )
+        self.scale = config.embedding_width**0.5
+        self.output = nn.Linear(config.embedding_width, classes)
+
+    @override
+    def forward(self, tokens: Int[Tensor, "B S"]) -> Float[Tensor, "B C"]:
+        """Return the logits of every class, in float32."""
+        mean = F.embedding_bag(tokens, self.embedding.weight, mode="mean", padding_idx=PAD)
+        judged = dropout(mean * self.scale, self.config.dropout, training=self.training)
+        return self.output(judged).float()
+
+
+def build_word_classifier(
+    config: ClassifierConfig | BagConfig,
+    words: int,
+    classes: int,
+    vectors: Float[Tensor, "V D"] | None = None,
+) -> Classifier | BagClassifier:
+    """Return the classifier of words that is configured; see there."""
+    if isinstance(config, BagConfig):
+        return BagClassifier(config, words, classes, vectors)
+    return Classifier(config, words, classes, vectors)
 
 
 def pool(

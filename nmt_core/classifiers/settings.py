@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nmt_core.config import Config
 from nmt_core.models.settings import EncoderConfig
@@ -23,6 +23,11 @@ class TextConfig(Config):
     """Tokens of a text that are read."""
     keep: Literal["first", "last"] = "last"
     """Which tokens of a longer text: its beginning or its end."""
+    ngrams: int = Field(1, ge=1, le=10)
+    """Read words in a row, too, up to so many; for the kind ``bag``."""
+    ngram_buckets: int = Field(2**18, ge=1, le=10_000_000)
+    """Embeddings that words in a row share, by a hash of their letters; of effect with ``ngrams``
+    of 2 or more."""
 
 
 Pool = Literal["max", "mean", "last"]
@@ -49,6 +54,17 @@ class ClassifierConfig(Config):
     """Leave word vectors as they were given; only with vectors."""
 
 
+class BagConfig(Config):
+    """The shape of a classifier by the mean of all words (fastText; Joulin et al. 2016)."""
+
+    kind: Literal["bag"] = "bag"
+    """Which classifier this is."""
+    embedding_width: int = Field(16, ge=1, le=65_536)
+    """Features of a word; word vectors bring their own width."""
+    dropout: float = Field(0.3, ge=0, le=0.99)
+    """Probability of dropping a feature of what a text is judged by."""
+
+
 class EncoderClassifierConfig(Config):
     """The shape of a classifier that has the layers of a masked language model."""
 
@@ -62,7 +78,9 @@ class EncoderClassifierConfig(Config):
     """Probability of dropping a feature of what a text is judged by."""
 
 
-ClassifierShape = Annotated[ClassifierConfig | EncoderClassifierConfig, Field(discriminator="kind")]
+ClassifierShape = Annotated[
+    ClassifierConfig | BagConfig | EncoderClassifierConfig, Field(discriminator="kind")
+]
 """The shape of any classifier, told apart by ``kind``."""
 
 
@@ -90,7 +108,7 @@ class LearnClassifierConfig(Config):
 
     text: TextConfig = TextConfig()
     """How a text becomes numbers."""
-    model: ClassifierConfig = ClassifierConfig()
+    model: Annotated[ClassifierConfig | BagConfig, Field(discriminator="kind")] = ClassifierConfig()
     """Its shape."""
     training: ClassifierTrainingConfig = ClassifierTrainingConfig()
     """How it learns."""
@@ -98,6 +116,25 @@ class LearnClassifierConfig(Config):
     """Share of the texts, drawn by chance, that the best epoch is chosen by."""
     seed: int = Field(1, ge=0)
     """Decides what is held out, initial weights, dropout and the order of texts."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "LearnClassifierConfig":
+        if self.text.ngrams > 1 and self.model.kind != "bag":
+            raise ValueError(
+                f"text.ngrams {self.text.ngrams} is for --kind bag; a recurrent classifier reads "
+                f"words in their order anyway"
+            )
+        return self
+
+
+BAG = LearnClassifierConfig(
+    text=TextConfig(words=20_000, longest=2_000, ngrams=2),
+    model=BagConfig(),
+    training=ClassifierTrainingConfig(
+        epochs=4, schedule=WarmupDecay(learning_rate=3e-3, shape="linear")
+    ),
+)
+"""What a bag of words is and how it learns, by default."""
 
 
 class FineTuneConfig(Config):

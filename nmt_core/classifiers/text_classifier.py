@@ -9,10 +9,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens
-from nmt_core.classifiers.model import Classifier
+from nmt_core.classifiers.model import BagClassifier, Classifier
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import batches_by_length
+
+AnyClassifier = Classifier | BagClassifier | EncoderClassifier
 
 BATCH_TOKENS = 2**14
 """Padded tokens of texts read at once."""
@@ -36,7 +38,7 @@ class Judgement(NamedTuple):
 class TextClassifier:
     """A classifier, its words and its labels; puts the model in evaluation mode."""
 
-    model: Classifier | EncoderClassifier
+    model: AnyClassifier
     words: HashedWords | InitialTokens
     classes: tuple[str, ...]
     initial: Float[Tensor, "V D"]
@@ -58,9 +60,7 @@ class TextClassifier:
 
 
 @torch.inference_mode()
-def predict_logits(
-    model: Classifier | EncoderClassifier, texts: Sequence[Sequence[int]]
-) -> Float[Tensor, "N C"]:
+def predict_logits(model: AnyClassifier, texts: Sequence[Sequence[int]]) -> Float[Tensor, "N C"]:
     """Return the logits of every text, on the processor, in batches of similar length."""
     found = torch.empty(len(texts), model.output.out_features)
     lengths = {row: len(text) for row, text in enumerate(texts)}

@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens, start_from
 from nmt_core.classifiers.labelled import LabelledTexts
-from nmt_core.classifiers.model import Classifier
+from nmt_core.classifiers.model import build_word_classifier
 from nmt_core.classifiers.settings import FineTuneConfig, LearnClassifierConfig
-from nmt_core.classifiers.text_classifier import TextClassifier, predict_logits
+from nmt_core.classifiers.text_classifier import AnyClassifier, TextClassifier, predict_logits
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.compute import prepare_compute
 from nmt_core.data.batch import pad
@@ -86,7 +86,7 @@ class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
         expected: the numbers of their labels.
     """
 
-    model: Classifier | EncoderClassifier
+    model: AnyClassifier
     held_out: Sequence[Sequence[int]]
     expected: Int[Tensor, " N"]
 
@@ -179,10 +179,10 @@ def train_classifier(
 
 def build_classifier(
     config: LearnClassifierConfig | FineTuneConfig, words: int, classes: int, start: Start
-) -> Classifier | EncoderClassifier:
+) -> AnyClassifier:
     """Return a classifier to train; torch's generator decides what it does not start from."""
     if isinstance(config, LearnClassifierConfig):
-        return Classifier(config.model, words, classes, start.vectors)
+        return build_word_classifier(config.model, words, classes, start.vectors)
     assert start.language_model is not None
     model = EncoderClassifier(config.model, words, classes)
     start_from(start.language_model, model, config.initial_parts)

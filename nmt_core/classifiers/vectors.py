@@ -28,5 +28,5 @@ def read_embeddings(path: Path, words: HashedWords, *, seed: int) -> Float[Tenso
     draw = make_generator(seed, "embeddings")
     matrix = build_embedding_matrix(vectors, draw, name="classifier's")
     size = float(np.sqrt(np.mean(vectors.weight[vectors.origin > 0] ** 2)))
-    buckets = draw.normal(0.0, size, size=(words.config.buckets, vectors.dimensions))
+    buckets = draw.normal(0.0, size, size=(words.size - len(words.vocabulary), vectors.dimensions))
     return torch.from_numpy(np.concatenate([matrix, buckets.astype(np.float32)]))

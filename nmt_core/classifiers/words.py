@@ -7,7 +7,7 @@ in every process and on every machine; it shares an embedding with the others th
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nmt_core.classifiers.settings import TextConfig
@@ -28,7 +28,11 @@ class HashedWords:
     @property
     def size(self) -> int:
         """Numbers there are."""
-        return len(self.vocabulary) + self.config.buckets
+        return len(self.vocabulary) + self.config.buckets + self._ngram_buckets
+
+    @property
+    def _ngram_buckets(self) -> int:
+        return self.config.ngram_buckets if self.config.ngrams > 1 else 0
 
     def split(self, text: str) -> list[str]:
         """Return the words and marks of a text."""
@@ -41,10 +45,23 @@ class HashedWords:
         return len(self.vocabulary) + zlib.crc32(word.encode()) % self.config.buckets
 
     def encode(self, text: str) -> list[int]:
-        """Return the numbers of a text's first or last words; UNK for a text without any."""
+        """Return the numbers of a text's first or last words; UNK for a text without any.
+
+        Behind them stand those of words in a row, if these are read.
+        """
         words, longest = self.split(text), self.config.longest
         kept = words[:longest] if self.config.keep == "first" else words[-longest:]
-        return [self.number(word) for word in kept] or [UNK]
+        rows = (
+            row
+            for length in range(2, self.config.ngrams + 1)
+            for row in zip(*(kept[first:] for first in range(length)), strict=False)
+        )
+        return [*map(self.number, kept), *map(self._number_row, rows)] or [UNK]
+
+    def _number_row(self, words: Sequence[str]) -> int:
+        """Return the number of words in a row."""
+        bucket = zlib.crc32(" ".join(words).encode()) % self.config.ngram_buckets
+        return len(self.vocabulary) + self.config.buckets + bucket
 
 
 def learn_words(config: TextConfig, texts: Iterable[str]) -> HashedWords:

@@ -75,15 +75,18 @@ def learn(  # noqa: PLR0913 - one argument per option
     - feed_forward: `model.order=5`, `model.embedding_width=128`, `model.width=512`,
       `model.dropout=0.2`
 
-    - rnn: `model.cell=lstm` (or `gru`, or `lstm_1997` without forget gate), `model.layers=2`,
-      `model.input=embedding` (or `one_hot`), `model.embedding_width=64`, `model.width=512`,
-      `model.dropout=0.2`, `model.state_dropout=0.0`, `model.tie=false`, `model.stateful=true`
+    - rnn: `model.cell=lstm` (or `gru`, `lstm_1997` without forget gate, `tanh` without any),
+      `model.layers=2`, `model.input=embedding` (or `one_hot`), `model.embedding_width=64`,
+      `model.width=512`, `model.dropout=0.2`, `model.state_dropout=0.0`, `model.tie=false`,
+      `model.stateful=true`
 
     - transformer: `model.layers=4`, `model.width=128`, `model.heads=4`,
       `model.feed_forward_width=512`, `model.dropout=0.1`, `model.attention_dropout=0.0`,
       `model.context=64` (no more than `training.window`)
 
     - masked: `model.layers=4` and all else as of `transformer`
+
+    - character: `unit.lower_case=false`
 
     - word: `unit.split=punctuation` (or `whitespace`), `unit.lower_case=false`, `unit.min_count=2`,
       `unit.max_words=null`
@@ -92,8 +95,8 @@ def learn(  # noqa: PLR0913 - one argument per option
       `training.schedule.learning_rate=0.004`, `training.max_gradient_norm=1.0`,
       `training.patience=null`
 
-    - all: `held_out=0.1` (validated on), `tested=0.0` (the end, tested on once), `gap=0` (between),
-      `seed=1`
+    - all: `held_out=0.1` (validated on; 0 learns from all of the text and validates on it),
+      `tested=0.0` (the end, tested on once), `gap=0` (between), `seed=1`
     """
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:

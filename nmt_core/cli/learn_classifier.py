@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:  # torch takes seconds to import, and help should not
 
 def learn_classifier(
     *,
+    kind: Annotated[
+        Literal["recurrent", "bag"], typer.Option(help="What reads: recurrent layers, or a mean.")
+    ] = "recurrent",
     labelled: Annotated[
         Path, typer.Option(metavar="FILE", help="Lines of label, tab, text, UTF-8.")
     ],
@@ -47,10 +50,13 @@ def learn_classifier(
 ) -> None:
     """Learn which of some labels a text has, such as the sentiment of a review.
 
-    Words are embedded and read by two layers of gated recurrent units; rare words share embeddings
-    by a hash. A tenth of the texts, drawn by chance, is held out; the epoch that finds most of
-    their labels is kept. A training that is stopped goes on after its last whole epoch when the
-    same command is given.
+    **Kinds**: `recurrent` embeds words and reads them by two layers of gated recurrent units; `bag`
+    judges by the mean of the embeddings of all words and of words in a row, which is several times
+    as fast, and more often right where single words tell. Rare words share embeddings by a hash.
+
+    A tenth of the texts, drawn by chance, is held out, though none that is learnt from, too; the
+    epoch that finds most of their labels is kept. A training that is stopped goes on after its last
+    whole epoch when the same command is given.
 
     With `--initial-model`, texts are read in the tokens of a masked language model and by its
     layers, whose weights `initial_parts` takes over; without any of them (`[]`), the same
@@ -61,6 +67,8 @@ def learn_classifier(
     **Examples**
 
         nmt learn-classifier --labelled reviews.tsv --out models/sentiment
+
+        nmt learn-classifier --labelled reviews.tsv --kind bag --out models/sentiment
 
         nmt learn-classifier --labelled reviews.tsv --vectors wiki.en.vec --out models/wiki
 
@@ -78,6 +86,15 @@ def learn_classifier(
       `training.max_gradient_norm=1.0`, `training.patience=null`
 
     - all: `held_out=0.1`, `seed=1`
+
+    With `--kind bag`
+
+    - text: `text.words=20000`, `text.longest=2000`, `text.ngrams=2` words in a row, with
+      `text.ngram_buckets=262144` embeddings
+
+    - model: `model.embedding_width=16`, `model.dropout=0.3`
+
+    - training: `training.epochs=4`, `training.schedule.learning_rate=0.003`
 
     With `--initial-model` there is no `text`, and
 
@@ -99,7 +116,7 @@ def learn_classifier(
 
     chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
     initial = load_masked_model(initial_model, device="cpu") if initial_model else None
-    config = read_settings(chosen, initial, vectors)
+    config = read_settings(kind, chosen, initial, vectors)
     require_replaceable(out, known=FORMAT)
     texts = read_labelled(labelled)
     learnt_from, held_out = hold_out(texts, config.held_out, seed=config.seed)
@@ -151,7 +168,7 @@ def learn_classifier(
 
 
 def read_settings(
-    chosen: Sequence[str], initial: "MaskedTextModel | None", vectors: Path | None
+    kind: str, chosen: Sequence[str], initial: "MaskedTextModel | None", vectors: Path | None
 ) -> "LearnClassifierConfig | FineTuneConfig":
     """Return what is to be learnt, from ``name=value`` for all that is not as by default.
 
@@ -160,6 +177,8 @@ def read_settings(
     """
     from nmt_core.classifiers.initial import describe_encoder  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.settings import (  # noqa: PLC0415
+        BAG,
+        ClassifierConfig,
         EncoderClassifierConfig,
         FineTuneConfig,
         LearnClassifierConfig,
@@ -168,11 +187,15 @@ def read_settings(
     if initial is not None:
         if vectors is not None:
             raise ConfigError("--initial-model brings embeddings of its own; leave --vectors out")
+        if kind != "recurrent":
+            raise ConfigError("--initial-model brings layers of its own; leave --kind out")
         encoder = describe_encoder(initial.model.config)
         default = FineTuneConfig(model=EncoderClassifierConfig(encoder=encoder))
         return change_settings(default, chosen, at="learn-classifier")
-    config = change_settings(LearnClassifierConfig(), chosen, at="learn-classifier")
-    if config.model.frozen and vectors is None:
+    start = BAG if kind == "bag" else LearnClassifierConfig()
+    config = change_settings(start, chosen, at="learn-classifier")
+    shape = config.model
+    if isinstance(shape, ClassifierConfig) and shape.frozen and vectors is None:
         raise ConfigError("model.frozen leaves word vectors as given; add --vectors FILE")
     return config
 

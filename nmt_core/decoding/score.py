@@ -21,8 +21,14 @@ class LogLikelihood(NamedTuple):
 
     @property
     def perplexity(self) -> float:
-        """Tokens between which the model was as unsure as if all were equally likely."""
-        return math.exp(min(-self.log_likelihood / max(1, self.tokens), 700.0))
+        """Tokens between which the model was as unsure as if all were equally likely.
+
+        Infinite of a text that the model holds for impossible, or for next to impossible.
+        """
+        try:
+            return math.exp(-self.log_likelihood / max(1, self.tokens))
+        except OverflowError:
+            return math.inf
 
     @property
     def nats_per_character(self) -> float:

@@ -29,7 +29,7 @@ def cut_in_order(
 
     Args:
         text: characters if it is a document, else lines.
-        held_out: share to validate on.
+        held_out: share to validate on; with 0, all is learnt from, and validated on, too.
         tested: share after it to test on.
         gap: characters, or lines, left out before each of the two.
         document: whether the text is one stream, rather than lines.
@@ -43,6 +43,8 @@ def cut_in_order(
     validation_end = test - gap if tested else count
     validation = validation_end - max(1, round(count * held_out))
     training = validation - gap
+    if not held_out:
+        validation, training = 0, validation_end
     if training < 1 or (tested and test >= count):
         raise CorpusError(
             "the text is too short to hold out any of it; give more, or a text for --validation"

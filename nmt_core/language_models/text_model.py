@@ -37,7 +37,7 @@ class TextModel:
         counts = [self.units.document or not blank(line) for line in lines]
         read = list(compress(lines, counts))
         if self.units.document:
-            tokens = [self.units.vocabulary.encode(f"{line}\n") for line in read]
+            tokens = [self.units.encode_part(f"{line}\n") for line in read]
             flat = [BOS, *(number for line in tokens for number in line)]
             ends = np.cumsum([0, *(len(line) for line in tokens)])
             nats = stream_log_likelihoods(self.model, flat)
@@ -62,7 +62,7 @@ class TextModel:
             prefix: what to go on from.
         """
         if self.units.document:
-            read, never = self.units.vocabulary.encode(prefix), [PAD, BOS, UNK, EOS]
+            read, never = self.units.encode_part(prefix), [PAD, BOS, UNK, EOS]
         else:
             lines = [self.units.encode_line(line) for line in split_lines(prefix)] or [[BOS, EOS]]
             read, never = [n for line in lines for n in line][1:-1], [PAD, BOS, UNK]

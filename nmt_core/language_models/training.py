@@ -84,8 +84,9 @@ class LearningConfig(Config):
     """What a text is made of."""
     training: NeuralTrainingConfig = NeuralTrainingConfig()
     """How it learns, if it is neural."""
-    held_out: float = Field(0.1, gt=0, lt=1)
-    """Share of the text, its end, that is validated on where there is no text for that."""
+    held_out: float = Field(0.1, ge=0, lt=1)
+    """Share of the text, its end, that is validated on where there is no text for that; 0 learns
+    from all of it, and validates on that."""
     tested: float = Field(0.0, ge=0, lt=1)
     """Share of the text, after that, on which the finished model is tested once."""
     gap: int = Field(0, ge=0)

@@ -30,6 +30,8 @@ class CharacterUnit(Config):
 
     kind: Literal["character"] = "character"
     """The tag of this choice."""
+    lower_case: bool = False
+    """Read capital letters as small ones."""
 
 
 class WordUnit(Config):
@@ -58,11 +60,18 @@ UnitConfig = Annotated[CharacterUnit | WordUnit | SubwordUnit, Field(discriminat
 
 
 class Characters(Tokenizer):
-    """Cuts text into characters."""
+    """Cuts text into characters.
+
+    Args:
+        lower_case: read capital letters as small ones.
+    """
+
+    def __init__(self, *, lower_case: bool = False) -> None:
+        self.lower_case = lower_case
 
     @override
     def encode(self, line: str) -> list[str]:
-        return list(line)
+        return list(line.lower() if self.lower_case else line)
 
     @override
     def decode(self, tokens: Sequence[str]) -> str:
@@ -93,7 +102,7 @@ class Units:
             CorpusError: if nothing is left, by what the text is called.
         """
         if self.document:
-            numbers = [BOS, *self.vocabulary.encode(text)]
+            numbers = [BOS, *self.encode_part(text)]
         else:
             lines = (self.encode_line(line) for line in split_lines(text) if not blank(line))
             numbers = [number for line in lines for number in line]
@@ -108,7 +117,7 @@ class Units:
     def encode_part(self, part: str) -> list[int]:
         """Return a part of a line, normalised so, or of a document, as it is."""
         if self.document:
-            return self.vocabulary.encode(part)
+            return self.vocabulary.encode(self.tokenizer.encode(part))
         return Side(self.tokenizer, self.vocabulary).ids(part)
 
     def decode(self, numbers: Iterable[int]) -> str:
@@ -157,7 +166,7 @@ def learn_units(settings: CharacterUnit | WordUnit, text: str) -> Units:
     """Return the units that a training text is made of."""
     tokenizer = _tokenizer(settings, None)
     if isinstance(settings, CharacterUnit):
-        return Units(settings, tokenizer, Vocabulary.most_frequent(Counter(text)))
+        return Units(settings, tokenizer, Vocabulary.most_frequent(Counter(tokenizer.encode(text))))
     counts = Counter(token for line in split_lines(text) for token in tokenizer.encode(line))
     vocabulary = Vocabulary.most_frequent(
         counts, max_size=settings.max_words, min_count=settings.min_count
@@ -182,7 +191,7 @@ def unknown(numbers: Iterable[int]) -> int:
 
 def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | None) -> Tokenizer:
     if isinstance(settings, CharacterUnit):
-        return Characters()
+        return Characters(lower_case=settings.lower_case)
     if isinstance(settings, WordUnit):
         return Words(settings.split, lower_case=settings.lower_case)
     assert folder is not None

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zlib
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,9 +18,14 @@ from nmt_core import files, seal
 from nmt_core.classifiers import training as module
 from nmt_core.classifiers.bundle import FORMAT, load_classifier, write_classifier
 from nmt_core.classifiers.labelled import LabelledTexts, hold_out, read_labelled
-from nmt_core.classifiers.model import Classifier
+from nmt_core.classifiers.model import BagClassifier, Classifier
 from nmt_core.classifiers.neighbours import find_neighbours, project_on_plane
-from nmt_core.classifiers.settings import ClassifierConfig, LearnClassifierConfig, TextConfig
+from nmt_core.classifiers.settings import (
+    BagConfig,
+    ClassifierConfig,
+    LearnClassifierConfig,
+    TextConfig,
+)
 from nmt_core.classifiers.text_classifier import TextClassifier, predict_logits
 from nmt_core.classifiers.training import (
     ShuffledTexts,
@@ -70,7 +76,7 @@ def separable(count):
 
 def learn(folder, *, epochs=1, log=None, vectors=None, texts=None, held_out=None, **changes):
     values = {
-        "model": SMALL | changes,
+        "model": {"kind": "recurrent"} | SMALL | changes,
         "training": {
             "epochs": epochs,
             "rows": 8,
@@ -101,6 +107,87 @@ def untrained(**changes):
 
 def weights(classifier):
     return {name: w.numpy().tobytes() for name, w in classifier.model.state_dict().items()}
+
+
+# --- bags of words
+
+
+BAG_WORDS = HashedWords(
+    TextConfig(longest=4, buckets=10, ngrams=3, ngram_buckets=50),
+    Vocabulary([*SPECIALS, "good", "bad", "film"]),
+)
+
+
+def test_words_in_a_row_are_numbered_behind_words():
+    """By CRC-32 of what stands between spaces: pairs, then triples, of what is read at all."""
+    found = BAG_WORDS.encode("never so very good, bad film")  # reads: good , bad film
+    rows = ["good ,", ", bad", "bad film", "good , bad", ", bad film"]
+    single = replace(BAG_WORDS, config=TextConfig(longest=4, buckets=10, ngrams=1))
+
+    assert found[:4] == single.encode("never so very good, bad film")
+    assert found[4:] == [7 + 10 + zlib.crc32(row.encode()) % 50 for row in rows]
+    assert BAG_WORDS.size == 7 + 10 + 50
+    assert single.size == 7 + 10
+    assert BAG_WORDS.encode("") == [UNK]
+
+
+def test_a_bag_is_a_linear_function_of_the_mean_word():
+    """Beside longer texts, in any order of words."""
+    torch.manual_seed(1)
+    model = BagClassifier(BagConfig(embedding_width=4), 9, 3).eval()
+    texts = [[4, 5, 5, 8], [6], [8, 5, 4, 5]]
+    found = predict_logits(model, texts)
+    table, weight, bias = (
+        w.detach().numpy() for w in (model.embedding.weight, *model.output.parameters())
+    )
+    for row, text in enumerate(texts):
+        mean = sum(table[word] for word in text) / len(text)
+        expected = np.einsum("cd,d->c", weight, 2 * mean) + bias  # sqrt(4) times
+        torch.testing.assert_close(found[row], torch.tensor(expected))
+    torch.testing.assert_close(found[0], found[2])
+
+
+def test_a_bag_drops_features_while_it_learns():
+    model = BagClassifier(BagConfig(embedding_width=64, dropout=0.5), 9, 2)
+    tokens = torch.tensor([[4, 5]])
+
+    assert model.train()(tokens).tolist() != model(tokens).tolist()
+    assert model.eval()(tokens).tolist() == model(tokens).tolist()
+
+
+def test_a_bag_is_learnt_kept_and_read_again(tmp_path):
+    """It tells by two words in a row what neither tells alone."""
+    texts = [("not good", "fine")[i % 2] + " " + FILLERS[i % 9] for i in range(8)]
+    rows = {"good not": "dull", "not good": "fine"}
+    pairs = [
+        (f"{words} {FILLERS[number % 9]} {FILLERS[number % 7]}", label)
+        for number in range(60)
+        for words, label in rows.items()
+    ]
+    labelled = LabelledTexts(*(tuple(column) for column in zip(*pairs, strict=True)))
+    shape = {"text": {"ngrams": 2, "ngram_buckets": 500}, "model": {"kind": "bag", "dropout": 0.0}}
+    training = {"epochs": 6, "rows": 8, "schedule": {"kind": "warmup_decay", "learning_rate": 0.05}}
+    config = build(LearnClassifierConfig, shape | {"training": training}, at="test")
+    learnt_from, held = hold_out(labelled, 0.2, seed=1)
+    classifier, points = train_classifier(
+        config,
+        learn_words(config.text, learnt_from.texts),
+        training=learnt_from,
+        validation=held,
+        checkpoints=tmp_path / "checkpoints",
+        display=lambda _: nullcontext(Silent()),
+    )
+    write_classifier(tmp_path / "bag", classifier, learning={})
+    again = load_classifier(tmp_path / "bag", device="cpu")
+
+    assert points[-1].validation_accuracy == 100
+    assert again.classify(texts) == classifier.classify(texts)
+    assert weights(again) == weights(classifier)
+
+
+def test_words_in_a_row_are_for_bags():
+    with pytest.raises(NmtError, match=r"text\.ngrams 2 is for --kind bag"):
+        build(LearnClassifierConfig, {"text": {"ngrams": 2}}, at="test")
 
 
 # --- words
@@ -234,6 +321,22 @@ def test_what_is_held_out_is_drawn_from_everywhere(count, seed):
     assert training.classes == held.classes == ("neg", "pos")
 
 
+@given(st.lists(st.sampled_from(["a b", "A  b", "a", "b", "c", "d", "e f"]), min_size=2), st.data())
+def test_nothing_held_out_is_learnt_from(texts, data):
+    """However often a text stands there, with whatever label, and in whatever case."""
+    labels = [data.draw(st.sampled_from("xy")) for _ in texts]
+    labelled = LabelledTexts((*texts, "p", "q", "r", "s"), (*labels, "x", "y", "x", "y"))
+    try:
+        training, held = hold_out(labelled, 0.4, seed=data.draw(st.integers(0, 9)))
+    except CorpusError:
+        return
+    one, other = ({" ".join(t.lower().split()) for t in part.texts} for part in (training, held))
+
+    assert not one & other
+    assert len(training) + len(held) == len(labelled)
+    assert len(other) == round(0.4 * len(one | other))
+
+
 # --- the model
 
 
@@ -289,7 +392,7 @@ def test_the_most_probable_label_is_the_answer():
 
 @pytest.fixture(scope="module")
 def learnt(tmp_path_factory):
-    return learn(tmp_path_factory.mktemp("learnt"), epochs=8, texts=separable(160))
+    return learn(tmp_path_factory.mktemp("learnt"), epochs=8, texts=separable(200))
 
 
 def test_a_word_that_decides_is_learnt(learnt):
@@ -374,7 +477,7 @@ def test_frozen_vectors_stay_and_others_move(tmp_path, frozen):
 
 def test_validation_is_what_the_classifier_says(learnt):
     classifier, points = learnt
-    _, validation = hold_out(separable(160), 0.2, seed=1)
+    _, validation = hold_out(separable(200), 0.2, seed=1)
     found = classifier.classify(validation.texts)
     right = sum(one.label == label for one, label in zip(found, validation.labels, strict=True))
 

@@ -10,7 +10,9 @@ from nmt_core import cli, seal
 from nmt_core.classifiers.bundle import load_classifier
 from nmt_core.language_models.bundle import load_masked_model
 
-TEXT = "neg\tan awful film\npos\ta superb film\n" * 20
+TEXT = "".join(
+    f"neg\tan awful film {number}\npos\ta superb film {number}\n" for number in range(20)
+)
 SMALL = [
     *("--set", "model.width=8", "--set", "model.embedding_width=8", "--set", "training.epochs=4"),
     *("--set", "training.rows=8", "--set", "training.schedule.learning_rate=0.05"),

@@ -1,6 +1,7 @@
 """The commands that learn, score and generate, and translating with a language model's advice."""
 
 import json
+import math
 import re
 
 import pytest
@@ -75,6 +76,24 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without)
 
     assert load_language_model(model, device="cpu").model.config.kind == kind
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
+
+
+def test_the_slides_three_sentences_are_learnt_as_they_are(tmp_path):
+    """Vahid 2017: P(am | i) is 1/2; and what never stood there is impossible, not 305 digits."""
+    path, folder = tmp_path / "three.txt", tmp_path / "lm"
+    path.write_text("i am from utah .\ni lived there .\nthey am here .\n")
+    counting = ("model.order=2", "model.smoothing.kind=maximum_likelihood")
+    settings = ("held_out=0", "unit.min_count=1", *counting)
+    chosen = [word for one in settings for word in ("--set", one)]
+    learnt = run("learn", "--text", path, "--out", folder, "--unit", "word", *chosen)
+    assert learnt.exit_code == 0, learnt.stderr
+    lines = "i am here .\nutah lived .\n"
+    scored = run("score", "--language-model", folder, lines=lines)
+    assert scored.exit_code == 0, scored.stderr
+    first, second = (line.split("\t") for line in scored.stdout.splitlines())
+
+    assert float(first[0]) == pytest.approx(math.log(2 / 3 * 1 / 2 * 1 / 2), abs=1e-4)
+    assert second[:2] == ["-inf", "inf"]
 
 
 def test_brackets_in_the_name_of_a_folder_are_shown(tmp_path):

@@ -161,6 +161,14 @@ def test_the_end_of_a_text_is_held_out():
         cut_in_order("a\n", held_out=0.2, document=False)
 
 
+def test_nothing_need_be_held_out():
+    """All is learnt from, and validated on; only what is tested on is left out, and the gap."""
+    assert cut_in_order("abc", held_out=0, document=True) == ("abc", "abc", "")
+    assert cut_in_order("a\n", held_out=0, document=False) == ("a", "a", "")
+    found = cut_in_order("abcdefghij", held_out=0, tested=0.2, gap=1, document=True)
+    assert found == ("abcdefg", "abcdefg", "ij")
+
+
 def test_the_very_end_is_tested_on_with_a_gap_before_it():
     """90, 5 and 5 in a hundred, in order, less what is left out."""
     text = "".join(map(chr, range(200, 400)))
@@ -616,6 +624,28 @@ def test_perplexity_is_that_of_a_token():
     assert (score.tokens, score.characters) == (3, 8)
     assert score.perplexity == pytest.approx(math.exp(-score.log_likelihood / 3))
     assert score.perplexity == pytest.approx(7, rel=0.2)
+
+
+@pytest.mark.parametrize("nats", [math.inf, 1e6])
+def test_the_perplexity_of_the_impossible_is_infinite(nats):
+    assert math.inf == LogLikelihood(-nats, 3).perplexity
+    assert LogLikelihood(-2000.0, 3).perplexity == pytest.approx(math.exp(2000 / 3))
+
+
+def test_characters_may_be_read_in_lower_case():
+    """Capitals are neither known nor unknown: they are the small letters, wherever text is read."""
+    text = "The Cat, the cat\n"
+    units = learn_units(CharacterUnit(lower_case=True), text)
+    model = NGram.count(NGramConfig(order=2), len(units.vocabulary), units.encode(text))
+    one, other = (TextModel(model, units).score([line]) for line in ("THE CAT", "the cat"))
+    kept = learn_units(CharacterUnit(), text)
+
+    assert {*units.vocabulary.tokens[4:]} == {*text.lower()}
+    assert one == other
+    assert one[0].unknown == 0
+    assert units.encode("TeC").tolist() == units.encode("tec").tolist()
+    assert "T" in kept.vocabulary
+    assert kept.encode("Te").tolist() != kept.encode("te").tolist()
 
 
 def test_what_is_written_follows_from_all_that_was_read(tmp_path):
