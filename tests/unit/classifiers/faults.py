@@ -16,8 +16,8 @@ FAULTS = [
     (
         "a classifier validated on the end of a file",
         "nmt_core/classifiers/labelled.py",
-        'order = make_generator(seed, "held out").permutation(len(labelled)).tolist()',
-        "order = list(range(len(labelled)))[::-1]",
+        'order = make_generator(seed, "held out").permutation(len(groups)).tolist()',
+        "order = list(range(len(groups)))[::-1]",
     ),
     (
         "a classifier's word that is its own neighbour",
