@@ -1,16 +1,17 @@
 """Word documents (.docx): the text of paragraphs is translated, all else stays as it is.
 
 Formatting and links are put around the words that stand for those they stood around. A document is
-an archive; of its files only those that hold text are read, and no other is touched.
+an archive; of its files only those that hold text are read, the others are copied.
 """
 
 import io
 import re
+import shutil
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -67,16 +68,17 @@ class WordDocument:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 _check(archive)
-                self._files = [(file, archive.read(file)) for file in archive.infolist()]
+                texts = {
+                    file.filename: archive.read(file)
+                    for file in archive.infolist()
+                    if TEXT.fullmatch(file.filename)
+                }
         except (zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
             raise DocumentError(
                 f"this is no .docx document, or a damaged one ({error}); save it anew as .docx"
             ) from None
-        self._roots = {
-            file.filename: _read(text, file.filename)
-            for file, text in self._files
-            if TEXT.fullmatch(file.filename)
-        }
+        self._data = data
+        self._roots = {name: _read(text, name) for name, text in texts.items()}
         self._blocks = {
             name: [_Block(each) for each in _find_blocks(root)]
             for name, root in self._roots.items()
@@ -102,10 +104,16 @@ class WordDocument:
             if sum(block.write(found) for block in blocks)
         }
         result = io.BytesIO()
-        with zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive:
-            for file, data in self._files:
-                name = file.filename
-                archive.writestr(file, _to_bytes(self._roots[name]) if name in changed else data)
+        with (
+            zipfile.ZipFile(io.BytesIO(self._data)) as before,
+            zipfile.ZipFile(result, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for file in before.infolist():
+                if file.filename in changed:
+                    archive.writestr(file, _to_bytes(self._roots[file.filename]))
+                else:
+                    with before.open(file) as source, archive.open(copy(file), "w") as target:
+                        shutil.copyfileobj(source, target)
         return result.getvalue()
 
 
@@ -128,6 +136,8 @@ def _check(archive: zipfile.ZipFile) -> None:
             raise DocumentError(
                 f"this document unpacks to {count:,} {what}, more than {most:,}; cut it in parts"
             )
+    if damaged := archive.testzip():
+        raise zipfile.BadZipFile(f"of its files {damaged!r} is damaged")
 
 
 def _read(data: bytes, name: str) -> Element:

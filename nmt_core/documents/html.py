@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from typing_extensions import override
 
 from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, Written, make_parts
+from nmt_core.errors import DocumentError
 
 COMMENT = "!--"
 
@@ -41,6 +42,9 @@ READ = frozenset({"alt", "aria-label", "placeholder", "title"})
 
 ENDED_BY_NEXT = frozenset({"option", "p"})
 """Elements that end where the next of their kind begins."""
+
+MOST_TAGS = 1_000_000
+"""Of a document, with the texts between them; each takes 550 bytes of memory."""
 
 LONGEST_NOTE = 8
 """Tags and texts in a ``<sup>`` that may be a reference to a note."""
@@ -73,6 +77,9 @@ def read_html(text: str) -> TextDocument:
 
     Not translated are comments, what is marked by ``translate="no"`` or the class ``notranslate``,
     and elements of :data:`KEPT`; of attributes only those of :data:`READ` are.
+
+    Raises:
+        DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
     return TextDocument(make_parts(list(_merge_kept(list(_scan(text)))), _escape))
 
@@ -95,6 +102,10 @@ class _Scanner(HTMLParser):
     def _note(
         self, type_: Type, name: str = "", attributes: Sequence[tuple[str, str | None]] = ()
     ) -> None:
+        if len(self.found) == MOST_TAGS:
+            raise DocumentError(
+                f"this document has more than {MOST_TAGS:,} tags and texts; cut it in parts"
+            )
         line, column = self.getpos()
         tag = _Tag(type_, "", name=name, attributes=attributes)
         self.found.append((self._lines[line - 1] + column, tag))

@@ -58,14 +58,14 @@ def build_app(models: Models, config: ServerConfig, keys: Keys | None = None) ->
 async def run_service(app: FastAPI) -> AsyncIterator[None]:
     """Translate and watch for other models as long as the application runs."""
     service: Service = app.state.service
-    service.scheduler.start()
+    service.start()
     stopped = Event()
     Thread(target=watch_models, args=(service, stopped), daemon=True).start()
     try:
         yield
     finally:
         stopped.set()
-        await service.scheduler.stop()
+        await service.stop()
 
 
 def watch_models(service: Service, stopped: Event) -> None:

@@ -24,9 +24,6 @@ from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
 
-LEAST_TOKENS = 4
-"""What a line counts at least, since each costs something."""
-
 FIRST_SPEED = 2000.0
 """Tokens a second that are expected before any were translated."""
 
@@ -133,7 +130,7 @@ class Scheduler:
         return self._tokens
 
     async def search(
-        self, user: str, search: Search, lines: Sequence[str]
+        self, user: str, search: Search, lines: Sequence[str], tokens: Sequence[int]
     ) -> list[list[Translation]]:
         """Translate lines among those of others; where the caller is cancelled, they go.
 
@@ -141,33 +138,58 @@ class Scheduler:
             user: who asks; users have their turns.
             search: how.
             lines: none of them empty.
+            tokens: what each counts.
 
         Raises:
             RequestError: if too much waits already, or the engine fails.
         """
-        if not lines:
-            return []
-        tokens = count_tokens(search.model, lines)
-        self._admit(sum(tokens))
-        answer: asyncio.Future[list[list[Translation]]] = asyncio.get_running_loop().create_future()
-        job = _Job(user, search, lines, tokens, answer)
+        [found] = await self.search_all(user, [(search, lines, tokens)])
+        return found
+
+    async def search_all(
+        self, user: str, asked: Sequence[tuple[Search, Sequence[str], Sequence[int]]]
+    ) -> list[list[list[Translation]]]:
+        """Translate lines in several ways, which come in together or not at all.
+
+        Raises:
+            RequestError: if too much waits already, or the engine fails.
+        """
+        self._admit(user, sum(sum(tokens) for _, _, tokens in asked))
+        loop = asyncio.get_running_loop()
+        jobs = [_Job(user, *one, loop.create_future()) for one in asked]
+        try:
+            for job in jobs:
+                self._enter(job)
+            return [*await asyncio.gather(*(job.answer for job in jobs))]
+        finally:
+            for job in jobs:
+                self._leave(job)
+
+    def _enter(self, job: _Job) -> None:
+        """Let a job wait for its turn; one without lines has ended."""
+        if not job.lines:
+            job.answer.set_result([])
+            return
         if not self._waiting:
             self._since = time.monotonic()
-        self._waiting.setdefault(user, deque()).append(job)
-        self._tokens += sum(tokens)
+        self._waiting.setdefault(job.user, deque()).append(job)
+        self._tokens += sum(job.tokens)
         self._arrived.set()
-        try:
-            return await answer
-        finally:
-            self._leave(job)
 
-    def _admit(self, tokens: int) -> None:
-        """Refuse what would wait for too long; one request alone never does.
+    def _admit(self, user: str, tokens: int) -> None:
+        """Refuse what would wait for too long.
+
+        One request alone never does; and whoever has less waiting than an equal share of the queue
+        does not wait for those that have more, as users have their turns.
 
         Raises:
             RequestError: saying when to try again.
         """
-        if self._tokens and self._tokens + tokens > self._config.queue_tokens:
+        if not self._tokens or self._tokens + tokens <= self._config.queue_tokens:
+            return
+        own = sum(sum(job.tokens[job.begun :]) for job in self._waiting.get(user, ()))
+        users = len(self._waiting.keys() | {user})
+        if own + tokens > self._config.queue_tokens / users:
             raise too_many("the server has more to translate than it can", self.estimate_wait())
 
     def estimate_wait(self) -> float:
@@ -297,10 +319,3 @@ def hand_over(job: _Job, taken: range, found: list[list[Translation]]) -> None:
     job.ended += len(taken)
     if job.ended == len(job.lines) and not job.answer.done():
         job.answer.set_result(job.found)
-
-
-def count_tokens(model: ServedModel, lines: Sequence[str]) -> list[int]:
-    """Return the source tokens of each line, as far as they are read."""
-    most = model.translator.config.max_source_tokens
-    side = model.translator.source
-    return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]

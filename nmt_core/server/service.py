@@ -2,12 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from nmt_core.documents.files import SUFFIXES, Format, find_format, name_translation
-from nmt_core.documents.plan import Document
+from nmt_core.documents.files import FORMATS, SUFFIXES, Format, find_format, name_translation
 from nmt_core.errors import DocumentError
 from nmt_core.server.detect import Guess, detect_language
 from nmt_core.server.downloads import Downloads
@@ -15,6 +14,7 @@ from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models, ServedModel
+from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, Search
 from nmt_core.server.schemas import (
     Alternative,
@@ -27,14 +27,25 @@ from nmt_core.server.schemas import (
     check_text,
 )
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.texts import READERS, Place, Sent, find_places, plan_document, take_sample
+from nmt_core.server.texts import (
+    Cut,
+    Manuscript,
+    Place,
+    Sent,
+    find_places,
+    prepare,
+    prepare_apart,
+    take_sample,
+    write_apart,
+)
+from nmt_core.server.turns import Turns
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translation import Translation
 
 AUTO = "auto"
 TORCH = "torch"
 SHORT_CHARACTERS = 5000
-"""A text up to this is prepared at once; a longer one in a thread, for others to go on."""
+"""A text up to this is read and written at once; a longer one in another process."""
 
 Result = TypeVar("Result")
 
@@ -67,6 +78,19 @@ class Service:
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
         workers = 1 if on_torch else config.workers or count_cores()
         self.scheduler = Scheduler(config, self.metrics, workers)
+        self.processes = Processes(config.document_processes, config.document_bytes)
+        self._moments: Turns
+
+    def start(self) -> None:
+        """Begin to work, in the running event loop."""
+        self._moments = Turns(1)
+        self.processes.start()
+        self.scheduler.start()
+
+    async def stop(self) -> None:
+        """Work no more."""
+        await self.scheduler.stop()
+        self.processes.stop()
 
     def admit(self, key: str | None, address: str) -> User:
         """Return who sends a request.
@@ -110,30 +134,44 @@ class Service:
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.check(texts, asked.alternatives)
         self.rates.spend(user, len(texts))
-        done = await asyncio.gather(*(self._translate(user, asked, text) for text in texts))
-        return gather_answer(asked, done)
+        works = [self._translate(user, asked, text) for text in texts]
+        return gather_answer(asked, await self._in_time(all_or_none(works)))
+
+    async def _in_time(self, work: Awaitable[Result]) -> Result:
+        """Return what comes of work, which is cancelled when its time is over.
+
+        Raises:
+            RequestError: if it is.
+        """
+        seconds = self.config.work_seconds
+        try:
+            async with asyncio.timeout(seconds) as deadline:
+                return await work
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise RequestError(
+                503, f"this took longer than the {seconds:g} seconds that it may; send less at once"
+            ) from None
 
     async def _translate(self, user: User, asked: TranslateRequest, text: str) -> Translated:
-        document = await self._apart(len(text), READERS[asked.format or "text"], text)
-        guess = await self._detect(document, asked.target) if asked.source == AUTO else None
+        sheet = Manuscript(asked.format or "text", text)
+        guess = await self._detect(user, sheet, asked.target) if asked.source == AUTO else None
         source = guess.language if guess else asked.source
         if source == asked.target and self.models.knows(source):
             return Translated(text, guess, [], None)
         model = self.models.find(source, asked.target)
-        sent = await self._apart(len(text), plan_document, model, document)
         search = Search(
             model,
             n_best=1 + asked.alternatives,
             probabilities=asked.details,
             attention=asked.details,
         )
-        found = await self._search(user, search, sent)
-        ways = [
-            await self._apart(len(text), sent.write, found, rank)
-            for rank in range(1 + asked.alternatives)
-        ]
+        sent, found, ways = await self._translate_sheet(user, search, sheet)
         others = [*dict.fromkeys(way for way in ways if way != ways[0])]
-        details = describe_text(model, text, ways[0], sent.lines, found) if asked.details else None
+        details = None
+        if asked.details:
+            details = await self._describe(user, model, sheet, ways[0], sent.lines, found)
         return Translated(ways[0], guess, others, details)
 
     async def translate_file(
@@ -147,43 +185,99 @@ class Service:
         """
         kind = find_kind(name)
         self.rates.spend(user, max(1, len(content) // self.config.max_characters))
-        document = await asyncio.to_thread(kind.read, content)
+        return await self._in_time(self._translate_file(user, asked, kind, name, content))
+
+    async def _translate_file(
+        self, user: User, asked: FileRequest, kind: Format, name: str, content: bytes
+    ) -> str:
+        [called] = [called for called, one in FORMATS.items() if one is kind]
+        sheet = Manuscript(called, content)
         source = asked.source
         if source == AUTO:
-            source = (await self._detect(document, asked.target)).language
+            source = (await self._detect(user, sheet, asked.target)).language
         if source == asked.target and self.models.knows(source):
             return self.downloads.keep(name, kind.mime_type, content)
         model = self.models.find(source, asked.target)
-        sent = await asyncio.to_thread(plan_document, model, document)
-        found = await self._search(user, Search(model), sent)
-        written = await asyncio.to_thread(sent.write, found)
-        translated = written.encode() if isinstance(written, str) else written
-        called = name_translation(Path(Path(name).name), asked.target).name
-        return self.downloads.keep(called, kind.mime_type, translated)
+        _, _, [translated] = await self._translate_sheet(user, Search(model), sheet)
+        told = name_translation(Path(Path(name).name), asked.target).name
+        return self.downloads.keep(told, kind.mime_type, translated)
+
+    async def _translate_sheet(
+        self, user: User, search: Search, sheet: Manuscript
+    ) -> tuple[Sent, list[list[Translation]], list[Any]]:
+        """Return the lines of a text or file, their translations, and the whole ones."""
+        translator = search.model.translator
+        cut = Cut(
+            search.model.pair.source,
+            translator.source,
+            translator.config.max_source_tokens,
+            self.config.max_tokens,
+        )
+        if is_short(sheet):
+            sent = await self._do(user, sheet, prepare, sheet, cut)
+            found = await self._search(user, search, sent)
+            ways = await self._do(user, sheet, sent.write, found, search.n_best)
+        else:
+            sent = await self._do(user, sheet, prepare_apart, sheet, cut)
+            found = await self._search(user, search, sent)
+            ways = await self._do(user, sheet, write_apart, sheet, cut, found, search.n_best)
+        return sent, found, ways
 
     async def _search(self, user: User, search: Search, sent: Sent) -> list[list[Translation]]:
         """Translate all lines; those with markup inside tell at what they looked."""
-        kinds = {False: search, True: search._replace(attention=True)}
-        if search.attention or not any(sent.plan.marked):
-            return await self.scheduler.search(user.name, search, sent.lines)
-        found = [
-            self.scheduler.search(user.name, kinds[wanted], pick(sent, marked=wanted))
-            for wanted in (False, True)
-        ]
-        plain, marked = map(iter, await asyncio.gather(*found))
-        return [next(marked if mark else plain) for mark in sent.plan.marked]
+        if search.attention or not any(sent.marked):
+            return await self.scheduler.search(user.name, search, sent.lines, sent.tokens)
+        plain, marked = map(
+            iter,
+            await self.scheduler.search_all(
+                user.name,
+                [
+                    (search, *pick(sent, marked=False)),
+                    (search._replace(attention=True), *pick(sent, marked=True)),
+                ],
+            ),
+        )
+        return [next(marked if mark else plain) for mark in sent.marked]
 
-    async def _detect(self, document: Document[Any], target: str) -> Guess:
+    async def _describe(
+        self,
+        user: User,
+        model: ServedModel,
+        sheet: Manuscript,
+        translated: str,
+        lines: Sequence[str],
+        found: Sequence[Sequence[Translation]],
+    ) -> TextDetails:
+        """Return how each sentence of a text was translated."""
+        written = [best.text or line for line, (best, *_) in zip(lines, found, strict=True)]
+        there, _ = await self._do(user, sheet, find_places, sheet.content, lines)
+        here, after = await self._do(user, sheet, find_places, translated, written)
+        sentences = zip(lines, there, here, found, strict=True)
+        told = []
+        for line, before, place, translations in sentences:
+            told.append(describe_sentence(model, line, [before, place], translations))
+            await asyncio.sleep(0)
+        return TextDetails(sentences=told, after=after)
+
+    async def _detect(self, user: User, sheet: Manuscript, target: str) -> Guess:
         if not self.models.knows(target):
             self.models.find(target, target)
         among = self.models.sources(target) or self.models.list_codes()
-        return await asyncio.to_thread(detect_language, take_sample(document), {*among, target})
+        sample = await self._do(user, sheet, take_sample, sheet)
+        return await asyncio.to_thread(detect_language, sample, {*among, target})
 
-    async def _apart(self, characters: int, do: Callable[..., Result], *arguments: Any) -> Result:
-        """Do at once what takes a moment; what takes longer, in a thread, for others to go on."""
-        if characters <= SHORT_CHARACTERS:
+    async def _do(
+        self, user: User, sheet: Manuscript, do: Callable[..., Result], *arguments: Any
+    ) -> Result:
+        """Do what a text or file needs: in this process what takes a moment, else in another.
+
+        The loop turns after each moment, for others to go on.
+        """
+        if not is_short(sheet):
+            return await self.processes.run(user.name, do, *arguments)
+        async with self._moments.take(user.name):
+            await asyncio.sleep(0)
             return do(*arguments)
-        return await asyncio.to_thread(do, *arguments)
 
 
 def find_kind(name: str) -> Format:
@@ -201,9 +295,25 @@ def find_kind(name: str) -> Format:
         ) from None
 
 
-def pick(sent: Sent, *, marked: bool) -> list[str]:
-    """Return the lines with markup inside, or those without."""
-    return [line for line, mark in zip(sent.lines, sent.plan.marked, strict=True) if mark is marked]
+async def all_or_none(works: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """Return what comes of all works; where one fails, the others are cancelled."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def is_short(sheet: Manuscript) -> bool:
+    """Tell whether a text takes but a moment; a file, however small, may unpack to anything."""
+    return isinstance(sheet.content, str) and len(sheet.content) <= SHORT_CHARACTERS
+
+
+def pick(sent: Sent, *, marked: bool) -> tuple[list[str], list[int]]:
+    """Return the lines with markup inside, or those without, and what each counts."""
+    chosen = [number for number, mark in enumerate(sent.marked) if mark is marked]
+    return [sent.lines[number] for number in chosen], [sent.tokens[number] for number in chosen]
 
 
 def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> TranslateAnswer:
@@ -223,27 +333,6 @@ def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> Transl
         empty = TextDetails(sentences=[], after="")
         answer["details"] = shape([one.details or empty for one in done])
     return TranslateAnswer(**answer)
-
-
-def describe_text(
-    model: ServedModel,
-    text: str,
-    translated: str,
-    lines: Sequence[str],
-    found: Sequence[Sequence[Translation]],
-) -> TextDetails:
-    """Return how each sentence of a text was translated."""
-    there, _ = find_places(text, lines)
-    here, after = find_places(
-        translated, [best.text or line for line, (best, *_) in zip(lines, found, strict=True)]
-    )
-    return TextDetails(
-        sentences=[
-            describe_sentence(model, line, places, translations)
-            for line, *places, translations in zip(lines, there, here, found, strict=True)
-        ],
-        after=after,
-    )
 
 
 def describe_sentence(

@@ -37,11 +37,32 @@ class ServerConfig(Config):
     max_connections: int = Field(1000, ge=1, le=100_000)
     """Open connections, beyond which new ones are answered 503."""
 
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses of proxies whose ``X-Forwarded-For`` says who asks; of all others it is not
+    believed."""
+
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""
 
     queue_tokens: int = Field(200_000, ge=1)
-    """Source tokens that may wait; a request that would make them more is answered 429."""
+    """Source tokens that may wait; a request that would make them more is answered 429, unless its
+    user has less waiting than an equal share."""
+
+    max_tokens: int = Field(200_000, ge=1)
+    """Source tokens of a request; a longer file is refused."""
+
+    work_seconds: float = Field(300, gt=0)
+    """How long the server works on a request, its time in the queue included; then it gives up."""
+
+    max_held_bytes: int = Field(200_000_000, ge=1_000_000)
+    """Bytes of all requests that are being sent or worked on, beyond which others are answered 503;
+    half of them for one address."""
+
+    document_bytes: int = Field(2**29, ge=2**27)
+    """Memory that a process which reads and writes documents may take (on Linux)."""
+
+    document_processes: int = Field(2, ge=1, le=64)
+    """Documents that are read or written at the same time, each in a process of its own."""
 
     batch_tokens: int = Field(1024, ge=1, le=1_000_000)
     """Source tokens that are translated at once: more are translated faster, but let a short

@@ -1,20 +1,150 @@
-"""A text or file that was sent, cut into lines, and where translations stand in the result."""
+"""A text or file that was sent, cut into lines, and where translations stand in the result.
+
+All of it may be done in another process than the one that answers: see ``processes.py``.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from nmt_core.documents.alignment import Translated
+from nmt_core.documents.files import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
-from nmt_core.documents.plan import Document, Plan, Segmenter
-from nmt_core.server.models import ServedModel
-from nmt_core.translation.translation import Translation
+from nmt_core.documents.plan import CHARACTERS, Document, Plan, Segmenter
+from nmt_core.errors import DocumentError
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """What reads a text, by its format."""
 
 SAMPLE_CHARACTERS = 2000
 """Of a document, that are enough to tell its language."""
+
+LEAST_TOKENS = 4
+"""What a line counts at least, since each costs something."""
+
+
+class Manuscript(NamedTuple):
+    """A text or file as it was sent."""
+
+    kind: str
+    """A format of files, or of texts."""
+    content: str | bytes
+
+    def read(self) -> Document[Any]:
+        """Find what of it is translated.
+
+        Raises:
+            DocumentError: if it cannot be read.
+        """
+        if isinstance(self.content, str):
+            return READERS[self.kind](self.content)
+        return FORMATS[self.kind].read(self.content)
+
+
+class Tokenizer(Protocol):
+    """The side of a model that reads; see ``nmt_core.text.side``."""
+
+    def tokens(self, line: str) -> list[str]:
+        """Return the tokens of a line."""
+        ...
+
+
+class Cut(NamedTuple):
+    """How a manuscript becomes lines for a model."""
+
+    language: str
+    """The manuscript's."""
+    side: Tokenizer
+    most_of_line: int
+    """Tokens of a line that the model reads."""
+    most: int
+    """Tokens of a manuscript."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A manuscript with the lines to translate."""
+
+    lines: list[str]
+    marked: list[bool]
+    """Of each line, whether markup stands in it."""
+    tokens: list[int]
+    """What each line counts."""
+    document: Document[Any] | None = None
+    plan: Plan | None = None
+    """Of the document; both are left behind where another process has read it."""
+
+    def write(self, found: Sequence[Sequence[Translated]], ways: int = 1) -> list[Any]:
+        """Return the document in several translations, the best first.
+
+        Args:
+            found: translations of each line, best first; the last stands for those that are not.
+            ways: how many documents.
+        """
+        assert self.document is not None
+        assert self.plan is not None
+        return [
+            self.document.write(self.plan.place([each[min(way, len(each) - 1)] for each in found]))
+            for way in range(ways)
+        ]
+
+
+def prepare(manuscript: Manuscript, cut: Cut) -> Sent:
+    """Find the lines of a manuscript.
+
+    Raises:
+        DocumentError: if it cannot be read, or has more tokens than it may.
+    """
+    document = manuscript.read()
+    passages = document.passages
+    characters = sum(len(passage.text) for passage in passages)
+    if characters > CHARACTERS * cut.most:  # nobody need count
+        raise too_long(f"{characters:,} characters", cut)
+    plan = Plan(passages, Segmenter(cut.language, cut.side.tokens))
+    tokens = count_tokens(cut.side, plan.lines, cut.most_of_line)
+    if sum(tokens) > cut.most:
+        raise too_long(f"{sum(tokens):,} tokens", cut)
+    return Sent(plan.lines, plan.marked, tokens, document, plan)
+
+
+def count_tokens(side: Tokenizer, lines: Sequence[str], most: int) -> list[int]:
+    """Return what each line counts: its tokens, as far as the model reads it."""
+    return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]
+
+
+def too_long(size: str, cut: Cut) -> DocumentError:
+    """Return that a manuscript is too long to be translated at once."""
+    return DocumentError(
+        f"this text has {size}, and {cut.most:,} tokens may be sent at once; cut it in parts"
+    )
+
+
+def prepare_apart(manuscript: Manuscript, cut: Cut) -> Sent:
+    """Do as ``prepare`` in another process, where the document is left behind."""
+    sent = prepare(manuscript, cut)
+    return Sent(sent.lines, sent.marked, sent.tokens)
+
+
+def write_apart(
+    manuscript: Manuscript, cut: Cut, found: Sequence[Sequence[Translated]], ways: int = 1
+) -> list[Any]:
+    """Do as ``Sent.write`` in another process, which reads the manuscript again."""
+    return prepare(manuscript, cut).write(found, ways)
+
+
+def take_sample(manuscript: Manuscript) -> str:
+    """Return some text of a manuscript, by which its language is told.
+
+    Raises:
+        DocumentError: if it cannot be read.
+    """
+    sample = ""
+    for passage in manuscript.read().passages:
+        if len(sample) >= SAMPLE_CHARACTERS:
+            break
+        sample += f"{passage.text[:SAMPLE_CHARACTERS]}\n"
+    return sample
 
 
 class Place(NamedTuple):
@@ -24,47 +154,6 @@ class Place(NamedTuple):
     """What stands between it and the one before."""
     text: str
     """As it stands there."""
-
-
-@dataclass(frozen=True)
-class Sent:
-    """A document with the lines to translate."""
-
-    document: Document[Any]
-    plan: Plan
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines to translate."""
-        return self.plan.lines
-
-    def write(self, found: Sequence[Sequence[Translation]], rank: int = 0) -> Any:
-        """Return the document with the translations of a rank, the last one where there are fewer.
-
-        Args:
-            found: translations of each line, best first.
-            rank: from 0.
-        """
-        chosen = [translations[min(rank, len(translations) - 1)] for translations in found]
-        return self.document.write(self.plan.place(chosen))
-
-
-def take_sample(document: Document[Any]) -> str:
-    """Return some text of a document, by which its language is told."""
-    sample = ""
-    for passage in document.passages:
-        if len(sample) >= SAMPLE_CHARACTERS:
-            break
-        sample += f"{passage.text[:SAMPLE_CHARACTERS]}\n"
-    return sample
-
-
-def plan_document(model: ServedModel, document: Document[Any]) -> Sent:
-    """Find the sentences of a document."""
-    tokens = model.translator.source.tokens
-    plan = Plan(document.passages, Segmenter(model.pair.source, tokens))
-    _ = plan.lines, plan.marked  # found here, where it may take its time
-    return Sent(document, plan)
 
 
 def find_places(text: str, pieces: Sequence[str]) -> tuple[list[Place], str]:

@@ -34,6 +34,13 @@ class Translation(NamedTuple):
     attention: np.ndarray | None = None
 
 
+class Words:
+    """Cuts lines into words; another process may be sent it."""
+
+    def tokens(self, line):
+        return [f"▁{word}" for word in line.split()]
+
+
 class StandIn:
     """Translates by writing capitals; ``calls`` are the lines of every batch."""
 
@@ -46,7 +53,7 @@ class StandIn:
         self.mark = mark
         self.seconds = seconds
         self.languages = SimpleNamespace(source=languages[0], target=languages[1])
-        self.source = SimpleNamespace(tokens=lambda line: [f"▁{word}" for word in line.split()])
+        self.source = Words()
         self.poison = poison
         self.calls = []
 

@@ -1,19 +1,10 @@
 """Translated files are kept for a while, and never too many."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from nmt_core.server import downloads
 from nmt_core.server.downloads import KEPT_SECONDS, MOST_BYTES, Downloads
 from nmt_core.server.errors import RequestError
-
-
-class DocumentOf:
-    """A document of some texts."""
-
-    def __init__(self, *texts):
-        self.passages = [SimpleNamespace(text=text) for text in texts]
 
 
 def is_kept(kept, key):

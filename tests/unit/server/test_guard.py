@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from nmt_core.server.scheduler import LEAST_TOKENS
+from nmt_core.server.texts import LEAST_TOKENS
 from tests.support.stand_in import StandIn, in_a_loop, serve_stand_in
 from tests.unit.server.test_scheduler import Slow
 

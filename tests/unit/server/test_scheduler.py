@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,8 +10,9 @@ from hypothesis import strategies as st
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Bundle, Pair, ServedModel
-from nmt_core.server.scheduler import LEAST_TOKENS, Scheduler, Search
+from nmt_core.server.scheduler import Scheduler, Search
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.texts import LEAST_TOKENS, count_tokens
 from tests.support.stand_in import StandIn, in_a_loop
 
 
@@ -53,7 +53,8 @@ class Running:
         await self.scheduler.stop()
 
     async def ask(self, lines, *, user="anybody", **how):
-        found = await self.scheduler.search(user, Search(self.model, **how), lines)
+        tokens = count_tokens(self.translator.source, lines, 512)
+        found = await self.scheduler.search(user, Search(self.model, **how), lines, tokens)
         return [best.text for best, *_ in found]
 
     def begin(self, lines, **how):
@@ -290,7 +291,7 @@ async def test_only_the_request_fails_that_the_engine_cannot_translate(caplog):
 @in_a_loop
 async def test_more_alternatives_than_beams_widen_the_search():
     async with Running() as running:
-        found = await running.scheduler.search("me", Search(running.model, n_best=7), ["line"])
+        found = await running.scheduler.search("me", Search(running.model, n_best=7), ["line"], [4])
 
     assert len(found[0]) == 7
 
@@ -304,13 +305,3 @@ async def test_batches_are_counted():
         assert value("nmt_batch_sentences_sum") == 2
         assert value("nmt_batch_tokens_sum") == 5 + LEAST_TOKENS
         assert value("nmt_tokens_total", {"pair": "de-en", "side": "target"}) == 5 + 1 + 2
-
-
-@in_a_loop
-async def test_a_line_counts_only_as_far_as_it_is_read():
-    translator = StandIn()
-    translator.config = SimpleNamespace(
-        beam=SimpleNamespace(beam_size=2), max_source_tokens=10, unsure_below=None
-    )
-    async with Running(translator, queue_tokens=30) as running:
-        await asyncio.gather(*(running.ask(["word " * 1000]) for _ in range(3)))

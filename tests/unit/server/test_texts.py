@@ -5,8 +5,14 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.server.texts import SAMPLE_CHARACTERS, find_places, take_sample
-from tests.unit.server.test_downloads import DocumentOf
+from nmt_core.server.texts import (
+    SAMPLE_CHARACTERS,
+    Manuscript,
+    count_tokens,
+    find_places,
+    take_sample,
+)
+from tests.support.stand_in import Words
 
 
 @given(st.lists(st.tuples(st.text("\n\t- ", max_size=3), st.text("abc d", min_size=1)), max_size=6))
@@ -46,5 +52,9 @@ def test_what_is_not_there_has_an_empty_place():
 
 
 def test_a_sample_is_short():
-    assert len(take_sample(DocumentOf("word " * 10**6))) <= SAMPLE_CHARACTERS + 1
-    assert len(take_sample(DocumentOf(*["word"] * 10**4))) <= SAMPLE_CHARACTERS + 5
+    for text in ("word " * 10**5, "word\n" * 10**4):
+        assert 100 < len(take_sample(Manuscript("text", text))) <= SAMPLE_CHARACTERS + 5
+
+
+def test_a_line_counts_only_as_far_as_it_is_read():
+    assert [4, 7, 10] == count_tokens(Words(), ["one", "word " * 7, "word " * 1000], 10)
