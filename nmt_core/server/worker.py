@@ -6,12 +6,14 @@ trusted as what is computed here is.
 """
 
 import os
+import re
 import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from nmt_core.errors import DocumentError
@@ -71,9 +73,15 @@ def attempt(do: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Ending, A
 
 
 def find_peak() -> int:
-    """Return the most bytes of memory that this process has had."""
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    """Return the most bytes of memory that this process has had; on Linux since it began.
+
+    What ``getrusage`` says there is never less than what the process had that started it.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        [kilobytes] = re.findall(r"VmHWM:\s*(\d+)", status.read_text())
+        return 1024 * int(kilobytes)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def bound_memory(most_bytes: int) -> None:

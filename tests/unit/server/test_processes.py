@@ -1,0 +1,204 @@
+"""Documents are worked on apart: bounded, in turn, and no longer than somebody waits."""
+
+import asyncio
+import os
+import threading
+import time
+from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import psutil
+import pytest
+
+from nmt_core.errors import DocumentError
+from nmt_core.server import service as module
+from nmt_core.server.errors import RequestError
+from nmt_core.server.processes import Processes
+from tests.support.processes import wait_for
+from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+
+
+def tell_process(seconds=0.0):
+    time.sleep(seconds)
+    return os.getpid()
+
+
+def note_and_sleep(path):
+    path.write_text(str(os.getpid()))
+    time.sleep(600)
+
+
+def take_memory(size):
+    return len(b"x" * size)
+
+
+def refuse():
+    raise DocumentError("this document is wrong")
+
+
+def fail():
+    raise ValueError("a secret text")
+
+
+def die():
+    os._exit(1)
+
+
+@asynccontextmanager
+async def processes_of(count=1, most_bytes=2**29):
+    processes = Processes(count, most_bytes)
+    processes.start()
+    try:
+        yield processes
+    finally:
+        processes.stop()
+
+
+@in_a_loop
+async def test_tasks_are_done_by_one_process_that_lasts():
+    async with processes_of() as processes:
+        done = {await processes.run("me", tell_process) for _ in range(3)}
+
+    assert len(done) == 1
+    assert os.getpid() not in done
+    assert not psutil.pid_exists(done.pop())
+
+
+@in_a_loop
+async def test_what_goes_wrong_is_told_and_the_next_task_is_done(caplog):
+    async with processes_of() as processes:
+        with pytest.raises(DocumentError, match="this document is wrong"):
+            await processes.run("me", refuse)
+        with pytest.raises(RequestError) as failed:
+            await processes.run("me", fail)
+        for do, arguments in ((take_memory, (2**30,)), (die, ())):
+            with pytest.raises(DocumentError, match="more than the 512 MiB of memory"):
+                await processes.run("me", do, *arguments)
+            assert await processes.run("me", tell_process)
+
+    assert failed.value.status == 500
+    assert "secret" not in "".join(str(vars(record)) for record in caplog.records)
+    assert "ValueError" in str(vars(caplog.records[0]))
+
+
+@in_a_loop
+async def test_a_task_that_nobody_waits_for_is_killed(tmp_path):
+    path = tmp_path / "process"
+    async with processes_of() as processes:
+        task = asyncio.ensure_future(processes.run("me", note_and_sleep, path))
+        while not path.exists() or not path.read_text():  # noqa: ASYNC110 - a file
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        pid = int(path.read_text())
+
+        assert await processes.run("me", tell_process) != pid
+        assert wait_for(lambda: not psutil.pid_exists(pid), seconds=5)
+
+
+@in_a_loop
+async def test_who_sends_much_waits_for_themselves():
+    order = []
+
+    async def ask(processes, user):
+        await processes.run(user, tell_process, 0.05)
+        order.append(user)
+
+    async with processes_of() as processes:
+        many = [asyncio.ensure_future(ask(processes, "many")) for _ in range(9)]
+        await asyncio.sleep(0)
+        await ask(processes, "me")
+        await asyncio.gather(*many)
+
+    assert order.index("me") <= 2
+
+
+@in_a_loop
+async def test_no_text_of_any_length_is_read_or_written_where_requests_are_answered(monkeypatch):
+    """Only texts of a moment are: of others the loop's process does not even count tokens."""
+    here = []
+
+    def watch(name):
+        original = getattr(module, name)
+
+        def called(sheet, *arguments):
+            here.append(len(sheet.content))
+            return original(sheet, *arguments)
+
+        return called
+
+    long = "Das ist gut. " * 1000
+    app = serve_stand_in()
+    words = app.state.service.models.served[0].translator.source
+    threads = set()
+    monkeypatch.setattr(
+        type(words), "tokens", lambda _, line: threads.add(threading.get_ident()) or line.split()
+    )
+    monkeypatch.setattr(module, "prepare", watch("prepare"))
+    async with client_of(app) as client:
+        fields = {"source": "de", "target": "en"}
+        sent = await client.post("/translate", json={"q": long, **fields})
+        assert sent.json()["translatedText"] == long.upper()
+        assert threading.get_ident() not in threads
+        assert here == []
+        sent = await client.post("/translate", json={"q": "kurz", **fields})
+        assert sent.json()["translatedText"] == "KURZ"
+
+    assert here == [4]
+
+
+@in_a_loop
+async def test_the_loop_turns_after_each_text_of_a_list(monkeypatch):
+    """A thousand short texts are a long one."""
+    done, turns = [0], [0]
+    original = module.prepare
+
+    def count(*arguments):
+        done[0] += 1
+        return original(*arguments)
+
+    async def turn():
+        while True:
+            turns.append(done[0])
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(module, "prepare", count)
+    async with client_of(serve_stand_in()) as client:
+        beat = asyncio.ensure_future(turn())
+        fields = {"q": ["text"] * 50, "source": "de", "target": "en"}
+        assert (await client.post("/translate", json=fields)).status_code == 200
+        beat.cancel()
+
+    steps = [after - before for before, after in pairwise(turns)]
+    assert (sum(steps), max(steps)) == (50, 1)
+
+
+@in_a_loop
+async def test_a_text_with_too_many_tokens_is_refused_with_the_limit():
+    async with client_of(serve_stand_in(max_tokens=100)) as client:
+        for words, size in ((50, "200 tokens"), (9000, "36,000 characters")):
+            sent = {"file": ("a.txt", b"\n".join([b"wort"] * words))}
+            fields = {"source": "de", "target": "en"}
+            answer = await client.post("/translate_file", files=sent, data=fields)
+
+            assert answer.status_code == 400
+            told = answer.json()["error"]
+            assert told == (
+                f"this text has {size}, and 100 tokens may be sent at once; cut it in parts"
+            )
+
+
+@in_a_loop
+async def test_work_without_end_is_given_up_and_leaves_nothing_behind():
+    app = serve_stand_in(work_seconds=0.2)
+    app.state.service.models.served[0].translator.seconds = 0.05
+    async with client_of(app) as client:
+        fields = {"q": ["wort " * 100] * 100, "source": "de", "target": "en"}
+        answer = await client.post("/translate", json=fields)
+        scheduler = app.state.service.scheduler
+
+        assert (answer.status_code, answer.json()["error"]) == (
+            503,
+            "this took longer than the 0.2 seconds that it may; send less at once",
+        )
+        assert (scheduler.tokens, scheduler.count_waiting()) == (0, 0)
