@@ -104,7 +104,8 @@ class Records:
     def choose(self, mutant: Mutant) -> list[tuple[str, dict[str, float]]]:
         """Choose the tests that run a mutant's lines, those of its room first, then the fastest.
 
-        What runs only while a file is imported is seen by the tests that run anything of the file.
+        What runs only while a file is imported is seen by the tests that run anything of the file;
+        what runs only in programs that tests start, by the files of tests that name it.
         """
         found = {}
         for file, record in self._records.items():
@@ -118,11 +119,23 @@ class Records:
                 lines = record["lines"].get(mutant.file, {}).values()
                 if tests := self._take(record, {number for line in lines for number in line}):
                     found[file] = tests
+        if not found:
+            found = self._name(mutant)
         room = f"tests/unit/{mutant.room.removeprefix('nmt_core/')}/"
         order = sorted(
             found, key=lambda file: (not file.startswith(room), sum(found[file].values()))
         )
         return list(limit((file, found[file]) for file in order))
+
+    def _name(self, mutant: Mutant) -> dict[str, dict[str, float]]:
+        module = mutant.file.removesuffix(".py").replace("/", ".")
+        names = (f'"{mutant.file.rpartition("/")[2]}"', module.removesuffix(".__main__"))
+        found = {}
+        for file, record in self._records.items():
+            text = (self._top / file).read_text(encoding="utf-8")
+            if any(name in text for name in names):
+                found[file] = self._take(record, set(range(len(record["seconds"]))))
+        return {file: tests for file, tests in found.items() if tests}
 
     def _take(self, record: Record, numbers: set[int]) -> dict[str, float]:
         seconds = record["seconds"]

@@ -82,6 +82,18 @@ def test_a_mutant_that_never_ends_is_ended(little, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_test_that_starts_the_code_as_a_program_is_asked(little):
+    program = GOOD_TEST.replace(
+        "from nmt_core.room.code import count\n", "import subprocess, sys\n"
+    )
+    asks = "subprocess.run([sys.executable, '-c', 'from nmt_core.room.code import count as f; '"
+    check = f"{asks} 'assert f([1] * 4) == 3'], check=True)"
+    test = program.replace("assert [0, 2, 3, 3] == [count([1] * n) for n in (0, 2, 3, 4)]", check)
+    (little / "tests/unit/room/test_code.py").write_text(test)
+    assert [KILLED] == outcomes(little, WRONG)
+
+
+@pytest.mark.slow
 def test_code_that_no_test_runs_survives(little):
     (little / "tests/unit/room/test_code.py").write_text("def test_it():\n    pass\n")
     assert [SURVIVED] == outcomes(little, WRONG)
