@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.cli import lines as streams
-from nmt_core.cli.translate import render_translation
+from nmt_core.cli.translate import SURE, UNSURE, render_translation
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
 from nmt_core.seal import digest_bundle
@@ -297,13 +297,18 @@ def test_a_conversation_shows_how_sure_the_model_is(bundle):
 
 def test_colours_tell_probabilities():
     best = SimpleNamespace(
-        text="a b", score=-1.0, tokens=("a", "b"), token_probabilities=(0.1, 0.5, 0.9)
+        text="a b c d",
+        score=-1.0,
+        tokens=("a", "b", "c", "d"),
+        token_probabilities=(0.1, UNSURE, 0.5, SURE, 0.9),
     )
     styles = [span.style for span in render_translation(best).spans]
 
-    assert [style.split()[-1] for style in styles if "dim" not in style][:3] == [
+    assert [style.split()[-1] for style in styles if "dim" not in style][:5] == [
         "red",
         "yellow",
+        "yellow",
+        "green",
         "green",
     ]
 

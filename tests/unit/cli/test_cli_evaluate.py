@@ -9,7 +9,9 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.cli.evaluate import render_differences
 from nmt_core.fetch.settings import Languages
+from nmt_core.statistics.significance import Difference
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
 
@@ -122,3 +124,26 @@ def test_a_model_that_does_not_tell_its_language_needs_to_be_told(texts, tmp_pat
     code, _, said = run("--model", silent, *texts)
     assert (code, "name the target language by --language" in said) == (1, True)
     assert run("--model", silent, *texts, "--language", "en")[0] == 0
+
+
+def test_a_difference_stands_beside_the_pair_and_the_metric_that_it_is_of():
+    """In the order of the columns; of p-values, those corrected for many comparisons."""
+    found = Difference.model_construct(
+        metric="bleu",
+        first="a",
+        second="b",
+        value=-1.5,
+        bootstrap=0.1,
+        randomization=0.2,
+        bootstrap_holm=0.3,
+        randomization_holm=0.4,
+    )
+    table = render_differences([found])
+    told = {column.header: str(next(column.cells)) for column in table.columns}
+    assert told == {
+        "pair": "a - b",
+        "metric": "BLEU",
+        "difference": "-1.50",
+        "p, bootstrap": "0.3000",
+        "p, randomisation": "0.4000",
+    }

@@ -230,3 +230,54 @@ def test_the_learning_rate_stands_beside_losses_and_scores(monkeypatch):
         "validation",
         "training",
     ]
+
+
+def drawn_figures(monkeypatch, draw, *arguments, **more):
+    figures = []
+    monkeypatch.setattr(pictures, "_save", lambda figure, _: figures.append(figure))
+    draw(Path("unwritten"), *arguments, **more)
+    return figures
+
+
+def test_every_axis_says_what_it_shows(monkeypatch):
+    """Of curves, of positions and of systems: no number stands there without its unit."""
+    curve, rate = Curve("BLEU", [1, 2], [3.0, 4.0]), Curve("learning rate", [1, 2], [0.1, 0.2])
+    interval = Interval("rnn", 4.0, 3.0, 5.0, [4.0])
+    figures = [
+        *drawn_figures(monkeypatch, draw_learning_curve, [curve] * 2, curve, rate),
+        *drawn_figures(monkeypatch, draw_positions, sinusoids(20, 8).numpy()),
+        *drawn_figures(monkeypatch, draw_panels, [Panel([curve], "beam size", "length")]),
+    ]
+    assert 3 == len(figures)
+    axes = [one for figure in figures for one in figure.axes if one.has_data()]
+    assert [] == [
+        (one.get_xlabel(), one.get_ylabel())
+        for one in axes
+        if one.get_label() != "<colorbar>" and not (one.get_xlabel() and one.get_ylabel())
+    ]
+
+    [compared] = drawn_figures(
+        monkeypatch,
+        draw_comparison,
+        [interval],
+        [Curve("rnn", [1, 2], [3.0, 4.0])],
+        unit="minutes",
+        metrics=("BLEU", "chrF"),
+        over="sentences",
+    )
+    scores, learning = compared.axes
+    assert "test BLEU, 95 % interval over sentences" == scores.get_xlabel()
+    assert ("minutes", "validation chrF, greedy search") == (
+        learning.get_xlabel(),
+        learning.get_ylabel(),
+    )
+
+
+def test_words_of_the_source_stand_above_their_columns(monkeypatch):
+    """Where one begins to read; those of the target stand beside their rows."""
+    [figure] = drawn_figures(monkeypatch, draw_attention, WEIGHTS, source=SOURCE, target=TARGET)
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert ["·Die", "·Eule", "</s>"] == [tick.get_text() for tick in axes.get_xticklabels()]
+    assert ["·The", "·owl", "s", "</s>"] == [tick.get_text() for tick in axes.get_yticklabels()]
+    assert "top" == axes.xaxis.get_ticks_position()

@@ -3,11 +3,17 @@
 from types import SimpleNamespace
 
 import pytest
+from pydantic import ValidationError
 
 from nmt_core import files, seal
 from nmt_core.config import build
 from nmt_core.errors import BundleError, ConfigError
-from nmt_core.fetch.initial_model import NEEDED, ChampionModel, copy_initial_model
+from nmt_core.fetch.initial_model import (
+    NEEDED,
+    ChampionModel,
+    LanguageModels,
+    copy_initial_model,
+)
 from nmt_core.training.initial import load_initial_model
 from stages import download
 from stages.configure import refresh
@@ -139,3 +145,8 @@ def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):
     assert not (tmp_path / "scratch").exists()
     with pytest.raises(BundleError, match="another model"):  # whatever the registry gives
         bring(params(kind="champion", sha256="0" * 64), tmp_path)
+
+
+def test_halves_that_name_no_language_model_are_refused():
+    with pytest.raises(ValidationError, match="encoder, decoder or both"):
+        LanguageModels(kind="language_models")

@@ -4,10 +4,12 @@ import configparser
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
 
 import pytest
 
 from infra.servers import programs, server
+from infra.servers.postgres import Postgres
 from infra.servers.programs import MLflow, Prefect, Store
 from infra.servers.secrets import load_secrets
 from infra.servers.server import answers_http, find_free_port
@@ -158,3 +160,44 @@ def test_the_store_has_its_bucket_before_it_starts(full):
 
     assert (full.store.folder / "files" / "nmt").is_dir()
     assert full.store.command()[:4] == ["/rclone", "serve", "s3", str(full.store.folder / "files")]
+
+
+def test_a_database_is_asked_at_its_own_address_and_made_as_durable_as_it_will_be(
+    full, monkeypatch
+):
+    """PostgreSQL on another port, such as a machine's own, is another server's."""
+    asked = []
+    monkeypatch.setattr(
+        "infra.servers.postgres.subprocess.run",
+        lambda command, **_: asked.append(command) or SimpleNamespace(returncode=2),
+    )
+    assert not full.postgres.answers()
+    assert {"--host=127.0.0.1", f"--port={full.postgres.port}"} <= set(asked[0])
+
+    started = []
+    monkeypatch.setattr(Postgres, "_initialise", lambda self: None)
+    monkeypatch.setattr(Postgres, "start", lambda self: started.extend([self]))
+    monkeypatch.setattr(Postgres, "_run", lambda self, *_, **__: self._data.mkdir(parents=True))
+    monkeypatch.setattr(Postgres, "_administration", lambda self: {})
+    for durable in (True, False):
+        server = Postgres(
+            full.postgres.folder.parent, full.postgres._secrets, durable=durable, data=str(durable)
+        )
+        server._create()
+        assert f"fsync={durable}" in started[-1].command()
+        assert started[-1].port != server.port
+        assert server._data.exists()
+
+
+def test_a_server_that_was_ended_is_not_ended_again(full, monkeypatch):
+    """By then its number may be another process's."""
+    ended = []
+    monkeypatch.setattr(server.processes, "signal_all", lambda pid, _: ended.append(pid))
+    full.store._process = SimpleNamespace(pid=7, wait=lambda: 0)
+    full.store._reader = SimpleNamespace(join=lambda _: None)
+    full.store.stop()
+    before = list(ended)
+    full.store.stop()
+    full.store.kill()
+    assert before == ended
+    assert {7} == set(ended)

@@ -537,3 +537,15 @@ def obtain_files(text, folder):
 
 def must_not_fetch(source):
     raise AssertionError(source)
+
+
+def test_the_size_of_files_is_counted_by_pairs_and_bytes_of_a_side(text):
+    """Of two files, the bytes of one; of a file with both sides, half of them."""
+    languages = Languages(source="de", target="en")
+    two = FilesCorpus(kind="files", train=text(b"ja\nnein\n", b"yes!\nno\n")).estimate_size(
+        languages
+    )
+    one = FilesCorpus(kind="files", train=text(b"ja\tyes\nnein\tno\n", name="b")).estimate_size(
+        languages
+    )
+    assert ((2, 6), (2, 13 // 2)) == (tuple(two), tuple(one))
