@@ -59,7 +59,7 @@ class BagConfig(Config):
 
     kind: Literal["bag"] = "bag"
     """Which classifier this is."""
-    embedding_width: int = Field(16, ge=1, le=65_536)
+    embedding_width: int = Field(32, ge=1, le=65_536)
     """Features of a word; word vectors bring their own width."""
     dropout: float = Field(0.3, ge=0, le=0.99)
     """Probability of dropping a feature of what a text is judged by."""
@@ -128,7 +128,7 @@ class LearnClassifierConfig(Config):
 
 
 BAG = LearnClassifierConfig(
-    text=TextConfig(words=20_000, longest=2_000, ngrams=2),
+    text=TextConfig(words=20_000, longest=2_000, ngrams=2, ngram_buckets=2**19),
     model=BagConfig(),
     training=ClassifierTrainingConfig(
         epochs=4, schedule=WarmupDecay(learning_rate=3e-3, shape="linear")

@@ -90,9 +90,9 @@ def learn_classifier(
     With `--kind bag`
 
     - text: `text.words=20000`, `text.longest=2000`, `text.ngrams=2` words in a row, with
-      `text.ngram_buckets=262144` embeddings
+      `text.ngram_buckets=524288` embeddings
 
-    - model: `model.embedding_width=16`, `model.dropout=0.3`
+    - model: `model.embedding_width=32`, `model.dropout=0.3`
 
     - training: `training.epochs=4`, `training.schedule.learning_rate=0.003`
 
