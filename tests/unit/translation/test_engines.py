@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +13,7 @@ import torch
 import nmt_core
 from nmt_core.bundle.engines import choose_program, prepare_engines
 from nmt_core.decoding.settings import BeamConfig
+from nmt_core.engines.engine import Engine
 from nmt_core.errors import BundleError, ConfigError
 from nmt_core.fetch.settings import Languages
 from nmt_core.models.settings import RnnConfig, TransformerConfig
@@ -274,6 +275,35 @@ def test_parity_tells_good_engines_from_bad(tmp_path):
 
     assert measured.equal_greedy == pytest.approx(0.25)  # the empty lines
     assert other.told["ctranslate2_float32"]["equal_greedy"] == 1.0
+
+
+@dataclass
+class Misled:
+    """Searches as another engine, but for one line with more than one hypothesis at once."""
+
+    engine: Engine
+    asked: list[BeamConfig] = field(default_factory=list)
+
+    def explain_refusal(self, search, *, prefixes):
+        return None
+
+    def search(self, requests, search, **options):
+        self.asked.append(search)
+        found = self.engine.search(requests, search, **options)
+        if search.beam_size > 1:
+            found[0] = [one._replace(tokens=(UNK, *one.tokens)) for one in found[0]]
+        return found
+
+
+def test_parity_is_measured_greedily_and_as_configured():
+    translator = tiny_translator()
+    misled = Misled(translator.engine)
+    measured = parity.measure_parity(translator, misled, LINES, LINES, language="en")
+    greedy, configured = misled.asked
+
+    assert (measured.equal_greedy, measured.equal) == (1.0, 1 - 1 / len(LINES))
+    assert (greedy.beam_size, greedy.n_best, greedy.stopping) == (1, 1, "fast")
+    assert configured.beam_size == translator.config.beam.beam_size > 1
 
 
 def test_the_interval_holds_95_of_100_drawn_differences(monkeypatch):

@@ -440,6 +440,7 @@ def test_pairs_score_together_as_alone():
 
             assert score.log_likelihood == pytest.approx(alone.log_likelihood, rel=1e-5)
             assert score[1:] == alone[1:]
+            assert score.tokens == len(translator.target.tokens(pair[1])) + 1
 
 
 def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
