@@ -45,12 +45,22 @@ def serve(  # noqa: PLR0913 - one argument per option
     queue_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens that may wait; more get 429.")
     ] = 200_000,
+    max_tokens: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Source tokens of a request.")
+    ] = 200_000,
+    work_seconds: Annotated[
+        float, typer.Option(metavar="S", min=1, help="Seconds that a request may take in all.")
+    ] = 300,
     batch_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens translated at once.")
     ] = 1024,
     host_name: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A name of this server, such as mt.example.org."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-For is believed."),
     ] = None,
     origin: Annotated[
         list[str] | None,
@@ -79,6 +89,9 @@ def serve(  # noqa: PLR0913 - one argument per option
     line a key and, after a space, its texts a minute), `--host-name` for every name that browsers
     call it by, and a proxy before it for TLS.
 
+    Whatever is sent, it takes some 1.5 GB of memory at most, beside the model: 200 MB for requests
+    and 512 MiB for each of two processes that read documents (bounded on Linux).
+
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """
     from nmt_core.config import build  # noqa: PLC0415 - takes a moment
@@ -96,6 +109,9 @@ def serve(  # noqa: PLR0913 - one argument per option
         "max_file_bytes": max_file_bytes,
         "queue_tokens": queue_tokens,
         "batch_tokens": batch_tokens,
+        "max_tokens": max_tokens,
+        "work_seconds": work_seconds,
+        "trusted_proxies": trusted_proxy or [],
         "hosts": host_name or [],
         "origins": origin or [],
         "workers": threads,

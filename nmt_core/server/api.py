@@ -92,6 +92,18 @@ def admit(request: Request, key: str | None) -> User:
     return service_of(request).admit(key or bearer, address)
 
 
+async def read_admitted(request: Request) -> dict[str, Any]:
+    """Return the fields of a request; a key in its head is checked before its body is read.
+
+    Raises:
+        RequestError: if the key is wrong, or the request is not what it says to be.
+    """
+    key = request.query_params.get("api_key")
+    if key or request.headers.get("authorization"):
+        admit(request, key)
+    return await read_request(request)
+
+
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
     """Return what comes of work, which is cancelled if the client hangs up.
 
@@ -125,7 +137,7 @@ async def wait_until_gone(request: Request) -> None:
 )
 async def translate(request: Request) -> Response:
     """Translate a text, or a list of texts."""
-    asked = read_fields(TranslateRequest, await read_request(request))
+    asked = read_fields(TranslateRequest, await read_admitted(request))
     user = admit(request, asked.api_key)
     return render_json(await unless_gone(request, service_of(request).translate(user, asked)))
 
@@ -148,7 +160,7 @@ def file_body() -> dict[str, Any]:
 )
 async def translate_file(request: Request) -> Response:
     """Translate a file: text, HTML, Markdown, subtitles or Word's docx."""
-    fields = await read_request(request)
+    fields = await read_admitted(request)
     file = take_file(fields, "file")
     asked = read_fields(FileRequest, fields)
     user, service = admit(request, asked.api_key), service_of(request)
@@ -245,8 +257,9 @@ async def health() -> Health:
 
 @router.get("/status")
 async def status(request: Request) -> Status:
-    """Tell which models are served, since when, and how much waits."""
+    """Tell whoever has a key, where one is needed, which models serve and how much waits."""
     service = service_of(request)
+    admit(request, request.query_params.get("api_key"))
     models = [
         ModelStatus(
             **model.pair._asdict(),
@@ -272,8 +285,9 @@ async def spec(request: Request) -> JSONResponse:
 
 @router.get("/metrics", include_in_schema=False)
 async def metrics(request: Request) -> Response:
-    """Tell Prometheus what was counted."""
+    """Tell Prometheus what was counted; where keys are needed, it needs one."""
     service = service_of(request)
+    admit(request, request.query_params.get("api_key"))
     text = service.metrics.render(service.models)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 

@@ -6,11 +6,13 @@ import json
 import logging
 import time
 import uuid
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nmt_core.server.errors import RequestError
@@ -42,6 +44,41 @@ DISCARDED = 8
 LOCAL = "localhost"
 
 
+class Held:
+    """Counts the bytes of requests that are being sent or worked on.
+
+    Args:
+        most: bytes of all together; one address may have half of them.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._all = 0
+        self._own: Counter[str] = Counter()
+
+    def take(self, address: str, size: int) -> None:
+        """Count bytes of an address.
+
+        Raises:
+            RequestError: if they are too many.
+        """
+        if self._all + size > self._most or self._own[address] + size > self._most / 2:
+            raise RequestError(
+                503,
+                "the server holds as many requests as it has memory for; try again in 5 seconds",
+                {"Retry-After": "5", "Connection": "close"},
+            )
+        self._all += size
+        self._own[address] += size
+
+    def give_back(self, address: str, size: int) -> None:
+        """Count bytes no more."""
+        self._all -= size
+        self._own[address] -= size
+        if not self._own[address]:
+            del self._own[address]
+
+
 class Guard:
     """Answers what must not reach the routes, bounds what does, counts and logs all of it."""
 
@@ -49,6 +86,7 @@ class Guard:
         self.app = app
         self.config = config
         self.metrics = metrics
+        self.held = Held(config.most_held_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
@@ -73,6 +111,8 @@ class Visit:
         self._status = 0
         self._bytes = 0
         self._whole = False
+        self._held, self._kept = guard.held, 0
+        self._address = (scope.get("client") or ("unknown",))[0]
         is_file = scope["path"] == FILES_ROUTE
         config = guard.config
         self._most = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
@@ -87,6 +127,8 @@ class Visit:
             await self._app(self._scope, self.receive, self.send)
         except RequestError as error:
             await self._refuse(error)
+        except ClientDisconnect:  # nobody reads an answer
+            self._status = 499
         except TimeoutError:
             _log.info("a client took its answer too slowly", extra={"id": self._id})
         except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
@@ -115,6 +157,9 @@ class Visit:
         message = await self._read()
         if self._bytes > self._most:
             raise too_large(self._most)
+        size = len(message.get("body", b""))
+        self._held.take(self._address, size)
+        self._kept += size
         return message
 
     async def _read(self) -> Message:
@@ -152,6 +197,7 @@ class Visit:
 
     def record(self) -> None:
         """Count the request and log it."""
+        self._held.give_back(self._address, self._kept)
         route = getattr(self._scope.get("route"), "path", None) or "other"
         seconds = time.monotonic() - self._began
         self._metrics.count_request(route, self._status, seconds)
@@ -173,12 +219,26 @@ def check_host(headers: Headers, config: ServerConfig) -> None:
     Raises:
         RequestError: if the request is for a name that is neither an address, localhost nor known.
     """
-    host = (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+    host = (split_address(f"//{headers.get('host', '')}").hostname or "").lower()
     if "*" in config.hosts or host in {LOCAL, config.host, *config.hosts} or is_address(host):
         return
     raise RequestError(
         403, f"{host[:100]!r} is not a name of this server; start it with --host-name to allow it"
     )
+
+
+def split_address(address: str) -> SplitResult:
+    """Return the parts of an address.
+
+    Raises:
+        RequestError: if it is none.
+    """
+    try:
+        return urlsplit(address)
+    except ValueError:
+        raise RequestError(
+            400, f"{address[:100]!r} in a header of the request is no address; send a right one"
+        ) from None
 
 
 def is_address(host: str) -> bool:
@@ -199,7 +259,7 @@ def check_origin(method: str, headers: Headers, config: ServerConfig) -> None:
     origin = headers.get("origin")
     if origin is None or method in ("GET", "HEAD", "OPTIONS"):
         return
-    if {"*", origin} & set(config.origins) or urlsplit(origin).netloc == headers.get("host"):
+    if {"*", origin} & set(config.origins) or split_address(origin).netloc == headers.get("host"):
         return
     raise RequestError(
         403, "pages of other sites may not use this server; start it with --origin to allow one"

@@ -95,6 +95,8 @@ async def read_form(request: Request) -> dict[str, Any]:
             return {name: await _read_part(part) for name, part in form.items()}
     except HTTPException as error:
         raise RequestError(400, f"the form cannot be read ({error.detail}); send it anew") from None
+    except (UnicodeError, LookupError):
+        raise RequestError(400, "the form is in no known encoding; send it in UTF-8") from None
     except OSError as error:  # a file of some size is kept on disk meanwhile
         raise RequestError(
             507, f"the server has no room for the file ({error.strerror}); try again later"

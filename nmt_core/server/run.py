@@ -3,6 +3,7 @@
 import asyncio
 import ipaddress
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Sequence
@@ -27,6 +28,10 @@ UNGUARDED = (
     "whoever reaches this address may use the server; give --api-keys FILE, or leave --host out"
 )
 """What is told where others are let in without a key."""
+
+
+OTHER_FILES = 200
+"""That a server may have open beside its connections."""
 
 
 class ImpatientProtocol(H11Protocol):
@@ -84,6 +89,19 @@ def listen(config: ServerConfig) -> socket.socket:
     return listening
 
 
+def allow_connections(count: int) -> int:
+    """Let this process have as many connections as it may, and return how many that is.
+
+    Beyond ``count`` as many again can be open, to be told that they are too many.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * count + OTHER_FILES
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(1, min(count, soft - OTHER_FILES))
+
+
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C; then end what was begun, refuse what is new, and return."""
     protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
@@ -96,7 +114,9 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             log_config=None,
             access_log=False,
             server_header=False,
-            limit_concurrency=config.max_connections,
+            limit_concurrency=allow_connections(config.max_connections),
+            proxy_headers=bool(config.trusted_proxies),
+            forwarded_allow_ips=list(config.trusted_proxies),
             timeout_keep_alive=max(5, int(config.read_seconds)),
             timeout_graceful_shutdown=int(config.stop_seconds),
         )

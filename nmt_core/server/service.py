@@ -44,6 +44,9 @@ from nmt_core.translation.translation import Translation
 
 AUTO = "auto"
 TORCH = "torch"
+WRONG_KEYS = 60
+"""That an address may send in a minute."""
+
 SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
 
@@ -104,7 +107,11 @@ class Service:
             raise RequestError(
                 400, "Please contact the server operator to get an API key, and send it as api_key"
             )
-        return self.keys.find(key, self.config.rate_limit)
+        try:
+            return self.keys.find(key, self.config.rate_limit)
+        except RequestError:
+            self.rates.spend(User(f"wrong keys of {address}", WRONG_KEYS), 1)
+            raise
 
     def check(self, texts: Sequence[str], alternatives: int = 0) -> None:
         """Make sure that a request is within bounds.

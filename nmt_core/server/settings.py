@@ -88,6 +88,11 @@ class ServerConfig(Config):
     """How often it looks whether another model is to be served."""
 
     @property
+    def most_held_bytes(self) -> int:
+        """Bytes of all requests; at least of two of the largest files from two addresses each."""
+        return max(self.max_held_bytes, 4 * self.max_file_bytes)
+
+    @property
     def max_body_bytes(self) -> int:
         """Size of a request that is no file: JSON may write a character in 12 bytes."""
         return 12 * self.max_characters + 100 * self.max_texts + 10_000

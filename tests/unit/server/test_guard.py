@@ -3,8 +3,12 @@
 import asyncio
 import json
 
+import pytest
+
+from nmt_core.server.errors import RequestError
+from nmt_core.server.guard import Held
 from nmt_core.server.texts import LEAST_TOKENS
-from tests.support.stand_in import StandIn, in_a_loop, serve_stand_in
+from tests.support.stand_in import StandIn, client_of, in_a_loop, serve_stand_in
 from tests.unit.server.test_scheduler import Slow
 
 HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
@@ -147,3 +151,70 @@ async def test_who_does_not_read_the_answer_is_given_up():
             await connection.run()
 
     assert connection.answer == []
+
+
+def test_one_address_holds_half_of_the_memory_for_requests_and_gives_it_back():
+    held = Held(100)
+    held.take("one", 50)
+    for address, size in (("one", 1), ("two", 51)):
+        with pytest.raises(RequestError) as refused:
+            held.take(address, size)
+        assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "5")
+    held.take("two", 50)
+    with pytest.raises(RequestError):
+        held.take("three", 1)
+    held.give_back("one", 50)
+    held.take("three", 50)
+
+
+@in_a_loop
+async def test_what_requests_hold_is_bounded_and_given_back():
+    app = serve_stand_in(max_held_bytes=1_000_000, max_file_bytes=1)
+    async with running(app):
+        for _ in range(3):
+            connections = [Connection(app) for _ in range(6)]
+            tasks = []
+            for connection in connections:
+                connection.put(HALLO + b" " * 100_000, more=True)
+                tasks.append(asyncio.ensure_future(connection.run()))
+                await asyncio.sleep(0.01)
+            for connection in connections:
+                connection.put(b"")
+            await asyncio.gather(*tasks)
+            assert [200] * 4 + [503] * 2 == [connection.status for connection in connections]
+
+
+@in_a_loop
+async def test_who_hangs_up_while_sending_is_no_failure(caplog):
+    app = serve_stand_in()
+    async with running(app):
+        connection = Connection(app)
+        connection.put(HALLO[:9], more=True)
+        connection.hang_up()
+        await connection.run()
+
+    value = app.state.service.metrics.registry.get_sample_value
+    assert value("nmt_requests_total", {"route": "/translate", "status": "499"}) == 1
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@pytest.mark.parametrize("name", ["host", "origin"])
+@in_a_loop
+async def test_a_header_that_is_no_address_is_told(name):
+    async with client_of(serve_stand_in()) as client:
+        headers = {name: {"host": "[", "origin": "http://["}[name]}
+        answer = await client.post("/translate", content=HALLO, headers=headers)
+
+    assert answer.status_code == 400
+    assert "is no address" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "none-such"])
+@in_a_loop
+async def test_a_form_in_an_odd_encoding_is_told(charset):
+    body = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n\xff\r\n--x--\r\n'
+    kind = f"multipart/form-data; boundary=x; charset={charset}"
+    async with client_of(serve_stand_in()) as client:
+        answer = await client.post("/translate", content=body, headers={"Content-Type": kind})
+
+    assert answer.status_code == 400

@@ -1,6 +1,7 @@
 """The socket that the server listens on."""
 
 import logging
+import resource
 import socket
 
 import pytest
@@ -67,3 +68,41 @@ def test_it_says_where_it_is_and_warns_of_strangers(
     said = [record.getMessage() for record in caplog.records]
     assert said[0].startswith(f"translating de-en at http://{host}:")
     assert (UNGUARDED in said) == warned
+
+
+def run_with(monkeypatch, **settings):
+    """Return what the server was started with."""
+    started = {}
+    monkeypatch.setattr(
+        run.uvicorn.Server, "run", lambda self, _: started.update(vars(self.config))
+    )
+    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
+    config = ServerConfig(port=find_free_port("127.0.0.1"), **settings)
+    with listen(config) as listening:
+        run.run_app(lambda: None, config, listening)
+    return started
+
+
+def test_no_proxy_is_believed_but_those_that_are_named(monkeypatch):
+    assert run_with(monkeypatch)["proxy_headers"] is False
+    named = run_with(monkeypatch, trusted_proxies=("10.0.0.1",))
+
+    assert (named["proxy_headers"], named["forwarded_allow_ips"]) == (True, ["10.0.0.1"])
+
+
+@pytest.mark.parametrize(
+    ("limits", "raised", "allowed"),
+    [
+        ((1024, 100_000), (2200, 100_000), 1000),
+        ((1024, 1024), (1024, 1024), 824),
+        ((100_000, 100_000), None, 1000),
+        ((1024, resource.RLIM_INFINITY), (2200, resource.RLIM_INFINITY), 1000),
+    ],
+)
+def test_connections_are_as_many_as_the_system_lets_be_open(monkeypatch, limits, raised, allowed):
+    told = []
+    monkeypatch.setattr(run.resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(run.resource, "setrlimit", lambda _, given: told.append(given))
+
+    assert run.allow_connections(1000) == allowed
+    assert told == ([raised] if raised else [])

@@ -31,7 +31,7 @@ class Slow(StandIn):
 
 
 def model_of(translator):
-    return ServedModel(Pair("de", "en"), translator, Bundle("folder", "1", "digest"), "now")
+    return ServedModel(Pair("de", "en"), translator, Bundle("folder", "1", "digest"), "now", "card")
 
 
 class Running:
@@ -268,6 +268,35 @@ async def test_a_full_queue_says_when_to_come_again():
 
 
 @in_a_loop
+async def test_whatever_one_user_sends_others_are_let_in_up_to_their_share():
+    async with Running(Slow(), queue_tokens=60) as running:
+        tasks = [await running.occupy(), running.begin(["word " * 400], user="many")]
+        await settle()
+        tasks += [running.begin(["mine"] * 5, user="me"), running.begin(["mine"], user="she")]
+        await settle()
+        for user, lines in (("many", 1), ("me", 6), ("new", 6)):
+            with pytest.raises(RequestError) as refused:
+                await running.ask(["more"] * lines, user=user)
+            assert refused.value.status == 429
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+
+@in_a_loop
+async def test_plain_and_marked_lines_of_one_request_come_in_together():
+    """The second part is not refused because the first waits."""
+    async with Running(queue_tokens=8) as running:
+        plain, marked = (Search(running.model, attention=wanted) for wanted in (False, True))
+        found = await running.scheduler.search_all(
+            "me", [(plain, ["a"] * 5, [4] * 5), (marked, ["b"] * 5, [4] * 5), (plain, [], [])]
+        )
+        calls = running.translator.calls
+
+    assert [[best.text for best, *_ in one] for one in found] == [["A"] * 5, ["B"] * 5, []]
+    assert all(len(set(call)) == 1 for call in calls)
+
+
+@in_a_loop
 async def test_a_text_larger_than_the_queue_is_translated_when_none_waits():
     async with Running(queue_tokens=8) as running:
         assert ["LINE"] * 10 == await running.ask(["line"] * 10)
@@ -286,6 +315,62 @@ async def test_only_the_request_fails_that_the_engine_cannot_translate(caplog):
     assert (done[2].status, "poison" in done[2].message) == (500, False)
     assert "poison" not in "".join(str(vars(record)) for record in caplog.records)
     assert running.metrics.registry.get_sample_value("nmt_failures_total") == 1
+
+
+@in_a_loop
+async def test_a_batch_that_failed_gives_everyone_the_rest_of_their_own_lines():
+    """The portion that failed is not the first of the text."""
+    translator = Slow(poison="poison")
+    long = [f"long {number}" for number in range(5)]
+    async with Running(translator, portion_tokens=2 * LEAST_TOKENS, batch_tokens=16) as running:
+        tasks = [await running.occupy(), running.begin(long, user="long")]
+        tasks.append(running.begin(["fine", "fine", "poison", "fine"], user="other"))
+        await settle()
+        translator.go.set()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        began = [len(call) for call in translator.calls]
+
+    assert done[1] == [line.upper() for line in long]
+    assert done[2].status == 500
+    assert 4 in began
+
+
+@in_a_loop
+async def test_after_a_failure_a_single_request_does_not_wait():
+    async with Running(StandIn(poison="poison"), wait_seconds=1.0) as running:
+        with pytest.raises(RequestError):
+            await running.ask(["poison"])
+        for _ in range(3):
+            async with asyncio.timeout(0.5):
+                await running.ask(["line"])
+
+
+@pytest.mark.parametrize("field", ["n_best", "probabilities", "attention"])
+@in_a_loop
+async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
+    async with Running(Slow()) as running:
+        tasks = [await running.occupy()]
+        for user, how in (("a", {}), ("b", {field: 2 if field == "n_best" else True})):
+            tasks.append(running.begin([user], user=user, **how))
+        await settle()
+        running.translator.go.set()
+        await asyncio.gather(*tasks)
+
+    assert [["busy"], ["a"], ["b"]] == running.translator.calls
+
+
+@in_a_loop
+async def test_the_wait_that_is_told_is_that_of_the_speed_that_was_seen():
+    async with Running(StandIn(seconds=0.02)) as running:
+        for _ in range(40):
+            await running.ask(["line"])
+        running.scheduler._tokens = 10_000
+        slow = running.scheduler.estimate_wait()
+        running.scheduler._tokens = 20_000
+        assert running.scheduler.estimate_wait() == pytest.approx(2 * slow)
+        running.scheduler._tokens = 0
+
+    assert slow > 10_000 / (LEAST_TOKENS / 0.02) / 1.5
 
 
 @in_a_loop
