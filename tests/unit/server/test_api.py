@@ -7,6 +7,7 @@ import pytest
 from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Models, Watched
+from nmt_core.server.service import WRONG_KEYS
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import (
     StandIn,
@@ -181,6 +182,15 @@ async def test_addresses_and_names_of_the_server_are_let_in(host):
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
+def bearer_of(key):
+    return {"Authorization": f"Bearer {key}"}
+
+
+async def stream(parts):
+    for part in parts:
+        yield part
+
+
 @in_a_loop
 async def test_keys_open(tmp_path):
     (path := tmp_path / "keys").write_text("a-secret-key\n")
@@ -198,12 +208,23 @@ async def test_keys_open(tmp_path):
             await client.post("/detect", json={"q": "ja"}),
         ]
         settings = (await client.get("/frontend/settings")).json()
-        open_ones = [await client.get(path) for path in ("/health", "/languages", "/metrics")]
+        open_ones = [await client.get(path) for path in ("/health", "/languages", "/docs")]
+        closed = [await client.get(path) for path in ("/metrics", "/status")]
+        opened = [await client.get(path, headers=bearer) for path in ("/metrics", "/status")]
+        body = iter([b"{}"])
+        wrong = await client.post("/translate", content=stream(body), headers=bearer_of("wrong"))
+        guesses = [
+            await client.get("/status", headers=bearer_of(f"guess-{number}"))
+            for number in range(WRONG_KEYS + 5)
+        ]
 
     assert [200, 200, 200, 200, 400, 403, 400] == [one.status_code for one in answers]
     assert "a-secret-key" not in str([one.text for one in answers])
     assert (settings["apiKeys"], settings["keyRequired"]) == (True, True)
     assert [200] * 3 == [one.status_code for one in open_ones]
+    assert [400] * 2 + [200] * 2 == [one.status_code for one in (*closed, *opened)]
+    assert (wrong.status_code, [*body]) == (403, [b"{}"])  # nothing of it was read
+    assert {403, 429} == {one.status_code for one in guesses}
 
 
 @in_a_loop
