@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.mutation.covering import OPTIONS, Record, measure
+from tests.mutation.covering import BEGIN, OPTIONS, Record, measure
 from tests.mutation.drawing import Mutant
 
 LIBRARIES = [
@@ -97,7 +97,7 @@ class Bench:
 
     def attempt(self, mutant: Mutant, choice: Choice) -> tuple[str, str]:
         """Return what became of a mutant, and the test that killed it."""
-        seconds = sum(sum(tests.values()) for _, tests in choice)
+        seconds = sum(BEGIN + sum(tests.values()) for _, tests in choice)
         try:
             with self._broken(mutant):
                 failed = self._run(
