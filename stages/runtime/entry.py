@@ -89,6 +89,8 @@ def _leave(code: str | int | None) -> NoReturn:
     Such as the one that waits for an MLflow which does not answer. Python ends it wherever it is,
     and where that is C++, the whole process is aborted with it, so that a stage that is done fails.
     """
+    if signal.getsignal(signal.SIGTERM) is _exit:  # it would interrupt what libraries put in order
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if isinstance(code, int) and any(thread.daemon for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()

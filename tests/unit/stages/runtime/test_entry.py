@@ -69,6 +69,16 @@ def test_a_thread_that_nobody_waits_for_does_not_change_the_end(end, code, error
     assert said.startswith("said\n")
 
 
+def test_a_signal_amid_the_end_leaves_no_traceback():
+    """What was to be done is done; a library puts its own things in order."""
+    told = "import atexit, signal; "
+    told += "atexit.register(lambda: (print('end', flush=True), os.kill(os.getpid(), 15)))"
+    process = start(told)
+
+    assert ("end\n", "") == process.communicate()
+    assert process.returncode == -signal.SIGTERM
+
+
 def run_module(*command):
     return subprocess.run(
         [sys.executable, "-m", *command], cwd=PROJECT, capture_output=True, text=True, check=False
