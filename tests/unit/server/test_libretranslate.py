@@ -182,6 +182,14 @@ async def test_a_route_answers_its_methods_alone(path, allowed):
 
 
 @in_a_loop
+async def test_an_address_is_one_by_its_every_sign():
+    async with client_of(serve_stand_in()) as client:
+        given = [await client.post(path, json=TEXT) for path in ("/translate/", "/translat")]
+
+    assert all(one.status_code in (404, 405) for one in given)
+
+
+@in_a_loop
 async def test_health_says_one_word():
     async with client_of(serve_stand_in()) as client:
         given = await client.get("/health")

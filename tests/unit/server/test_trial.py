@@ -112,14 +112,20 @@ def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
         return "it is square"
 
     monkeypatch.setattr(trial, "find_problem", find)
-    monkeypatch.setattr(trial, "give_way", lambda: None)
+    monkeypatch.setattr(trial, "give_way", lambda: tried.update(gave_way=True))
     monkeypatch.setattr(trial, "end_with_parent", lambda: None)
     monkeypatch.setattr(sys, "argv", ["trial", "models/some", "torch", "cpu", "2"])
 
     trial.main()
 
     assert json.loads(capsys.readouterr().out) == {"problem": "it is square"}
-    assert tried == {"folder": FOLDER, "engine": "torch", "device": "cpu", "threads": 2}
+    assert tried == {
+        "folder": FOLDER,
+        "engine": "torch",
+        "device": "cpu",
+        "threads": 2,
+        "gave_way": True,
+    }
 
 
 def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
