@@ -9,11 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from benchmarks.reber import (
+    LETTERS,
+    corrupt,
+    draw_grammatical,
+    draw_strings,
+    is_held_out,
+    write_strings,
+)
 from nmt_core.models.recurrence import RecurrentLayer
 from nmt_core.random import derive_seed, make_generator
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.step import apply_gradients
-from tests.support.reber import LETTERS, corrupt, draw_grammatical, draw_strings, is_held_out
 from tests.support.trainings import PROCESSOR
 
 LOOP = "(?:T*VPX)*T*V(?:PS|V)"
@@ -33,6 +40,20 @@ def test_the_expression_knows_the_published_examples():
     assert EMBEDDED.fullmatch("BPBPTVPSEPE")
     assert not EMBEDDED.fullmatch("BPBTSXXVPSEPT")
     assert not EMBEDDED.fullmatch("BTBTSXSEPE")
+
+
+def test_what_is_written_is_labelled_and_apart_from_what_is_held_out(capsys):
+    """So a classifier is tested on strings that it cannot have learnt from."""
+    found = []
+    for held_out in (False, True):
+        write_strings(200, held_out=held_out)
+        rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+        assert len(rows) == 200
+        for label, letters in rows:
+            assert (label == "reber") == bool(EMBEDDED.fullmatch(letters.replace(" ", "")))
+        found.append({letters for _, letters in rows})
+
+    assert not found[0] & found[1]
 
 
 @given(seed=seeds)
