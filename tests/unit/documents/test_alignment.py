@@ -92,3 +92,53 @@ def test_words_that_were_kept_are_cut_as_before_and_their_parts_stand_for_the_sa
     pairs = link("Kaltes H2O ist Wasser", Answer("H2O is cold"), cuts=[8, 9])
 
     assert pairs[:3] == [("H", "H"), ("2", "2"), ("O", "O")]
+
+
+@given(st.permutations(range(6)), st.lists(st.booleans(), min_size=6, max_size=6))
+def test_a_word_stands_for_that_at_which_its_tokens_look_most(order, whole):
+    """Also where tokens are parts of words and most of a word's tokens decide."""
+    there = [f"quelle{letter}" for letter in "abcdef"]
+    here = [f"target{letter}" for letter in "ghijkl"]
+    source = [
+        (f"▁{word}",) if one else ("▁quelle", word[6:])
+        for word, one in zip(there, whole, strict=True)
+    ]
+    tokens = [part for parts in source for part in parts]
+    of_word = [number for number, parts in enumerate(source) for _ in parts]
+    rows = [[float(of_word[n] == link) for n in range(len(tokens))] + [0.0] for link in order]
+    rows.append([0.0] * len(tokens) + [1.0])
+    answer = Answer(" ".join(here), [f"▁{word}" for word in here], rows)
+
+    found = link(" ".join(there), answer, tokens=tokens)
+
+    assert found == [(word, there[number]) for word, number in zip(here, order, strict=True)]
+
+
+@given(st.integers(2, 6), st.integers(0, 5))
+def test_of_words_that_are_looked_at_alike_the_nearest_is_taken(count, chosen):
+    chosen %= count
+    there = [f"quelle{letter}" for letter in "abcdef"[:count]]
+    here = [f"target{letter}" for letter in "ghijkl"[:count]]
+    rows = [[1 / count] * count + [0.0] for _ in here] + [[0.0] * count + [1.0]]
+    answer = Answer(" ".join(here), [f"▁{word}" for word in here], rows)
+
+    found = link(" ".join(there), answer, tokens=[f"▁{word}" for word in there])
+
+    assert found[chosen] == (here[chosen], there[chosen])
+
+
+def test_the_second_of_two_words_that_were_kept_stands_for_the_second():
+    source = "H2O und H2O"
+    before = find_words(source, [1, 2, 9, 10])
+    answer = Answer("H2O and H2O")
+    after = find_words(answer.text, carry_cuts(source, [1, 2, 9, 10], answer.text))
+
+    assert align(source, before, None, answer, answer.text, after) == list(range(7))
+
+
+def test_words_at_about_the_same_place_are_told_by_their_middles():
+    assert link("ab cdefghijklmnop", Answer("x y zzzzzzzzzzzzzzzz")) == [
+        ("x", "ab"),
+        ("y", "ab"),
+        ("zzzzzzzzzzzzzzzz", "cdefghijklmnop"),
+    ]

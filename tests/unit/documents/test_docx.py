@@ -1,5 +1,6 @@
 import io
 import struct
+import tracemalloc
 import zipfile
 import zlib
 from xml.sax.saxutils import escape
@@ -299,3 +300,15 @@ def test_the_language_of_the_source_is_not_that_of_the_translation():
 
     assert b"<w:b/>" in written
     assert b"de-DE" not in written
+
+
+def test_files_without_text_are_copied_and_never_held():
+    """A small document may hold much, such as a picture of zeros."""
+    large = make_archive(**{"word__document.xml": f"<w:body {nsdecls('w')}/>"}, a=bytes(50_000_000))
+    tracemalloc.start()
+    data = WordDocument(large).write([])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak < 5_000_000
+    assert files_of(data)["a"] == bytes(50_000_000)
