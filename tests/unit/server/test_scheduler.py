@@ -339,10 +339,10 @@ async def test_a_batch_that_failed_gives_everyone_the_rest_of_their_own_lines():
 async def test_after_a_failure_a_single_request_does_not_wait():
     async with Running(StandIn(poison="poison"), wait_seconds=1.0) as running:
         with pytest.raises(RequestError):
-            await running.ask(["poison"])
-        for _ in range(3):
+            await running.ask(["poison " * 40])
+        for words in (30, 20, 10):  # each less than the last batch
             async with asyncio.timeout(0.5):
-                await running.ask(["line"])
+                await running.ask(["line " * words])
 
 
 @pytest.mark.parametrize("field", ["n_best", "probabilities", "attention"])
