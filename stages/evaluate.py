@@ -17,7 +17,6 @@ import numpy as np
 from nmt_core import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks, trace_attention
-from nmt_core.evaluation.metrics.base import check_detokenized
 from nmt_core.evaluation.metrics.registered import find_label, load_metric
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.translation.likelihood import score_pairs
@@ -55,6 +54,7 @@ def run(
     found = [best for best, *_ in translator.search(sources, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
     hypotheses = [translation.text for translation in found]
+    quality.warn_of_tokenized(hypotheses, references)
     write_translations(reports / "translations.tsv", sources, references, found)
     chosen = choose(len(sources), params.examples, params.seed)
     examples = [
@@ -91,7 +91,6 @@ def score_translations(
     language: str,
 ) -> dict[str, Any]:
     """Return what the metrics say, with 95 % intervals and signatures."""
-    check_detokenized(hypotheses, references)
     found: dict[str, Any] = {}
     for name in params.metrics:
         metric = load_metric(name, language)

@@ -69,6 +69,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         DEFAULT_METRICS,
         check_name,
     )
+    from nmt_core.evaluation.quality import warn_of_tokenized  # noqa: PLC0415 - slow to import
 
     try:
         metrics = [check_name(name) for name in metric or DEFAULT_METRICS]
@@ -81,6 +82,8 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     }
     code = language or find_language(translators)
     systems = {name: translate(one, sources) for name, one in translators.items()}
+    for lines in systems.values():
+        warn_of_tokenized(lines, references)
     if out is not None:
         write_translations(out, systems, sources, references)
     console = Console()

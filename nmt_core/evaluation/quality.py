@@ -1,5 +1,6 @@
 """What else there is to know of a test set's translations: failures, lengths, unknown words."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 
 from sacrebleu.metrics.bleu import BLEU
@@ -7,6 +8,11 @@ from sacrebleu.metrics.bleu import BLEU
 from nmt_core.config import Config
 from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
 from nmt_core.text.vocabulary import UNK
+
+_log = logging.getLogger(__name__)
+
+TOKENIZED_SHARE = 0.1
+"""Of the translations that may end in a detached full stop before that is worth a warning."""
 
 LOOP_TOKENS = 4
 """Longest run of words whose immediate repetition counts as going in circles."""
@@ -26,6 +32,8 @@ class Failures(Config):
     """The same words three times in a row, where the reference has no such thing."""
     too_long: int
     """More than twice as many words as the reference, and at least ten more."""
+    detached_full_stop: int
+    """A full stop after a space at the end, where the reference has none such."""
 
 
 Cut = Callable[[str], Sequence[str]]
@@ -59,7 +67,31 @@ def count_failures(
         copied=sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
         looping=sum(is_looping(cut(h)) and not is_looping(cut(r)) for _, h, r in lines),
         too_long=sum(is_too_long(len(cut(h)), len(cut(r))) for _, h, r in lines),
+        detached_full_stop=sum(is_detached(h) and not is_detached(r) for _, h, r in lines),
     )
+
+
+def is_detached(line: str) -> bool:
+    """Tell whether a line ends in a full stop after a space, as tokenized text does."""
+    return line.endswith(" .")
+
+
+def warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Warn where many translations, but not their references, look tokenized.
+
+    sacreBLEU cuts the full stop off by itself, so that BLEU does not see the fault. It is one of
+    the text, or of a model that has hardly learnt, and no reason to score nothing.
+    """
+    lines = zip(hypotheses, references, strict=True)
+    found = sum(is_detached(hypothesis) and not is_detached(line) for hypothesis, line in lines)
+    if found > TOKENIZED_SHARE * len(references):
+        _log.warning(
+            "%d of %d translations end in a full stop after a space, and their references do not: "
+            "the model has learnt too little, or the target text to train on is tokenized; BLEU "
+            "does not see the difference",
+            found,
+            len(references),
+        )
 
 
 def is_too_long(words: int, reference_words: int) -> bool:

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from nmt_core.config import Config
 from nmt_core.errors import NmtError
-from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_detokenized
+from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_pairs
 from nmt_core.evaluation.metrics.registered import (
     DEFAULT_METRICS,
     MetricName,
@@ -134,7 +134,7 @@ def judge(
     check_outputs(champion, challenger)
     references = challenger.references
     for system in (champion, challenger):
-        check_detokenized(system.hypotheses, references)
+        check_pairs(system.hypotheses, references)
     metrics = {name: load_testable_metric(name, language) for name in config.metrics}
     effects = tuple(
         measure_effect(

@@ -88,10 +88,6 @@ class SummedMetric(Metric):
         """Return the scores of test sets, each given by the sum of its sentences' counts."""
 
 
-TOKENIZED_ENDS = 100
-"""Hypotheses ending in a detached full stop above which they were surely not detokenized."""
-
-
 def check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Check that there is a hypothesis for each reference.
 
@@ -102,20 +98,4 @@ def check_pairs(hypotheses: Sequence[str], references: Sequence[str]) -> None:
         raise CorpusError(
             f"{len(hypotheses)} hypotheses do not pair up with {len(references)} references; "
             f"translate the whole test set again"
-        )
-
-
-def check_detokenized(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse what would give an end result that means nothing.
-
-    Raises:
-        CorpusError: if the lines do not pair up, or the hypotheses are still tokenized.
-    """
-    check_pairs(hypotheses, references)
-    detached = sum(line.endswith(" .") for line in hypotheses)
-    natural = sum(line.endswith(" .") for line in references)
-    if detached > TOKENIZED_ENDS and detached > 2 * natural:
-        raise CorpusError(
-            f"{detached} hypotheses end in a detached full stop: they are still tokenized; "
-            f"detokenize them, or the score means nothing"
         )

@@ -31,7 +31,7 @@ class Bleu(SacreBleuMetric):
 
     def scorer(self) -> BLEU:
         """Return sacreBLEU's BLEU, in words of the language."""
-        return BLEU(tokenize=tokenizer_of(self.language))
+        return BLEU(tokenize=tokenizer_of(self.language), force=True)  # quality.py warns, once
 
     def score(
         self,

@@ -14,6 +14,7 @@ from nmt_core.evaluation.quality import (
     count_failures,
     is_looping,
     is_too_long,
+    warn_of_tokenized,
 )
 from nmt_core.text.vocabulary import UNK
 from nmt_core.training.loss import mean_cross_entropy
@@ -63,7 +64,7 @@ def test_loops_are_what_a_search_of_all_runs_finds(words):
     assert is_looping(words) == found
 
 
-NONE = Failures(empty=0, copied=0, looping=0, too_long=0)
+NONE = Failures(empty=0, copied=0, looping=0, too_long=0, detached_full_stop=0)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +81,8 @@ NONE = Failures(empty=0, copied=0, looping=0, too_long=0)
         ("Ja ja ja", "yes yes yes", "yes yes yes", []),
         ("Eule", " ".join("abcdefghijklmn"), "one two three four", []),
         ("Eule", " ".join("abcdefghijklmno"), "one two three four", ["too_long"]),
+        ("Die Eule.", "The owl .", "The owl.", ["detached_full_stop"]),
+        ("Die Eule .", "The owl .", "The owl .", []),
         ("Eule", "well " * 15, "one two three four", ["looping", "too_long"]),
     ],
 )
@@ -87,6 +90,17 @@ def test_what_is_no_translation_is_counted(source, hypothesis, reference, kinds)
     expected = NONE.model_copy(update=dict.fromkeys(kinds, 1))
 
     assert expected == count_failures([source], [hypothesis], [reference])
+
+
+@pytest.mark.parametrize(
+    ("detached", "own", "warned"), [(1, 0, False), (2, 0, True), (9, 9, False)]
+)
+def test_translations_that_look_tokenized_are_a_warning(caplog, detached, own, warned):
+    """However many they are: a model that has hardly learnt may write nothing else."""
+    hypotheses = ["The owl ."] * detached + ["The owl."] * (10 - detached)
+    warn_of_tokenized(hypotheses, ["The owl ."] * own + ["The owl."] * (10 - own))
+
+    assert (f"{detached} of 10 translations end in a full stop" in caplog.text) is warned
 
 
 def test_failures_of_text_without_spaces_are_counted_in_its_words():
@@ -98,7 +112,7 @@ def test_failures_of_text_without_spaces_are_counted_in_its_words():
         cut=list,
     )
 
-    assert found == Failures(empty=0, copied=0, looping=1, too_long=1)
+    assert found == Failures(empty=0, copied=0, looping=1, too_long=1, detached_full_stop=0)
     assert compute_length_ratio(["我们都", "很好"], ["我们", "很好好"], cut=list) == 1
     assert compute_length_ratio(["我们都知道"], ["我们"], cut=list) == 5 / 2
 
@@ -106,7 +120,7 @@ def test_failures_of_text_without_spaces_are_counted_in_its_words():
 def test_failures_add_up():
     found = count_failures(["a", "b", "c"], ["", "", "c"], ["x", "y", "z"])
 
-    assert Failures(empty=2, copied=1, looping=0, too_long=0) == found
+    assert Failures(empty=2, copied=1, looping=0, too_long=0, detached_full_stop=0) == found
 
 
 @pytest.mark.parametrize(
