@@ -65,7 +65,7 @@ def render_scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         *rows,
         {"score": "perplexity", "value": round(found["perplexity"], 2), "95 %": ""},
-        {"score": f"no translations: {kinds}", "value": sum(failed.values()), "95 %": ""},
+        {"score": f"unusable translations: {kinds}", "value": sum(failed.values()), "95 %": ""},
     ]
 
 

@@ -24,7 +24,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.reporting.learning_rate import trace_learning_rate
+from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import TrainedInputs, check_trained, choose, load_trained
 from stages.tracking import run_metadata
@@ -79,7 +79,10 @@ def run(
 def find_unsure_threshold(found: list[Translation]) -> float | None:
     """Return the score that 1 in 100 translations do not reach; None without any."""
     scores = [one.score for one in found if one.token_probabilities]
-    return round(float(np.quantile(scores, 0.01, method="lower")), 4) if scores else None
+    if not scores:
+        return None
+    lowest = float(np.quantile(scores, 0.01, method="lower"))
+    return math.floor(lowest * 10**4) / 10**4  # rounded up, it could be above the lowest itself
 
 
 def score_translations(
@@ -166,15 +169,8 @@ def draw_training(path: Path, record: dict[str, Any]) -> None:
     history = record["history"]
     metric = next(iter(history[0]["validation_scores"]))
     steps = [point["step"] for point in history]
-    draw_learning_curve(
-        path,
-        [
-            Curve("validation", steps, [point["validation_loss"] for point in history]),
-            Curve("training, with dropout", steps, [point["train_loss"] for point in history]),
-        ],
-        Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history]),
-        trace_learning_rate(record),
-    )
+    scores = Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history])
+    draw_learning_curve(path, trace_losses(record), scores, trace_learning_rate(record))
 
 
 def write_translations(

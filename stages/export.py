@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from nmt_core import files
 from nmt_core.bundle.engines import prepare_engines
 from nmt_core.bundle.write import write_bundle
+from nmt_core.engines.conversion import explain_inexpressible
 from nmt_core.errors import NmtError
 from nmt_core.fetch.settings import Languages
 from nmt_core.models.settings import read_model_config
@@ -115,8 +116,14 @@ def main() -> None:
     }
     download = load(DownloadParams, "download")
     bill = list_materials(model=model_name(download.languages), version=record["fingerprint"])
+    shape = read_model_config(record["params"]["model"])
     card = render_card(
-        download, record, measured, **find_provenance(), packages=list_versions(bill)
+        download,
+        record,
+        measured,
+        **find_provenance(),
+        packages=list_versions(bill),
+        extras="serve,onnx" if explain_inexpressible(shape) else "serve",
     )
     with open_tracker(record["fingerprint"], experiment=paths.EXPERIMENT) as tracker:
         metrics = run(

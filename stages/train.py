@@ -227,6 +227,7 @@ def write_model(
             "params": params.model_dump(mode="json"),
             "initial_model": read_origin(initial_model),
             "history": [point.model_dump() for point in progress.history],
+            "curve": [point.model_dump() for point in progress.curve],
         }
         files.write_json(part / "training.json", record)
         write_digests(part)

@@ -14,6 +14,9 @@ from matplotlib.figure import Figure
 
 from nmt_core import files
 
+MARKED_POINTS = 40
+"""Of a curve, up to which each is drawn."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -78,16 +81,17 @@ def draw_learning_curve(
     loss, learning, rate = figure.subplots(1, 3)
     colors = _colors(2)
     for curve, color in zip(losses, colors, strict=True):
-        loss.plot(curve.x, curve.y, ".-", color=color, label=curve.label)
+        loss.plot(curve.x, curve.y, _style(curve), color=color, label=curve.label)
     loss.set_ylabel("cross entropy in nats per token")
     loss.set_ylim(bottom=0)
     loss.legend(frameon=False)
     learning.plot(scores.x, scores.y, ".-", color=colors[0])
     learning.set_ylabel(f"validation {scores.label}, greedy search")
     learning.set_ylim(bottom=0)
-    rate.plot(rates.x, rates.y, "-", color=colors[0], linewidth=1.3)
+    rate.plot(rates.x, rates.y, _style(rates), color=colors[0], linewidth=1.3)
     rate.set_ylabel("learning rate")
     rate.set_ylim(bottom=0)
+    rate.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
     for axes in (loss, learning, rate):
         axes.set_xlabel("updates")
         axes.set_xlim(left=0)
@@ -251,6 +255,11 @@ def draw_words(
         axes.margins(0.15)
         _tidy(axes)
     _save(figure, path)
+
+
+def _style(curve: Curve) -> str:
+    """Return how to draw a curve: with its points while they are few, which a line alone hides."""
+    return ".-" if len(curve.x) <= MARKED_POINTS else "-"
 
 
 def _tidy(axes: Axes) -> None:

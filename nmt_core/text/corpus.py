@@ -38,6 +38,8 @@ UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_UTF16 = "looks like UTF-16; convert the file, for example by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u200b\ufeff]")
 
@@ -268,12 +270,16 @@ def _decode(raw: bytes | None, number: int, at: str, repaired: Counter[str]) -> 
     try:
         line = raw.decode("utf-8")
     except UnicodeDecodeError as error:
+        if raw.startswith(_UTF16_MARKS):
+            raise _BadLineError("invalid_utf8", f"{at} {_UTF16}") from None
         raise _BadLineError(
             "invalid_utf8",
             f"{at} is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1}); "
             f"convert the file to UTF-8, or set on_bad_line to drop",
         ) from None
     if "\0" in line:
+        if number == 1 and 2 * line.count("\0") >= len(line) - 1:
+            raise _BadLineError("nul_character", f"{at} {_UTF16}")
         raise _BadLineError(
             "nul_character",
             f"{at} holds a NUL character, which text never does; "

@@ -15,6 +15,9 @@ from nmt_core.errors import CorpusError
 STAR = "*"
 """In a path: any part of a name."""
 
+CONVERTIBLE = (".csv", ".tmx")
+"""How names of files end of which docs/troubleshooting.md tells how to make a .tsv."""
+
 
 class TextFiles(Config):
     """Where parallel text lies: two aligned files, or one TSV; each plain or ending in .gz.
@@ -42,7 +45,11 @@ class TextFiles(Config):
         if self.is_tsv and self.target is not None:
             raise ValueError(f"{self.source} holds both sides; leave target out")
         if not self.is_tsv and self.target is None:
-            raise ValueError(f"target is missing; only a .tsv holds both sides, not {self.source}")
+            how = "; docs/troubleshooting.md shows the command that makes one of it"
+            raise ValueError(
+                f"target is missing; only a .tsv holds both sides, not {self.source}"
+                f"{how if self.source.suffix.lower() in CONVERTIBLE else ''}"
+            )
         stars = [str(path).count(STAR) for path in self.paths]
         if max(stars) > 1 or len({*stars}) > 1:
             raise ValueError(f"{self} must hold one {STAR} each, or none")

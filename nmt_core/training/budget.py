@@ -1,8 +1,16 @@
 """How much training is allowed: the same for all is what makes systems comparable."""
 
+import math
+
 from pydantic import Field, model_validator
 
 from nmt_core.config import Config
+
+VALIDATIONS = 12
+"""In a budget of seconds, at least."""
+
+SHORTEST_SECONDS = 5.0
+"""Between two of these, so that a training of some seconds does not validate most of its time."""
 
 
 class Budget(Config):
@@ -35,6 +43,15 @@ class Budget(Config):
         spent = ((steps, self.steps), (tokens, self.tokens), (seconds, self.seconds))
         shares = [used / limit for used, limit in spent if limit is not None]
         return min(1.0, max(shares, default=0.0))
+
+    @property
+    def validation_seconds(self) -> float:
+        """Time spent in updates between two validations; without end where no clock ends it.
+
+        How many updates a budget of seconds comes to is known to nobody beforehand, so validations
+        that are counted in updates alone may be none but the last.
+        """
+        return max(self.seconds / VALIDATIONS, SHORTEST_SECONDS) if self.seconds else math.inf
 
     def is_spent(self, *, steps: int, tokens: int, seconds: float, epochs: int) -> bool:
         """Tell whether any limit is reached."""

@@ -32,6 +32,16 @@ class Point(Config):
         return row | {f"validation_{n}": score for n, score in self.validation_scores.items()}
 
 
+class CurvePoint(Config):
+    """What the updates since the point before it were like (``training.log_every``)."""
+
+    step: int
+    loss: float
+    """Plain cross entropy per token, dropout on, in nats."""
+    learning_rate: float
+    """Of the last of them."""
+
+
 class Progress(Config, frozen=False):
     """Where a training is; exact in JSON."""
 
@@ -48,6 +58,7 @@ class Progress(Config, frozen=False):
     recent_sum: float = 0.0
     recent_tokens: int = 0
     history: list[Point] = Field(default_factory=list)
+    curve: list[CurvePoint] = Field(default_factory=list)
 
     def has_spent(self, budget: Budget) -> bool:
         """Tell whether a budget ends the training here."""

@@ -50,11 +50,12 @@ def prolong(
 def is_passed(values: Mapping[str, Any], *, budget: Budget, validate_every: int) -> bool:
     """Tell whether a training with ``budget`` comes to where another one was, and goes on.
 
-    It does not come to where the other one validated because its own budget was spent.
+    It does not come to where the other one validated because its own budget was spent, or a part of
+    its seconds was; how far seconds lead is never the same, so a budget of them goes on from there.
     """
     progress = config.build(Progress, values, at="progress")
-    regular = not progress.finished or progress.step % validate_every == 0
-    return regular and not progress.has_spent(budget)
+    regular = all(point.step % validate_every == 0 for point in progress.history)
+    return (regular or budget.seconds is not None) and not progress.has_spent(budget)
 
 
 def find_newest(

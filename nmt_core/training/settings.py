@@ -116,7 +116,8 @@ class TrainingConfig(Config):
     """What is minimised, and what to do on the way."""
 
     validate_every: int = Field(1000, ge=1)
-    """Updates between two validations, each followed by a checkpoint."""
+    """Updates between two validations, each followed by a checkpoint. A budget of seconds is also
+    validated after every twelfth of it."""
     log_every: int = Field(50, ge=1)
     """Updates between two points of the training curve."""
     patience: int | None = Field(None, ge=1)

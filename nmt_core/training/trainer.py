@@ -39,7 +39,7 @@ from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.ema import ExponentialMovingAverage
 from nmt_core.training.interrupt import Interrupted, catch_stop_signals
 from nmt_core.training.loss import batch_loss, mean_cross_entropy
-from nmt_core.training.progress import Clock, Point, Progress
+from nmt_core.training.progress import Clock, CurvePoint, Point, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
 from nmt_core.training.scheduled_sampling import replace_with_predictions
@@ -251,12 +251,13 @@ class Trainer:
 
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:
         """Log, validate and save what is due; return the signal at which to stop, or 0."""
+        before = self.progress.seconds
         number, self.progress.seconds = self.world.all_reduce_max(
             signal_caught(), self._clock.seconds
         )
         if self.world.is_main and self.progress.step % self.config.log_every == 0:
             self._log()
-        if self._validation_is_due():
+        if self._validation_is_due(before):
             self.world.run_on_main(self._validate)
             number, finished = self.world.all_reduce_max(signal_caught(), self.progress.finished)
             self.progress.finished = bool(finished)
@@ -294,6 +295,9 @@ class Trainer:
         progress = self.progress
         loss = progress.recent_sum / max(1, progress.recent_tokens)
         progress.recent_sum, progress.recent_tokens = 0.0, 0
+        progress.curve.append(
+            CurvePoint(step=progress.step, loss=loss, learning_rate=self._learning_rate)
+        )
         self.display.step(
             step=progress.step,
             tokens=progress.target_tokens,
@@ -312,9 +316,12 @@ class Trainer:
             step=progress.step,
         )
 
-    def _validation_is_due(self) -> bool:
-        progress = self.progress
-        return progress.step % self.config.validate_every == 0 or progress.has_spent(self.budget)
+    def _validation_is_due(self, before: float) -> bool:
+        """Tell whether updates, or the clock since the seconds before this one, ask for it."""
+        progress, every = self.progress, self.budget.validation_seconds
+        regular = progress.step % self.config.validate_every == 0
+        timed = progress.seconds // every > before // every
+        return regular or timed or progress.has_spent(self.budget)
 
     def _validate(self) -> None:
         self._read_losses(leave=0)

@@ -127,6 +127,8 @@ def choose(
     wanted: Sequence[str],
     sections: Mapping[str, Config],
     known: AutoConfig,
+    *,
+    budget: Budget | None = None,
 ) -> Choice:
     """Return what fits a text, a budget and this machine.
 
@@ -134,6 +136,7 @@ def choose(
         wanted: groups to choose, "model", "train" or both.
         sections: all settings so far.
         known: what to choose from.
+        budget: that a person has set, if any, in place of what "train" would choose.
 
     Raises:
         ConfigError: if nobody knows how large the text is.
@@ -152,13 +155,14 @@ def choose(
     row = take_row(known.text, "pairs", size.pairs)
     epoch = estimate_tokens(size, row.vocab_size)
     batch_tokens = estimate_batch(train.batching)
-    if "train" in wanted:
-        tokens = min(known.train.epochs * epoch, known.train.most_tokens[machine.device])
-        tokens = round_down(tokens)
+    if "train" in wanted and budget is None:
+        most = known.train.most_tokens[machine.device]
+        tokens = round_down(min(known.train.epochs * epoch, most))
     else:
         cores = machine.cores if machine.device == "cpu" else 1
         speed = known.speed[machine.device] * cores
-        tokens = count_tokens(train.budget, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
+        limits = budget if budget and "train" in wanted else train.budget
+        tokens = count_tokens(limits, epoch=epoch, batch_tokens=batch_tokens, speed=speed)
     groups, settings = [], []
     if "model" in wanted:
         often = [row for row in known.model if tokens >= row.passes * epoch]
@@ -172,13 +176,13 @@ def choose(
         if tokens < epoch:
             fitting["train.model.dropout"] = 0.0
         settings += [f"{place}={value}" for place, value in fitting.items()]
-        if most := model.settings.get(BATCH):
-            batch_tokens = round(int(most) * REAL_SHARE)
+        if size_of_batch := model.settings.get(BATCH):
+            batch_tokens = round(int(size_of_batch) * REAL_SHARE)
     if "train" in wanted:
         steps = max(1, round(tokens / batch_tokens))
         settings += [
             "train.budget.steps=null",
-            f"train.budget.tokens={tokens}",
+            *([] if budget else [f"train.budget.tokens={tokens}"]),
             f"train.training.validate_every={max(1, steps // known.train.validations)}",
             f"train.training.ema_decay={choose_ema_decay(steps)}",
         ]

@@ -15,13 +15,15 @@ import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from nmt_core import files
+from nmt_core import config, files
 from nmt_core.config import Config, suggest
-from nmt_core.errors import ConfigError
+from nmt_core.errors import ConfigError, NmtError
 from nmt_core.fetch.address import redact
+from nmt_core.training.budget import Budget
 from stages import paths
 from stages.configure import auto
-from stages.params import SECTIONS, DownloadParams, build_all, read
+from stages.configure.small_text import fit_settings
+from stages.params import SECTIONS, DownloadParams, TrainParams, build_all, read
 
 HEADING = """\
 Every setting of the project, a section per stage. Groups in conf/ compose this file:
@@ -43,7 +45,8 @@ def compose_settings(
     Args:
         arguments: ``group=name`` and ``section.key=value``.
         conf: the groups.
-        say: is told what ``model=auto`` and ``train=auto`` have chosen, and why.
+        say: is told what was chosen by ``model=auto`` and ``train=auto``, or for a small text, and
+            why.
 
     Raises:
         ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
@@ -56,17 +59,47 @@ def compose_settings(
         if "." not in name and name not in SECTIONS and get_close_matches(name, groups):
             raise ConfigError(f"{name} is no group of conf/; {suggest(name, groups)}")
     check_choices(choices, conf)
-    asked = [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]
     given = [choice for choice in choices if choice.partition("=")[2] != auto.AUTO]
     start = compose_groups(given, conf=conf) if choices else read(paths.PARAMS)
     values = apply_changes(start, settings)
     check_architecture(start, values)
-    if not asked:
-        return values
-    chosen = auto.choose(asked, build_all(values, source=str(paths.PARAMS)), auto.read_auto(conf))
-    say(str(chosen))
-    start = apply_changes(compose_groups([*given, *chosen.groups], conf=conf), chosen.settings)
-    return apply_changes(start, settings)
+    if asked := [group for group in auto.GROUPS if f"{group}={auto.AUTO}" in choices]:
+        sections = build_all(values, source=str(paths.PARAMS))
+        chosen = auto.choose(asked, sections, auto.read_auto(conf), budget=find_budget(settings))
+        say(str(chosen))
+        start = compose_groups([*given, *chosen.groups], conf=conf)
+        values = apply_changes(apply_changes(start, chosen.settings), settings)
+    if choices:
+        fitting, told = fit_settings(values, settings)
+        values = apply_changes(values, fitting)
+        if told:
+            say(told)
+    return values
+
+
+def find_budget(settings: list[str]) -> Budget | None:
+    """Return the budget that a person sets, if any limit of it.
+
+    Raises:
+        ConfigError: if it is wrong.
+    """
+    about = [given for given in settings if given.lstrip("+~").startswith("train.budget")]
+    given = apply_changes({}, about).get("train", {}).get("budget", {})
+    limits = {name: limit for name, limit in given.items() if limit is not None}
+    return config.build(Budget, limits, at="train.budget") if limits else None
+
+
+def is_chosen(sections: Mapping[str, Config], *, conf: Path = paths.CONF) -> bool:
+    """Tell whether the model is the one that ``model=auto`` chooses for its text and budget."""
+    try:
+        chosen = auto.choose(["model"], sections, auto.read_auto(conf))
+    except NmtError:
+        return False
+    values = apply_changes(compose_groups(chosen.groups, conf=conf), chosen.settings)
+    fitting = config.build(TrainParams, values["train"], at="train")
+    train = sections["train"]
+    assert isinstance(train, TrainParams)
+    return (train.model, train.optimizer) == (fitting.model, fitting.optimizer)
 
 
 def check_choices(choices: list[str], conf: Path) -> None:

@@ -20,6 +20,7 @@ from rich.console import Console
 from nmt_core import config, files
 from nmt_core.errors import ConfigError
 from stages import paths
+from stages.configure.compose import is_chosen
 from stages.params import SECTIONS, TrainParams, build_all, read
 from stages.planning.calibration import calibrate
 from stages.planning.prediction import Plan, predict
@@ -43,7 +44,9 @@ def main() -> None:
     assert isinstance(train, TrainParams)
     observed = {name: used for name in plan.stages if (used := read_usage(name, settings))}
     seen = describe_observed() if "train" in observed else ""
-    show(render(plan, observed, find_shortages(plan, train, Room.find()), seen=seen))
+    chosen = plan.training.passes < 1 and is_chosen(sections)
+    shortages = find_shortages(plan, train, Room.find(), chosen=chosen)
+    show(render(plan, observed, shortages, seen=seen))
 
 
 def make_plan(settings: dict[str, Any], sections: dict[str, config.Config]) -> Plan:

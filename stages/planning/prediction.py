@@ -9,7 +9,7 @@ from stages.planning.costs import Cost, fit_cost, fit_line, fit_power
 from stages.planning.data_stages import Sample
 from stages.planning.lengths import Lengths, share_lost
 from stages.planning.training import Training
-from stages.planning.updates import Expected, count_validations, expect_updates
+from stages.planning.updates import Expected, expect_updates, list_validations
 
 CHECKPOINTS = 2
 """That training keeps, each with its best model."""
@@ -102,7 +102,7 @@ def predict(calibration: Calibration, sections: Mapping[str, Config], *, setting
             **vars(expected),
             tokens_per_second=speed,
             tokens_per_pass=round(epoch.target_tokens),
-            validations=count_validations(expected.updates, train.training.validate_every),
+            validations=len(foresee_validations(train, expected, speed)),
         ),
     )
 
@@ -154,22 +154,27 @@ def add_learning(applied: Prediction, learning: Sequence[Sample], pairs: int) ->
     )
 
 
+def foresee_validations(params: TrainParams, expected: Expected, speed: float) -> list[int]:
+    """Return after which updates is validated, at a speed in target tokens a second."""
+    every = params.training.validate_every
+    return list_validations(expected, every, params.budget, tokens_per_second=speed)
+
+
 def predict_training(
     measured: Training, params: TrainParams, expected: Expected, lengths: Lengths
 ) -> Prediction:
     """Return what a training takes: its beginning and end, its updates, and its validations."""
-    validations = count_validations(expected.updates, params.training.validate_every)
-    every = params.training.validate_every
+    validations = foresee_validations(params, expected, measured.speed)
     found = lengths.greedy_share
-    lost = [share_lost(min(n * every, expected.updates)) for n in range(1, validations + 1)]
+    lost = [share_lost(updates) for updates in validations]
     sentences = measured.sentences * sum(one + (1 - one) * found for one in lost)
     cost: Cost = (
         measured.start
         + measured.token * expected.target_tokens
-        + measured.loss * validations
+        + measured.loss * len(validations)
         + measured.sentence * sentences
     )
-    kept = min(validations, CHECKPOINTS) * measured.checkpoint_bytes
+    kept = min(len(validations), CHECKPOINTS) * measured.checkpoint_bytes
     return Prediction(
         seconds=cost.seconds,
         processor_seconds=cost.processor_seconds,

@@ -28,27 +28,30 @@ class Room:
         return cls(psutil.virtual_memory().available, shutil.disk_usage(folder).free)
 
 
-def find_shortages(plan: Plan, params: TrainParams, room: Room) -> list[str]:
+def find_shortages(
+    plan: Plan, params: TrainParams, room: Room, *, chosen: bool = False
+) -> list[str]:
     """Return a sentence for each thing of which there is too little.
 
     A budget is too small for its text where not all of that is read once: pairs that nobody reads
     teach nothing, and the time would be better spent on a smaller model (``conf/auto.yaml``). It is
     too small for its schedule where the learning rate does not come to the end of its first rise,
-    or first cycle.
+    or first cycle. ``chosen`` tells that the model is the one that MODEL=auto chooses, which is
+    then no advice.
     """
-    return [*_of_budget(plan.training, params), *_of_machine(plan, room)]
+    return [*_of_budget(plan.training, params, chosen=chosen), *_of_machine(plan, room)]
 
 
-def _of_budget(training: PredictedTraining, params: TrainParams) -> Iterator[str]:
+def _of_budget(training: PredictedTraining, params: TrainParams, *, chosen: bool) -> Iterator[str]:
     more = f"raise train.budget.{training.limit}"
+    fitting = "" if chosen else ", or let MODEL=auto choose a model that fits"
     if training.passes < 1:
         pass_seconds = training.tokens_per_pass / training.tokens_per_second
         read = math.floor(100 * training.passes)
         yield (
             f"the budget is too small for the text, of which it reads {read} %: one "
             f"pass takes {training.tokens_per_pass:,} target tokens, "
-            f"{format_duration(pass_seconds)} of updates; {more}, or let MODEL=auto choose a "
-            f"model that fits"
+            f"{format_duration(pass_seconds)} of updates; {more}{fitting}"
         )
     needed = count_needed(params)
     if training.updates < needed:

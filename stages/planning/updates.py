@@ -58,6 +58,23 @@ def expect_updates(budget: Budget, epoch: Epoch, tokens_per_second: float) -> Ex
     return Expected(updates, round(updates * each), updates / epoch.batches, first)
 
 
-def count_validations(updates: int, validate_every: int) -> int:
-    """Return how often is validated: after every so many updates, and at the end."""
-    return math.ceil(updates / validate_every)
+def list_validations(
+    expected: Expected, validate_every: int, budget: Budget, *, tokens_per_second: float
+) -> list[int]:
+    """Return after which updates is validated.
+
+    That is after every so many, about after each part of a budget of seconds, and at the end.
+
+    Args:
+        expected: what the budget comes to.
+        validate_every: updates between two validations.
+        budget: when training ends.
+        tokens_per_second: as for :func:`expect_updates`.
+    """
+    updates = expected.updates
+    found = {*range(validate_every, updates + 1, validate_every), updates}
+    if budget.seconds is not None:
+        seconds = expected.target_tokens / tokens_per_second
+        each = budget.validation_seconds / seconds * updates
+        found |= {math.ceil(n * each) for n in range(1, math.floor(updates / each) + 1)}
+    return sorted(found)

@@ -16,15 +16,25 @@ TEMPLATE = """# {source} to {target}
 
 A {architecture} of {parameters:,} weights that translates {source} to {target}.
 
+In a checkout of the project that made it (the distribution `nmt-pipeline`; the command is `nmt`):
+
 ```
+pip install '.[{extras}]'
 nmt translate --model FOLDER < in.txt > out.txt
+nmt serve --model FOLDER      # a page, and LibreTranslate's API
+```
+
+```python
+from nmt_core import Translator
+
+print(Translator.load("FOLDER").translate(["..."]))
 ```
 
 | | |
 |---|---|
 | corpus | {corpus} |
 | pairs | {train:,} to train, {validation:,} to validate, {test:,} to test |
-| training | {steps:,} updates, {epochs} epochs, {tokens:,} target tokens; best at {best:,} |
+| training | {steps:,} updates, {epochs}, {tokens:,} target tokens; best at {best:,} |
 {start}{scores}
 | near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
@@ -36,8 +46,9 @@ nmt translate --model FOLDER < in.txt > out.txt
 ## What it is for
 
 Sentences of the kind it was trained on, one a line, where a person reads the result or a mistake
-costs little. It may leave out, add or twist what the source says, and gives no sign of it; names,
-numbers and negations deserve a second look.
+costs little. It may leave out, add or twist what the source says. `nmt translate` and the page of
+`nmt serve` mark what the model was unsure of; it may be sure of what is wrong, too. Names, numbers
+and negations deserve a second look.
 
 Scores are of detokenized translations against the untouched references of the test set, of which
 neither side of any pair was seen in training. Text of another kind than the corpus will be
@@ -58,6 +69,7 @@ def render_card(
     commit: str,
     date: str,
     packages: str,
+    extras: str = "serve",
 ) -> str:
     """Return the card in Markdown; nothing in it depends on when or where it was written.
 
@@ -68,6 +80,7 @@ def render_card(
         commit: what the model was made from.
         date: of that commit.
         packages: the most important ones and their versions.
+        extras: of the distribution, which who translates with the model installs.
     """
     scores, shards = measured["evaluate"], measured["shard"]
     data = download.corpus.describe()
@@ -75,6 +88,7 @@ def render_card(
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items()
     )
     values = {
+        "extras": extras,
         "perplexity": scores["perplexity"],
         "near": describe_near(download, measured["download"]["near_duplicates"], scores),
         "failures": f"{failures}, of {scores['sentences']:,} sentences",
@@ -88,7 +102,7 @@ def render_card(
         "validation": shards["validation_pairs"],
         "test": scores["sentences"],
         "steps": record["steps"],
-        "epochs": record["epochs"],
+        "epochs": describe_epochs(record["epochs"]),
         "tokens": record["target_tokens"],
         "best": record["best_step"],
         "packages": packages,
@@ -106,6 +120,13 @@ def render_card(
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
     )
     return f"---\n{_front_matter(download, record, scores)}---\n\n{text}"
+
+
+def describe_epochs(number: int) -> str:
+    """Return in words how often the text was read to its end."""
+    if number == 0:
+        return "less than an epoch"
+    return "1 epoch" if number == 1 else f"{number} epochs"
 
 
 def score_rows(scores: dict[str, Any]) -> Iterator[str]:
@@ -128,11 +149,11 @@ def start_row(origin: dict[str, Any]) -> str:
 
 
 def describe_novel(scores: dict[str, Any]) -> str:
-    """Return in words what the test sentences score that are near none of the corpus."""
+    """Return in words what test sentences score that are close to none of training."""
     novel = scores["novel"]
     found = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
     number = f"{novel['sentences']:,} test sentences"
-    return f"{', '.join(found)} on the {number} that are near none of the corpus"
+    return f"{', '.join(found)} on the {number} that are not close to any training sentence"
 
 
 def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:

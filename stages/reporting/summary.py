@@ -19,7 +19,7 @@ from nmt_core.errors import NmtError
 from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from nmt_core.fetch.address import redact_url
 from stages import paths
-from stages.reporting.card import describe_novel
+from stages.reporting.card import describe_epochs, describe_novel
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 
@@ -62,15 +62,8 @@ def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
     if scores["novel"]:
         lines.append(describe_novel(scores))
     if failed:
-        lines.append(f"translations that are none: {', '.join(failed)}")
+        lines.append(f"unusable translations: {', '.join(failed)}")
     return Text("\n".join(lines), style="dim")
-
-
-def describe_epochs(number: int) -> str:
-    """Return in words how often the text was read to its end."""
-    if number == 0:
-        return "less than an epoch"
-    return "1 epoch" if number == 1 else f"{number} epochs"
 
 
 def render_examples(examples: list[dict[str, str]]) -> Table:

@@ -176,7 +176,7 @@ def test_scores_are_shown_beside_the_run(finished):
         ("BLEU", 12.5),
         ("chrF", 30.2),
         ("perplexity", 1.12),
-        ("no translations: 1 empty, 0 too long", 1),
+        ("unusable translations: 1 empty, 0 too long", 1),
     ]
 
 

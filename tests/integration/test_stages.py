@@ -435,7 +435,10 @@ def test_novel_sentences_are_scored_apart(project):
     assert "bleu_signature" not in novel
     card = (project.export / "README.md").read_text(encoding="utf-8")
     scored = f"BLEU {again.value:.1f}, chrF {novel['chrf']:.1f}"
-    assert f"{scored} on the {len(rows)} test sentences that are near none of the corpus" in card
+    assert (
+        f"{scored} on the {len(rows)} test sentences that are not close to any training sentence"
+        in card
+    )
 
 
 def test_no_stage_touches_the_corpus(project, tmp_path):

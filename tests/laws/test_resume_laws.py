@@ -238,6 +238,22 @@ def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, 
     assert rates == [again.schedule.rate(0, seconds / 8) for seconds in (4, 7)]
 
 
+@pytest.mark.parametrize("cut_at", [None, 17, 60])
+def test_a_budget_of_seconds_is_validated_a_dozen_times(dataset, tmp_path, monkeypatch, cut_at):
+    """At the same seconds, wherever it was cut off; an update takes two of them here."""
+    ticks = itertools.count(step=2)
+    monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
+    settings = {"budget": Budget(seconds=120), "validate_every": 10**6, "log_every": 1}
+    if cut_at:
+        with pytest.raises(PowerCut):
+            trainer(dataset, tmp_path, Log(cut_at), **settings).fit()
+    progress = trainer(dataset, tmp_path, Log(), **settings).fit()
+
+    assert [point.step for point in progress.history] == [*range(5, 61, 5)]
+    assert [point.step for point in progress.curve] == [*range(1, 61)]
+    assert all(point.loss > 0 for point in progress.curve)
+
+
 def test_a_loss_that_is_no_number_stops_training(dataset, tmp_path):
     """It is noticed at the next step, and the checkpoint before it stays as it was."""
     training = trainer(dataset, tmp_path, Log(), validate_every=2, log_every=100)

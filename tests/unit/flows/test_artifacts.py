@@ -22,7 +22,7 @@ def test_scores_have_intervals_and_failures_are_counted():
         {"score": "BLEU", "value": 12.5, "95 %": "11.0 to 14.0"},
         {"score": "chrF", "value": 30.2, "95 %": "29.0 to 31.0"},
         {"score": "perplexity", "value": 1.13, "95 %": ""},
-        {"score": "no translations: 3 empty, 0 copied, 2 too long", "value": 5, "95 %": ""},
+        {"score": "unusable translations: 3 empty, 0 copied, 2 too long", "value": 5, "95 %": ""},
     ]
 
 

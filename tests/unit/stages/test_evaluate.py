@@ -84,3 +84,12 @@ def test_one_in_a_hundred_scores_is_below_what_is_unsure():
     )
     assert sum(translation.score < -0.99 for translation in found) == 9
     assert evaluate.find_unsure_threshold([NOTHING]) is None
+
+
+@pytest.mark.parametrize("score", [-0.12344, -0.12346, -3.99999, 0.0])
+def test_a_translation_is_not_below_a_threshold_of_its_own(score):
+    """On a test set of a few sentences, the lowest score is the threshold."""
+    [[one]] = tiny_translator().search(["Hund"])
+    found = evaluate.find_unsure_threshold([one._replace(score=score)])
+
+    assert found <= score < found + 1e-4

@@ -175,9 +175,12 @@ def test_a_bad_line_is_dropped_with_its_translation(text, problem, swapped):
     assert {problem: 1} == reading.dropped
 
 
-def test_utf_16_is_no_utf_8(text):
-    given = text("ja\n".encode("utf-16"), b"yes\n\n")
-    assert refusal(given).startswith("a.de line 1 is not UTF-8 (byte 0xff at position 1)")
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_told(text, code):
+    """With a mark or without: no line of it is what it looks like."""
+    told = refusal(text("ja, ja\n".encode(code), b"yes\n" if code == "utf-16-be" else b"yes\n\n"))
+
+    assert told.startswith("a.de line 1 looks like UTF-16; convert the file, for example by: iconv")
 
 
 @given(

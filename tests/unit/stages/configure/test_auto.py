@@ -197,6 +197,57 @@ def test_validations_are_counted_in_the_batches_that_were_chosen(
     assert found["train"].training.validate_every == round(20_000_000 / batch_tokens) // 16
 
 
+@pytest.mark.parametrize(
+    ("limit", "tokens"),
+    [
+        ("seconds=240", 240 * 1500 * 4),
+        ("tokens=100000", 100_000),
+        ("steps=40", 40 * 901),
+    ],
+)
+def test_a_budget_that_a_person_sets_is_the_one_that_holds(project, limit, tokens):
+    """Not that which train=auto would choose: the model and the validations follow it."""
+    said = []
+    budget = f"train.budget.{limit}"
+    found = compose_sections("data=demo", "model=auto", "train=auto", budget, say=said.append)
+    name, _, amount = limit.partition("=")
+    row = fit(tokens)
+
+    assert said[0].startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train")
+    assert found["train"].budget == Budget(**{name: int(amount)})
+    assert found["train"].training.validate_every == max(1, round(tokens / 901) // 16)
+    assert found["train"].model.width == row.settings.get("train.model.width", 256)
+    assert compose.is_chosen(found)
+
+
+def test_a_limit_that_is_taken_away_is_no_budget(project):
+    found = compose_sections("data=demo", "model=auto", "train=auto", "train.budget.seconds=null")
+
+    assert found["train"].budget.tokens > 1_000_000
+
+
+def test_a_model_is_not_the_one_that_would_be_chosen(project):
+    assert not compose.is_chosen(compose_sections("data=demo", "train.budget.steps=40"))
+
+
+def test_on_a_gpu_its_own_speed_and_most_tokens_count(project, monkeypatch):
+    """Sixteen cores beside it make it no faster."""
+    monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cuda", 16)))
+    known = auto.read_auto()
+    size = "download.corpus.grammar.train_pairs=10000000"
+    said = []
+    found = compose_sections("data=demo", "train=auto", size, say=said.append)
+    compose_sections("data=demo", "model=auto", "train.budget.seconds=20", say=said.append)
+
+    assert found["train"].budget.tokens == known.train.most_tokens["cuda"]
+    assert " some 1,000,000,000 target tokens " in said[0]
+    assert f" some {min(20 * 60_000, 1200 * 901):,} target tokens " in said[1]
+
+
+def test_the_end_of_each_sentence_is_a_token():
+    assert auto.estimate_tokens(Size(7, 3450), 2000) == 1000 + 7
+
+
 def test_a_model_of_ones_own_keeps_its_shape(project):
     """Only how long to train is chosen then."""
     found = compose_sections("data=demo", "model=convs2s", "train=auto")

@@ -56,6 +56,12 @@ def test_a_budget_that_ends_within_the_first_pass_is_too_small():
     )
 
 
+def test_what_was_done_already_is_no_advice():
+    [told] = find_shortages(plan(passes=0.9, limit="seconds"), params(), ENOUGH, chosen=True)
+
+    assert told.endswith("of updates; raise train.budget.seconds")
+
+
 SCHEDULES = [
     {"kind": "inverse_sqrt", "warmup_steps": 1_000},
     {"kind": "cosine_restarts", "first_steps": 1_000},

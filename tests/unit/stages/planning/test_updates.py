@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.training.budget import Budget
-from stages.planning.updates import Epoch, count_validations, expect_updates
+from stages.planning.updates import Epoch, expect_updates, list_validations
 
 EPOCH = Epoch(batches=200, target_tokens=100_000)
 SPEED = 2_000.0
@@ -66,4 +66,26 @@ def test_more_text_has_more_batches_of_the_same_size():
     ("updates", "every", "validations"), [(1, 300, 1), (1200, 300, 4), (1201, 300, 5)]
 )
 def test_training_validates_at_its_end_too(updates, every, validations):
-    assert count_validations(updates, every) == validations
+    budget = Budget(steps=updates)
+    expected = expect_updates(budget, EPOCH, SPEED)
+    found = list_validations(expected, every, budget, tokens_per_second=SPEED)
+
+    assert (len(found), found[-1]) == (validations, updates)
+
+
+@pytest.mark.parametrize(
+    ("limits", "validations"),
+    [
+        # 4 updates a second
+        ({"seconds": 240.0}, [*range(80, 961, 80)]),
+        ({"seconds": 240.0, "steps": 100}, [80, 100]),
+        ({"seconds": 12.0}, [20, 40, 48]),
+    ],
+)
+def test_a_budget_of_seconds_is_validated_by_the_clock(limits, validations):
+    """A dozen times, whatever is counted in updates, but not at every turn of a short one."""
+    budget = Budget(**limits)
+    expected = expect_updates(budget, EPOCH, SPEED)
+
+    assert list_validations(expected, 10**6, budget, tokens_per_second=SPEED) == validations
+    assert 30 in list_validations(expected, 30, budget, tokens_per_second=SPEED)

@@ -155,6 +155,16 @@ def test_a_card_says_whose_the_data_is(corpus, licence, told):
     assert told in " ".join(page.split())
 
 
+def test_a_card_says_how_to_use_the_model_and_what_tells_of_errors():
+    _, _, page = parts(card())
+
+    assert "pip install '.[serve]'" in page
+    assert "nmt serve --model FOLDER" in page
+    assert "from nmt_core import Translator" in page
+    assert "mark what the model was unsure of" in page
+    assert "gives no sign" not in page
+
+
 def test_a_card_says_what_was_nearly_in_train():
     """And what the model scores where nothing was."""
     novel = {"sentences": 970, "bleu": 29.04, "bleu_low": 27.0, "bleu_high": 31.0, "chrf": 54.0}
@@ -163,7 +173,7 @@ def test_a_card_says_what_was_nearly_in_train():
     assert dict(rows)["near duplicates"] == (
         "1,234 pairs, of which a side differs from one of test or validation in at most 20% of its "
         "words, were removed from train; BLEU 29.0, chrF 54.0 on the 970 test sentences that are "
-        "near none of the corpus"
+        "not close to any training sentence"
     )
     assert "<code>Das `Haus` | da.</code> beside <code>Dies ``Haus`` da.</code>" in page
 
@@ -208,7 +218,7 @@ def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
         "1,000 test sentences, perplexity 4.48, length ratio 0.987",
         "unknown source words 1.25%",
         "12,000 updates, 7 epochs, 3,456,789 target tokens, best at update 9,000",
-        "translations that are none: 2 copied, 11 too long",
+        "unusable translations: 2 copied, 11 too long",
         "models/export (3 MB, sealed)",
         "make mlflow",
         "make repro DATA=files",

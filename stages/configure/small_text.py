@@ -1,0 +1,78 @@
+"""Fit to a small corpus of the user's own what is meant for a large one: split and subwords.
+
+What is fitted stands in ``params.yaml`` like any other setting, and stays when the text grows.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nmt_core import config
+from nmt_core.errors import NmtError
+from nmt_core.fetch.initial_model import NoInitialModel
+from nmt_core.fetch.local import FilesCorpus
+from nmt_core.text.splitting import PER
+from stages.params import DownloadParams
+
+FEWEST_TESTS, MOST_TESTS = 200, 1000
+"""Between which a twentieth of the text is taken; fewer hardly tell two systems apart."""
+
+LARGEST_SHARE = 1 / 4
+"""Of the text that goes to test, also where that is fewer."""
+
+FEW_PAIRS = 10_000
+"""Up to so many teach few subwords, and a translator hardly what it needs."""
+
+SUBWORDS, FEWEST_SUBWORDS = 2000, 500
+"""For few pairs, and for very few."""
+
+
+def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str], str]:
+    """Return settings that fit a small text, and a sentence that says so; nothing where all fits.
+
+    Args:
+        values: of all settings.
+        given: settings that a person has typed, which stay as they are.
+    """
+    try:
+        download = config.build(DownloadParams, values.get("download") or {}, at="download")
+        if not isinstance(download.corpus, FilesCorpus):
+            return [], ""
+        pairs = download.corpus.estimate_size(download.languages).pairs
+    except NmtError:  # whoever reads the settings, or the text, tells what is wrong
+        return [], ""
+    settings = [] if _are_set("download.split", given) else fit_split(download, pairs)
+    if not _are_set("tokenize", given):
+        settings += fit_subwords(values["tokenize"], pairs)
+    anew = isinstance(download.initial_model, NoInitialModel)
+    few = (
+        "; so few hardly make a translator to rely on, unless it goes on from another one "
+        "(START=bundle)"
+    )
+    told = f"fitted to {pairs:,} pairs: {' '.join(settings)}"
+    return settings, f"{told}{few if anew and pairs <= FEW_PAIRS else ''}" if settings else ""
+
+
+def fit_split(download: DownloadParams, pairs: int) -> list[str]:
+    """Return rates at which enough is set aside, where a hash draws it."""
+    corpus, split = download.corpus, download.split
+    assert isinstance(corpus, FilesCorpus)
+    tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), LARGEST_SHARE * pairs)
+    rate = round(PER * tests / max(1, pairs), 1)
+    drawn = split.sessions is None and not (corpus.validation and corpus.test)
+    if not drawn or rate <= split.test_per_10000:
+        return []
+    rates = {"validation": round(rate / 2, 1), "test": rate}
+    return [f"download.split.{name}_per_10000={value}" for name, value in rates.items()]
+
+
+def fit_subwords(tokenize: dict[str, Any], pairs: int) -> list[str]:
+    """Return a number of subwords that few pairs can teach, where it is smaller."""
+    size = min(SUBWORDS, max(FEWEST_SUBWORDS, 4 * pairs))
+    learnt = tokenize["kind"] == "sentencepiece"
+    if not learnt or pairs > FEW_PAIRS or size >= tokenize["subwords"]["vocab_size"]:
+        return []
+    return [f"tokenize.subwords.vocab_size={size}"]
+
+
+def _are_set(place: str, given: Sequence[str]) -> bool:
+    return any(setting.lstrip("+~").startswith(place) for setting in given)

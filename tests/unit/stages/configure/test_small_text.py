@@ -1,0 +1,80 @@
+"""A small corpus gets a test set that says something, and no more subwords than it can teach."""
+
+import pytest
+
+from nmt_core.text.splitting import PER
+from stages.configure.compose import compose_settings
+from stages.params import build_all
+from tests.support.projects import PROJECT
+
+FILES = [
+    "download.corpus.train.source=text.tsv",
+    "download.corpus.train.target=null",
+    "download.corpus.validation=null",
+    "download.corpus.test=null",
+]
+FEW = "so few hardly make a translator to rely on"
+
+
+@pytest.fixture
+def compose(project):
+    """Compose settings for a text of so many pairs; return them and what was said."""
+    (project / "conf").symlink_to(PROJECT / "conf")
+
+    def compose(pairs, *settings, choices=("data=files",)):
+        (project / "text.tsv").write_text("drei\tthree\n" * pairs)
+        said = []
+        values = compose_settings([*choices, *FILES, *settings], say=said.append)
+        return build_all(values, source="test"), said
+
+    return compose
+
+
+@pytest.mark.parametrize(
+    ("pairs", "tests"),
+    [(100, 25), (800, 200), (6_000, 300), (29_000, 1000), (200_000, 1000), (1_000_000, 1000)],
+)
+def test_about_as_many_are_set_aside_as_a_test_needs(compose, pairs, tests):
+    found, _ = compose(pairs)
+    split = found["download"].split
+
+    assert split.test_per_10000 * pairs / PER == pytest.approx(tests, rel=0.02)
+    if pairs < 1_000_000:
+        assert split.validation_per_10000 == pytest.approx(split.test_per_10000 / 2, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "subwords"), [(50, 500), (200, 800), (800, 2000), (10_000, 2000), (10_001, 8000)]
+)
+def test_few_pairs_teach_few_subwords(compose, pairs, subwords):
+    found, said = compose(pairs)
+
+    assert found["tokenize"].subwords.vocab_size == subwords
+    assert said[0].startswith(f"fitted to {pairs:,} pairs: download.split.validation_per_10000=")
+    assert (FEW in said[0]) is (pairs <= 10_000)
+
+
+def test_what_a_person_sets_stays(compose):
+    settings = ["download.split.test_per_10000=7", "tokenize.subwords.vocab_size=900"]
+    found, said = compose(800, *settings)
+
+    assert found["download"].split.validation_per_10000 == 10
+    assert found["download"].split.test_per_10000 == 7
+    assert found["tokenize"].subwords.vocab_size == 900
+    assert said == []
+
+
+def test_sets_that_are_given_need_no_split(compose):
+    sets = [f"+download.corpus.{name}.source=other.tsv" for name in ("validation", "test")]
+    found, said = compose(20_000, *sets)
+
+    assert found["download"].split.test_per_10000 == 10
+    assert said == []
+
+
+def test_settings_alone_change_nothing_else(compose, project):
+    (project / "params.yaml").write_text((PROJECT / "params.yaml").read_text())
+    found, said = compose(800, "download.corpus={kind:files,train:{source:text.tsv}}", choices=())
+
+    assert found["download"].split.test_per_10000 == 10
+    assert said == []
