@@ -28,6 +28,7 @@ LIBRARIES = (
     "rich",
     "sacrebleu",
     "safetensors",
+    "scipy",
     "sentencepiece",
     "spacy",
     "tenacity",

@@ -39,6 +39,7 @@ def little(tmp_path):
     """A project with one file of code."""
     for file in ("nmt_core/room/code.py", "tests/unit/room/test_code.py"):
         (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / "nmt_core/__init__.py").touch()  # or that of an editable installation is taken
     (tmp_path / "nmt_core/room/code.py").write_text(CODE)
     options = '[tool.pytest.ini_options]\naddopts = "--import-mode=importlib"\npythonpath = ["."]\n'
     (tmp_path / "pyproject.toml").write_text(options)

@@ -282,7 +282,7 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
     assert "holds a translator, and a language model is wanted" in told(
         "score", "--language-model", translator
     )
-    assert "has format 'language model 1'" in told("score", "--model", counted)
+    assert "holds a language model, and a translator is wanted" in told("score", "--model", counted)
     assert "generate.top_p" in told("generate", "--language-model", counted, "--top-p", 2)
 
 
@@ -327,7 +327,7 @@ def test_settings_in_the_help_are_settings_and_their_defaults():
     for kind, part in re.findall(r"- (\w+): (.*?)(?= - \w+:|$)", text.split("**Settings**")[1]):
         listed[kind] = re.findall(r"`((?:model|unit|training|\w+)[\w.]*=[\w.]+)`", part)
     kinds = dict.fromkeys(("ngram", "feed_forward", "rnn", "transformer", "masked"), "model")
-    kinds["word"] = "unit"
+    kinds |= dict.fromkeys(("character", "word"), "unit")
 
     assert set(listed) == {*kinds, "training", "all"}
     for kind, settings in listed.items():

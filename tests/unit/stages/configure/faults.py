@@ -4,8 +4,8 @@ FAULTS = [
     (
         "a choice that overrules who chose",
         "stages/configure/compose.py",
-        "    return apply_changes(start, settings)\n",
-        "    return start\n",
+        "apply_changes(apply_changes(start, chosen.settings), settings)",
+        "apply_changes(apply_changes(start, settings), chosen.settings)",
     ),
     (
         "much text read but once as little text is read often",
