@@ -24,12 +24,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from nmt_core import files
+from benchmarks import gold_links as alignment
+from benchmarks.gold_links import Gold
 from nmt_core.alignment.learning import learn_aligner
 from nmt_core.alignment.links import Links, read_links
 from nmt_core.alignment.words import cut_line
-from nmt_core.evaluation import alignment
-from nmt_core.evaluation.alignment import Gold
+from nmt_core.base import files
 from nmt_core.translation.translation import NOTHING
 from nmt_core.translation.translator import Translator
 

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 from rich.progress import track
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.evaluation.pictures import Curve, Panel, draw_panels

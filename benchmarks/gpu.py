@@ -22,14 +22,14 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.report import record, render_blocks
 from benchmarks.training.loops import add_gradients, compute_loss, train
-from nmt_core.compute import Compute, prepare_compute
+from nmt_core.base.compute import Compute, prepare_compute
+from nmt_core.base.errors import ConfigError
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
 from nmt_core.data.settings import TokenBatching
-from nmt_core.errors import ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.random import make_generator
 from stages.configure.compose import compose_groups
 from stages.params import TrainParams, build_all
 

@@ -19,11 +19,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nmt_core import files
+from nmt_core.base import files
+from nmt_core.corpora.near_duplicates import find_near_pairs
+from nmt_core.corpora.splitting import NearDuplicateConfig
+from nmt_core.corpora.staging import SIDES
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.near_duplicates import find_near_pairs
-from nmt_core.text.splitting import NearDuplicateConfig
-from nmt_core.text.staging import SIDES
 
 KINDS = ("changed", "added", "dropped", "number", "case", "punctuation")
 

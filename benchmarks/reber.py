@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from nmt_core.random import make_generator
+from nmt_core.base.random import make_generator
 
 LETTERS = "BEPSTVX"
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from nmt_core import files
+from nmt_core.base import files
 from stages.reporting.markdown import render_pipe_table, replace_part
 
 REPORT = Path("docs/performance.md")

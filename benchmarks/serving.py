@@ -45,7 +45,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nmt_core import files, seal
+from nmt_core.base import files, seal
 from nmt_core.translation.translator import Translator
 
 BEGINNING = 3.0

@@ -31,11 +31,11 @@ from rich.table import Table
 from benchmarks.training.loops import make_batches
 from benchmarks.training.loops import train as make_updates
 from benchmarks.training.work import VOCABULARY
-from nmt_core.compute import prepare_compute
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.tracking import NullTracker, Tracker
 from nmt_core.data.batch import Batch
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
-from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.loss import batch_loss
 from stages.tracking.tracker import open_tracker
 

@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import paths, tokenize
 from stages.configure import compose

@@ -6,7 +6,7 @@ Prefect reads its settings when it is imported, so what all flows want is set he
 import logging
 import os
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 
 for _name, _value in {
     "DO_NOT_TRACK": "1",

@@ -11,7 +11,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from stages import paths
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_core import files
-from nmt_core.errors import NmtError
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.configure import compose
 from stages.configure.refresh import refresh_pins

@@ -36,10 +36,10 @@ from flows.experiments import (
     plan_experiments,
 )
 from flows.pipeline import RETRY_SECONDS, server_was_away
-from nmt_core import files
-from nmt_core.errors import NmtError
-from nmt_core.progress import format_duration
-from nmt_core.tracking import Tracker
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
+from nmt_core.base.progress import format_duration
+from nmt_core.base.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
 from stages.params import read

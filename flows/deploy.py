@@ -35,7 +35,7 @@ from rich.console import Console
 from rich.table import Table
 
 from flows.entry import report_errors, require_server
-from nmt_core.errors import ConfigError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 
 POOLS = {"cpu": "process", "gpu": "process"}
 LIMITS = {"gpu": 1}

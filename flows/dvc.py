@@ -18,7 +18,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from flows import processes
 from flows.leftovers import clear_leftovers
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import git, head_commit
 

@@ -10,7 +10,7 @@ import httpx
 import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact, redact_url
 from nmt_core.parallel.parent import end_with_parent
 from stages import paths

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 from stages import paths
 from stages.configure import compose
 from stages.params import DownloadParams, build_all

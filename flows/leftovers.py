@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
-from nmt_core import files
+from nmt_core.base import files
 from stages import paths
 
 if TYPE_CHECKING:

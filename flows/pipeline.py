@@ -31,8 +31,8 @@ from prefect.states import Cancelling
 from flows import clone, dvc
 from flows.artifacts import call_run
 from flows.clone import Order
-from nmt_core import files
-from nmt_core.errors import ConfigError, NmtError
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
 from stages.params import DownloadParams, check_all, load
 from stages.runtime.git import short_commit

@@ -12,7 +12,7 @@ from prefect.deployments import run_deployment
 from prefect.settings import PREFECT_UI_URL
 
 from flows.entry import report_errors, require_server
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 
 
 def main(

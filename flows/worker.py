@@ -35,7 +35,7 @@ from prefect.states import Cancelled, Crashed
 from flows import processes
 from flows.deploy import ensure_pool
 from flows.entry import report_errors, require_server
-from nmt_core.errors import ConfigError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.fetch.address import redact_url
 from nmt_core.parallel.parent import end_with_parent
 from stages.tracking.tracker import tracking_uri

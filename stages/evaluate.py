@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.attention import Look, draw_looks, trace_attention
+from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.metrics.registered import find_label, load_metric
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
+from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator

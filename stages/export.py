@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nmt_core import files
-from nmt_core.bundle.engines import prepare_engines
-from nmt_core.bundle.write import write_bundle
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from nmt_core.engines.conversion import explain_inexpressible
-from nmt_core.errors import NmtError
-from nmt_core.fetch.settings import Languages
 from nmt_core.models.settings import read_model_config
+from nmt_core.text.languages import Languages
+from nmt_core.translation.bundle import write_bundle
 from nmt_core.translation.loading import count_cores
+from nmt_core.translation.prepared import prepare_engines
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported

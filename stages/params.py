@@ -9,25 +9,26 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 import yaml
 from pydantic import Field, model_validator
 
-from nmt_core import config
-from nmt_core.config import Config
+from nmt_core.base import config
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
+from nmt_core.corpora.europarl import EuroparlCorpus
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
-from nmt_core.errors import ConfigError
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import redact
-from nmt_core.fetch.europarl import EuroparlCorpus
 from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
-from nmt_core.fetch.local import FilesCorpus
-from nmt_core.fetch.settings import HttpConfig, Languages
+from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.settings import ModelConfig
 from nmt_core.parallel.jobs import WorkersConfig
-from nmt_core.text.filters import FilterConfig
-from nmt_core.text.splitting import NearDuplicateConfig, SplitConfig
+from nmt_core.text.languages import Languages
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
@@ -43,7 +44,7 @@ OF_USERS = ("corpus", "split", "initial_model")
 CorpusConfig = Annotated[
     DatesCorpus | DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")
 ]
-"""All sources of parallel text, told apart by ``kind``; see :mod:`nmt_core.fetch.corpus`."""
+"""All sources of parallel text, told apart by ``kind``; see :mod:`nmt_core.corpora.corpus`."""
 
 
 class DownloadParams(Config):

@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nmt_core import files
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
 from nmt_core.data.numbering import NUMBERED, NumberJob, write_numbers
 from nmt_core.data.shards import Block, write_shards
-from nmt_core.errors import CorpusError
 from nmt_core.parallel.jobs import WorkersConfig, cut, run_in_order
 from stages import paths
 from stages.params import ShardParams, load

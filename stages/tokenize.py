@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.parallel.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.normalize import normalize

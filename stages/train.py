@@ -23,24 +23,24 @@ import torch
 from rich.console import Console
 from safetensors.torch import load_file, save_file
 
-from nmt_core import files
-from nmt_core.compute import prepare_compute
-from nmt_core.config import Config
+from nmt_core.base import files
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.config import Config
+from nmt_core.base.errors import TrainingError
+from nmt_core.base.progress import TrainingDisplay
+from nmt_core.base.random import derive_seed
+from nmt_core.base.tracking import NullTracker, Tracker
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.shards import ShardDataset
-from nmt_core.errors import TrainingError
 from nmt_core.evaluation.metrics.base import Metric
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
-from nmt_core.progress import TrainingDisplay
-from nmt_core.random import derive_seed
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
-from nmt_core.tracking import NullTracker, Tracker
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group

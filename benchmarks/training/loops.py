@@ -25,7 +25,7 @@ import typer
 from torch import Tensor, nn
 
 from benchmarks.training.work import DROPOUT, HEADS, INNER, LAYERS, VOCABULARY, WIDTH, draw_pairs
-from nmt_core.compute import Compute, prepare_compute
+from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import Batch, collate
 from nmt_core.data.batching import batches_of_epoch
 from nmt_core.data.settings import TokenBatching

@@ -29,8 +29,8 @@ from infra.servers.secrets import write_private
 from infra.servers.server import LOOPBACK, Server
 from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import watch
-from nmt_core.errors import ConfigError, NmtError
-from nmt_core.files import locked
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.files import locked
 from nmt_core.parallel.parent import end_with_parent
 from stages import paths
 

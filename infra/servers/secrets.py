@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from nmt_core import files
-from nmt_core.config import Config, build
+from nmt_core.base import files
+from nmt_core.base.config import Config, build
 
 
 def _new() -> str:

@@ -20,7 +20,7 @@ from typing import IO
 import httpx
 
 from flows import processes
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 
 READY_SECONDS = 180.0
 """How long a server may take to answer; Prefect and MLflow make their tables in this time."""

@@ -17,14 +17,14 @@ from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from nmt_core import config, files
 from nmt_core.alignment.aligner import Aligner
 from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lexicon import Table
 from nmt_core.alignment.settings import AlignerConfig
-from nmt_core.config import Config
-from nmt_core.errors import BundleError
-from nmt_core.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
+from nmt_core.base import config, files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 
 FORMAT = "aligner 1"
 """Counts up when a program that knows the old number could not read the new one."""

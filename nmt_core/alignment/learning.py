@@ -19,7 +19,7 @@ from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lexicon import Prior, Table, measure_priors
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import cut_line
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
 
 Array = NDArray[np.float64]
 Both = tuple[Batch, Batch]

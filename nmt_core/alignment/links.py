@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
 
 Links = frozenset[tuple[int, int]]
 

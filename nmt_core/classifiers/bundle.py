@@ -20,7 +20,11 @@ from pydantic import Field, TypeAdapter
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from nmt_core import config, files
+from nmt_core.base import config, files
+from nmt_core.base.compute import find_device
+from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens
 from nmt_core.classifiers.model import build_word_classifier
 from nmt_core.classifiers.settings import (
@@ -30,12 +34,8 @@ from nmt_core.classifiers.settings import (
 )
 from nmt_core.classifiers.text_classifier import AnyClassifier, TextClassifier
 from nmt_core.classifiers.words import HashedWords
-from nmt_core.compute import find_device
-from nmt_core.config import Config
-from nmt_core.errors import BundleError
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import compare_shapes, load_own_tensors, own_tensors
-from nmt_core.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
 from nmt_core.text.vocabulary import Vocabulary
 
 FORMAT = "classifier 2"

@@ -12,9 +12,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.classifiers.model import pool
 from nmt_core.classifiers.settings import EncoderClassifierConfig
-from nmt_core.errors import ConfigError
 from nmt_core.language_models import MaskedConfig, MaskedLanguageModel
 from nmt_core.language_models.encoder import Encoder
 from nmt_core.language_models.units import Units

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_core.errors import CorpusError
-from nmt_core.random import make_generator
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.random import make_generator
 
 COLUMNS = ("label", "text")
 """Of a line; a first line that holds these names says where they stand among others."""

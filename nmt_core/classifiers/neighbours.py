@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
+from nmt_core.base.errors import CorpusError
 from nmt_core.classifiers.text_classifier import TextClassifier
-from nmt_core.errors import CorpusError
 from nmt_core.text.vocabulary import SPECIALS
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
 from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig

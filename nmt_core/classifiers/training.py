@@ -14,19 +14,19 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from typing_extensions import override
 
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.random import derive_seed, make_generator
+from nmt_core.base.tracking import Display
 from nmt_core.classifiers.initial import EncoderClassifier, InitialTokens, start_from
 from nmt_core.classifiers.labelled import LabelledTexts
 from nmt_core.classifiers.model import build_word_classifier
 from nmt_core.classifiers.settings import FineTuneConfig, LearnClassifierConfig
 from nmt_core.classifiers.text_classifier import AnyClassifier, TextClassifier, predict_logits
 from nmt_core.classifiers.words import HashedWords
-from nmt_core.compute import prepare_compute
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.language_models import MaskedLanguageModel
-from nmt_core.random import derive_seed, make_generator
 from nmt_core.text.vocabulary import PAD
-from nmt_core.tracking import Display
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.learning import EpochLearning, EpochPoint, SummedLoss
 from nmt_core.training.optimizer import build_optimizer

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.random import make_generator
 from nmt_core.classifiers.words import HashedWords
 from nmt_core.embeddings.matrix import build_embedding_matrix
 from nmt_core.embeddings.vectors import read_vectors
-from nmt_core.errors import CorpusError
-from nmt_core.random import make_generator
 
 
 def read_embeddings(path: Path, words: HashedWords, *, seed: int) -> Float[Tensor, "V D"]:

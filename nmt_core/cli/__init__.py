@@ -27,7 +27,7 @@ from nmt_core.cli.verify import verify
 def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     """Write the version and end."""
     if wanted:
-        from nmt_core.packages import read_version  # noqa: PLC0415 - slow
+        from nmt_core.base.packages import read_version  # noqa: PLC0415 - slow
 
         found = read_version()
         typer.echo(f"nmt {found}" if found else "nmt, not installed")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.cli.evaluate import read_test_set
-from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # help should not wait for it
     from nmt_core.alignment.aligner import Aligner
@@ -50,10 +50,10 @@ def align(
         )
     if learn is None and out is None:
         raise ConfigError("nothing would be written; add --out LINKS")
-    from nmt_core import files  # noqa: PLC0415 - takes a moment
     from nmt_core.alignment.bundle import FORMAT, load_aligner  # noqa: PLC0415 - takes a moment
     from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
-    from nmt_core.seal import require_replaceable  # noqa: PLC0415 - takes a moment
+    from nmt_core.base import files  # noqa: PLC0415 - takes a moment
+    from nmt_core.base.seal import require_replaceable  # noqa: PLC0415 - takes a moment
 
     if learn is not None:
         require_replaceable(learn, known=FORMAT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 
 if TYPE_CHECKING:  # takes a moment to import, and most translations need none of it
     from nmt_core.translation.translation import Translation
@@ -105,7 +105,7 @@ def keep_links(path: Path | None, linking: Linking | None) -> Iterator[Keep]:
     if path is None or linking is None:
         yield lambda _line, _found: None
         return
-    from nmt_core import files  # noqa: PLC0415 - takes a moment
+    from nmt_core.base import files  # noqa: PLC0415 - takes a moment
 
     with files.whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         yield lambda line, found: file.writelines(f"{links}\n" for links in linking(line, found))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError
+from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.cli.search_options import Search
-from nmt_core.errors import ConfigError
-from nmt_core.packages import advise_installing, is_installed
 
 if TYPE_CHECKING:  # drawing takes a second to import
     from nmt_core.evaluation.attention import Look
@@ -85,7 +85,7 @@ class AttentionPictures:
             )
 
     def _remember(self, line: str, best: "Translation") -> None:
-        from nmt_core.evaluation.attention import trace_attention  # noqa: PLC0415 - takes a second
+        from nmt_core.translation.attention import trace_attention  # noqa: PLC0415 - takes a second
 
         self.lines += 1
         read = self.translator.source.tokens(line)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import open_standard_input, read_chunks, show_progress
 from nmt_core.cli.program import Device, Threads
-from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.classifiers.labelled import LabelledTexts
@@ -64,7 +64,7 @@ def classify(
 
 def open_classifier(folder: Path, device: str, threads: int | None) -> "TextClassifier":
     """Load what ``nmt learn-classifier`` wrote."""
-    from nmt_core import compute  # noqa: PLC0415 - takes seconds
+    from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.bundle import load_classifier  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)

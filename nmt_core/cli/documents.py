@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.errors import ConfigError, DocumentError
 
 if TYPE_CHECKING:  # takes a moment to import, and lines need none of it
     from nmt_core.translation.translator import Translator

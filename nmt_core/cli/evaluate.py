@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_lines, show_progress
 from nmt_core.cli.program import Device, EngineName, Threads, open_translator
-from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from rich.table import Table
@@ -165,7 +165,7 @@ def write_translations(
     references: Sequence[str],
 ) -> None:
     """Write a table: source, reference, and the translation of each system."""
-    from nmt_core import files  # noqa: PLC0415 - takes a moment
+    from nmt_core.base import files  # noqa: PLC0415 - takes a moment
 
     rows = zip(sources, references, *systems.values(), strict=True)
     heading = ("source", "reference", *systems)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from nmt_core.base.errors import CorpusError
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
 from nmt_core.cli.program import Device, Threads
-from nmt_core.errors import CorpusError
 
 GAP = "___"
 """What is written where a token is missing."""
@@ -40,7 +40,7 @@ def fill(
     **What is written**, a line for each token, with tabs between fields: the number of the gap in
     its line, the token, its probability.
     """
-    from nmt_core import compute  # noqa: PLC0415 - takes seconds
+    from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)

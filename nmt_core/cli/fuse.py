@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.translation.translator import Translator

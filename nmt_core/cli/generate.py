@@ -49,7 +49,7 @@ def generate(  # noqa: PLR0913 - one argument per option
     """
     begin = decode_argument(prefix, name="--prefix")
     text_model = open_language_model(language_model, device, threads)
-    from nmt_core import config  # noqa: PLC0415 - takes seconds
+    from nmt_core.base import config  # noqa: PLC0415 - takes seconds
     from nmt_core.decoding.settings import TokenSampling  # noqa: PLC0415 - takes seconds
 
     values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}

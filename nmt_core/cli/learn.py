@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.program import Threads
 from nmt_core.cli.set_options import change_settings
-from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
+    from nmt_core.base.progress import TrainingDisplay
     from nmt_core.language_models.training import LearningConfig
     from nmt_core.language_models.units import Units
-    from nmt_core.progress import TrainingDisplay
 
 
 def learn(  # noqa: PLR0913 - one argument per option
@@ -101,10 +101,10 @@ def learn(  # noqa: PLR0913 - one argument per option
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:
         chosen.append(f"training.compute.threads={threads}")
+    from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable  # noqa: PLC0415 - takes a moment
     from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models.parts import Parts, cut_in_order, encode_parts  # noqa: PLC0415
-    from nmt_core.seal import LANGUAGE_MODEL, require_replaceable  # noqa: PLC0415 - takes a moment
 
     built = read_settings(chosen)
     require_replaceable(out, known=LANGUAGE_MODEL)
@@ -208,6 +208,6 @@ def remove_checkpoints(folder: Path) -> None:
 
 def show_training(total_steps: int) -> "TrainingDisplay":
     """Show a training of so many updates on standard error."""
-    from nmt_core.progress import TrainingDisplay  # noqa: PLC0415 - takes a moment
+    from nmt_core.base.progress import TrainingDisplay  # noqa: PLC0415 - takes a moment
 
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)

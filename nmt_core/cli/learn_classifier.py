@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.cli.learn import remove_checkpoints, show_training
 from nmt_core.cli.program import Threads
 from nmt_core.cli.set_options import change_settings
-from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.classifiers.settings import FineTuneConfig, LearnClassifierConfig
@@ -106,13 +106,13 @@ def learn_classifier(
     """
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
+    from nmt_core.base.seal import digest_bundle, require_replaceable  # noqa: PLC0415 - takes a moment
     from nmt_core.classifiers import training  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.bundle import FORMAT, write_classifier  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.initial import InitialTokens  # noqa: PLC0415 - takes seconds
     from nmt_core.classifiers.labelled import hold_out, read_labelled  # noqa: PLC0415
     from nmt_core.classifiers.settings import FineTuneConfig  # noqa: PLC0415
     from nmt_core.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.seal import digest_bundle, require_replaceable  # noqa: PLC0415 - takes a moment
 
     chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
     initial = load_masked_model(initial_model, device="cpu") if initial_model else None

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 
 FIRST_LINES, MOST_LINES, GROWTH = 16, 8192, 8
 """Lines translated together, at first and at most, and how many times more from one portion to the

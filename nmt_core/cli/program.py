@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.language_models.text_model import TextModel
@@ -68,7 +68,7 @@ def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
     Raises:
         ModuleNotFoundError: the same, if the module is none of another project.
     """
-    from nmt_core.packages import advise_installing, is_installed  # noqa: PLC0415 - seldom needed
+    from nmt_core.base.packages import advise_installing, is_installed  # noqa: PLC0415 - seldom needed
 
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
@@ -96,7 +96,7 @@ def open_translator(
     batch_tokens: int | None = None,
 ) -> "Translator":
     """Load an exported model with what the command line changes about it."""
-    from nmt_core import config  # noqa: PLC0415 - takes a moment
+    from nmt_core.base import config  # noqa: PLC0415 - takes a moment
     from nmt_core.translation.translator import Translator  # noqa: PLC0415 - takes a moment
 
     translator = Translator.load(model, engine=engine, device=device, threads=threads)
@@ -110,7 +110,7 @@ def open_translator(
 
 def open_language_model(folder: Path, device: str, threads: int | None) -> "TextModel":
     """Load what ``nmt learn`` wrote."""
-    from nmt_core import compute  # noqa: PLC0415 - takes seconds
+    from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
     from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)

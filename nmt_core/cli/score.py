@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_lines, open_standard_input
 from nmt_core.cli.program import Device, Threads, open_language_model, open_translator
-from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.decoding.score import LogLikelihood

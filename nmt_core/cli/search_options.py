@@ -6,8 +6,8 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_argument, decode_lines
-from nmt_core.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.translation.translation import Translation
@@ -69,7 +69,7 @@ class SearchOptions:
             ConfigError: if an option is out of its range.
         """
         if self.sample is not None:
-            from nmt_core import config  # noqa: PLC0415 - takes seconds
+            from nmt_core.base import config  # noqa: PLC0415 - takes seconds
             from nmt_core.decoding.settings import SamplingConfig  # noqa: PLC0415 - takes seconds
 
             values = {

@@ -94,7 +94,7 @@ def serve(  # noqa: PLR0913 - one argument per option
 
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """
-    from nmt_core.config import build  # noqa: PLC0415 - takes a moment
+    from nmt_core.base.config import build  # noqa: PLC0415 - takes a moment
     from nmt_core.server.models import FolderSource, Pair, Watched  # noqa: PLC0415 - takes a moment
     from nmt_core.server.run import serve_models  # noqa: PLC0415 - takes a moment
     from nmt_core.server.settings import ServerConfig  # noqa: PLC0415 - takes a moment

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nmt_core.config import Config
+    from nmt_core.base.config import Config
 
 Settings = TypeVar("Settings", bound="Config")
 
@@ -18,7 +18,7 @@ def change_settings(default: Settings, settings: Sequence[str], *, at: str) -> S
     Raises:
         ConfigError: naming what is unknown or of the wrong type.
     """
-    from nmt_core import config  # noqa: PLC0415 - takes seconds
+    from nmt_core.base import config  # noqa: PLC0415 - takes seconds
 
     changed = merge_settings(default.model_dump(mode="json"), parse_setting(settings))
     return config.build(type(default), changed, at=at)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.cli.alignments import (
     AlignerFolder,
     Alignments,
@@ -32,7 +33,6 @@ from nmt_core.cli.fuse import Fuse, FuseWeight, fuse_language_model
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
 from nmt_core.cli.program import Device, EngineName, Model, Threads, open_translator
 from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
-from nmt_core.errors import ConfigError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from rich.text import Text

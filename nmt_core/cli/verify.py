@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nmt_core.base.errors import BundleError
 from nmt_core.cli.program import Device, Threads, open_translator
-from nmt_core.errors import BundleError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from rich.table import Table
@@ -38,7 +38,7 @@ def verify(
     """
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
-    from nmt_core import seal  # noqa: PLC0415 - takes a moment
+    from nmt_core.base import seal  # noqa: PLC0415 - takes a moment
     from nmt_core.translation.golden import check_golden  # noqa: PLC0415 - takes a moment
     from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415 - takes a moment
 

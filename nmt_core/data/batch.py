@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
+from nmt_core.base.random import make_generator
 from nmt_core.data.batching import Batches, batches_in_order, batches_of_epoch, split_evenly
 from nmt_core.data.settings import BatchingConfig, BucketBatching
 from nmt_core.data.shards import ShardDataset
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 LONGEST = 512

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Int
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.random import make_generator
 
 Lengths = Int[np.ndarray, "pairs 2"]
 """Source and target length of every pair, in tokens."""

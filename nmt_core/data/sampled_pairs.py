@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.shards import ShardDataset
-from nmt_core.random import make_generator
 from nmt_core.text.subword_sampling import SubwordSampler
 
 

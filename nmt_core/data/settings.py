@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 
 class TokenBatching(Config):

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from jaxtyping import Int
 
-from nmt_core import files
-from nmt_core.errors import ShardError
+from nmt_core.base import files
+from nmt_core.base.errors import ShardError
 
 FORMAT = 1
 INDEX = "index.json"

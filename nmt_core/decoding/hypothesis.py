@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 
 
 class Hypothesis(NamedTuple):

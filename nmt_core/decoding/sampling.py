@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from nmt_core.base.random import make_generator
 from nmt_core.decoding.constraints import Constraint
 from nmt_core.decoding.greedy import pick_most_likely
 from nmt_core.decoding.hypothesis import Hypothesis, drop_impossible
@@ -20,7 +21,6 @@ from nmt_core.decoding.settings import SamplingConfig, SearchConfig
 from nmt_core.decoding.stepwise import decode_stepwise
 from nmt_core.decoding.token_sampling import draw_tokens, shape_distribution
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import PAD
 
 

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 Unknown = Literal["forbid", "copy", "write"]
 

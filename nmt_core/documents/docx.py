@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents.passage import Item, Mark, Passage
 from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
-from nmt_core.errors import DocumentError
 
 Element = Any
 """Of lxml, which takes 20 ms to import."""

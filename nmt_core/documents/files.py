@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_core import files
+from nmt_core.base import files
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents.docx import WordDocument
 from nmt_core.documents.html import read_html
 from nmt_core.documents.markdown import read_markdown
@@ -14,7 +15,6 @@ from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import Document
 from nmt_core.documents.subtitles import read_subtitles
 from nmt_core.documents.translator import DocumentTranslator
-from nmt_core.errors import DocumentError
 
 MOST_BYTES = 2**25
 """Of a document; a longer one is to be translated in parts."""

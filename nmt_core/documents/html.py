@@ -12,8 +12,8 @@ from html.parser import HTMLParser
 
 from typing_extensions import override
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents.pieces import Part, Piece, TextDocument, Type, Written, make_parts
-from nmt_core.errors import DocumentError
 
 COMMENT = "!--"
 

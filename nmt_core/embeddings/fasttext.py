@@ -18,10 +18,10 @@ import numpy as np
 from jaxtyping import Float32, UInt8
 from safetensors.numpy import load_file, save_file
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
+from nmt_core.base.errors import CorpusError, TrainingError
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
-from nmt_core.errors import CorpusError, TrainingError
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 ZEROED_MEMORY = {"MALLOC_PERTURB_": "255", "MALLOC_MMAP_THRESHOLD_": "65536"}

@@ -3,8 +3,8 @@
 import numpy as np
 from jaxtyping import Float32
 
+from nmt_core.base.errors import CorpusError
 from nmt_core.embeddings.vectors import MISSING, WordVectors
-from nmt_core.errors import CorpusError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 
 class LearnedEmbeddings(Config):

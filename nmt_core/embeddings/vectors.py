@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, UInt8
 
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
+from nmt_core.embeddings.word_vectors import read_sound_rows
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.text.word_vectors import read_sound_rows
 
 MISSING, FOUND, COMPOSED = range(3)
 """Where the vector of a word comes from: nowhere, the vectors themselves, its subwords."""

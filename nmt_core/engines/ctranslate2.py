@@ -14,13 +14,13 @@ import ctranslate2
 import numpy as np
 from typing_extensions import override
 
-from nmt_core import files
+from nmt_core.base import files
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
-from nmt_core.errors import BundleError, ConfigError
-from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
 PATIENCE = 1.4

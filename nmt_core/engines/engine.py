@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from nmt_core.base.errors import BundleError, is_out_of_memory
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
-from nmt_core.errors import BundleError, is_out_of_memory
 
 MOST_ROWS = 64
 """Sentences that a fast engine looks at together; more are not faster."""

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 from typing_extensions import override
 
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.beam import Ints, Next, search_beams
 from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER
-from nmt_core.errors import BundleError, ConfigError
-from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, PAD, UNK
 
 FAILURES = (

@@ -15,8 +15,10 @@ from safetensors.torch import load_file
 from torch import Tensor
 from typing_extensions import override
 
-from nmt_core import files
-from nmt_core.compute import find_device, set_threads
+from nmt_core.base import files
+from nmt_core.base.compute import find_device, set_threads
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.beam import beam_search
@@ -24,12 +26,10 @@ from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.sampling import sample
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import FullEngine, Request
-from nmt_core.errors import BundleError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import compare_shapes, load_own_tensors
-from nmt_core.seal import explain_unreadable
 from nmt_core.text.vocabulary import BOS, PAD
 
 MOST_LOG_PROBS = 2**24

@@ -7,14 +7,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import draw_attention
-from nmt_core.translation.translation import Translation
-from nmt_core.translation.translator import Translator
-
-END = "</s>"
-"""How the end of a sentence is shown; it is looked at, and looks."""
 
 
 @dataclass(frozen=True)
@@ -26,21 +21,6 @@ class Look:
     """Tokens, the end with them; so of the target."""
     target: list[str]
     weights: Float[np.ndarray, "T S"]
-
-
-def trace_attention(translator: Translator, line: str, found: Translation) -> Look | None:
-    """Return where a translation looked; None if the model has no attention, or the line no token.
-
-    Args:
-        translator: what translated.
-        line: what was translated.
-        found: its translation.
-    """
-    weights = translator.attention(line, found)
-    if weights is None:
-        return None
-    source, target = translator.source.tokens(line), list(found.tokens)
-    return Look(line, [*source, END], [*target, END], weights)
 
 
 def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nmt_core import files
+from nmt_core.base import files
 
 MARKED_POINTS = 40
 """Of a curve, up to which each is drawn."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
 from nmt_core.text.vocabulary import UNK
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from nmt_core.compute import Compute
+from nmt_core.base.compute import Compute
 from nmt_core.data.batch import pad
 from nmt_core.decoding.greedy import greedy_search
 from nmt_core.evaluation.metrics.base import Metric

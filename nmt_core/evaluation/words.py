@@ -6,7 +6,7 @@ would take whole sentences for words, of which a translation gets hardly any rig
 
 from importlib.util import find_spec
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 
 STANDARD = "13a"
 """Of languages that part words by spaces; ``mteval-v13a``'s rules."""

@@ -5,7 +5,7 @@ import os
 
 import httpx
 
-from nmt_core.errors import DownloadError
+from nmt_core.base.errors import DownloadError
 from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_link_local, is_private, redact_url
 
 

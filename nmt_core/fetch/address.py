@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from pydantic import AfterValidator
 
-from nmt_core.errors import DownloadError
+from nmt_core.base.errors import DownloadError
 
 SCHEMES = ("http", "https")
 

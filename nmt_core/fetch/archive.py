@@ -12,8 +12,8 @@ from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from nmt_core import files
-from nmt_core.errors import DownloadError
+from nmt_core.base import files
+from nmt_core.base.errors import DownloadError
 
 MAX_BYTES = 4 << 30
 """All members together; the largest language pair of EuroParl has 0.7 GB."""

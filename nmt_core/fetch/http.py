@@ -20,8 +20,9 @@ import tenacity
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from nmt_core import files
-from nmt_core.errors import DownloadError, NmtError, ServerError
+from nmt_core.base import files
+from nmt_core.base.errors import DownloadError, NmtError, ServerError
+from nmt_core.base.progress import bytes_bar
 from nmt_core.fetch.access import check_redirect, find_credentials, parse
 from nmt_core.fetch.address import IN_NETRC, add_secret, redact_url
 from nmt_core.fetch.kept import (
@@ -36,7 +37,6 @@ from nmt_core.fetch.kept import (
 )
 from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.source import Fetched, Source
-from nmt_core.progress import bytes_bar
 
 logging.getLogger("httpx").setLevel(
     logging.WARNING

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from nmt_core import files, seal
-from nmt_core.errors import BundleError
+from nmt_core.base import files, seal
+from nmt_core.base.errors import BundleError
 from nmt_core.fetch.settings import Checksum, Pinnable
 from nmt_core.text.vocabulary import Vocabulary
 

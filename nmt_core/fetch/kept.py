@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.source import Fetched, Source
 

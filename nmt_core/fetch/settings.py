@@ -1,20 +1,11 @@
-"""What a person sets of languages, checksums and patience with servers; this imports no client."""
+"""What a person sets of checksums and patience with servers; this imports no client."""
 
 import re
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field
 
-from nmt_core.config import Config
-
-
-def _language_code(code: str) -> str:
-    if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code):
-        raise ValueError(f"must be a language code such as de or pt-BR, got {code!r}")
-    return code
-
-
-LanguageCode = Annotated[str, AfterValidator(_language_code)]
+from nmt_core.base.config import Config
 
 
 def _checksum(digest: str) -> str:
@@ -66,18 +57,3 @@ class HttpConfig(Config):
 
     max_bytes: int = Field(10_000_000_000, ge=1)
     """A larger file is refused before it fills the disk."""
-
-
-class Languages(Config):
-    """The languages of the two sides."""
-
-    source: LanguageCode
-    """Code of the language to translate from, such as de."""
-
-    target: LanguageCode
-    """Code of the language to translate into, such as en."""
-
-    @property
-    def codes(self) -> tuple[str, str]:
-        """The source's code and the target's."""
-        return self.source, self.target

@@ -1,7 +1,7 @@
 """Pre-trained word vectors: where they come from, and a copy of those rows that are sound.
 
-Written is fastText's text format (:mod:`nmt_core.text.word_vectors`), holding sound rows alone, so
-later stages need no care.
+Written is fastText's text format (:mod:`nmt_core.embeddings.word_vectors`), holding sound rows
+alone, so later stages need no care.
 """
 
 import shutil
@@ -14,13 +14,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from nmt_core import files
-from nmt_core.errors import CorpusError
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
+from nmt_core.embeddings.word_vectors import open_vectors
 from nmt_core.fetch.address import Address
-from nmt_core.fetch.settings import Languages, Renewed
+from nmt_core.fetch.settings import Renewed
 from nmt_core.fetch.source import Fetch, Fetchable, Source
-from nmt_core.text.text_files import explain_unreadable_file, require_regular_file
-from nmt_core.text.word_vectors import open_vectors
+from nmt_core.text.languages import Languages
 
 Rows = Annotated[int, Field(ge=1, le=1_000_000_000)]
 

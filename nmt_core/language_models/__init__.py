@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from torch import Tensor
 
-from nmt_core.errors import BundleError
+from nmt_core.base.errors import BundleError
 from nmt_core.language_models.feed_forward import FeedForwardConfig, FeedForwardLanguageModel
 from nmt_core.language_models.masked import MaskedConfig, MaskedLanguageModel
 from nmt_core.language_models.model import LanguageModel, NeuralLanguageModel

@@ -1,4 +1,4 @@
-"""A language model as one sealed folder, as ``nmt_core/bundle.py`` seals translators.
+"""A language model as one sealed folder, as ``nmt_core/translation/bundle.py`` seals translators.
 
 ::
 
@@ -18,10 +18,17 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from nmt_core import config, files
-from nmt_core.compute import find_device
-from nmt_core.config import Config
-from nmt_core.errors import BundleError
+from nmt_core.base import config, files
+from nmt_core.base.compute import find_device
+from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import (
+    LANGUAGE_MODEL,
+    MANIFEST,
+    explain_unreadable,
+    list_contents,
+    verify_bundle,
+)
 from nmt_core.language_models import (
     AnyLanguageModel,
     LanguageModelConfig,
@@ -32,13 +39,6 @@ from nmt_core.language_models.masked import MaskedTextModel
 from nmt_core.language_models.text_model import TextModel
 from nmt_core.language_models.units import Units
 from nmt_core.models.weights import own_tensors
-from nmt_core.seal import (
-    LANGUAGE_MODEL,
-    MANIFEST,
-    explain_unreadable,
-    list_contents,
-    verify_bundle,
-)
 
 
 class _Settings(Config):

@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.language_models.model import NeuralLanguageModel, Window, empty_window, slide
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table

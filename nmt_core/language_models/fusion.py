@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from typing_extensions import override
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 from nmt_core.language_models import LanguageModel
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
 from nmt_core.text.vocabulary import Vocabulary

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import pad
 from nmt_core.language_models.reading import Passage, Windows
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
 
 CHOSEN = 0.15

@@ -22,7 +22,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.language_models.model import LanguageModel, Window, empty_window, slide
 from nmt_core.text.vocabulary import BOS, PAD
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
 from nmt_core.language_models.units import Units, WordUnit
 from nmt_core.text.vocabulary import SPECIALS
 

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, PAD
 
 Span = tuple[int, int]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from nmt_core.base.random import make_generator
 from nmt_core.decoding.score import LogLikelihood
 from nmt_core.decoding.settings import TokenSampling
 from nmt_core.language_models.generation import generate_tokens
 from nmt_core.language_models.model import LanguageModel
 from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
 from nmt_core.language_models.units import Units, blank, split_lines, unknown
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 

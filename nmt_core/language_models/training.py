@@ -18,8 +18,10 @@ from pydantic import Field, model_validator
 from torch import Tensor
 from typing_extensions import override
 
-from nmt_core.compute import prepare_compute
-from nmt_core.config import Config
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.config import Config
+from nmt_core.base.random import derive_seed
+from nmt_core.base.tracking import Display
 from nmt_core.language_models import (
     AnyLanguageModel,
     LanguageModelConfig,
@@ -38,9 +40,7 @@ from nmt_core.language_models.reading import Passage, Streams, Windows
 from nmt_core.language_models.scoring import line_log_likelihoods
 from nmt_core.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.settings import EncoderConfig
-from nmt_core.random import derive_seed
 from nmt_core.text.vocabulary import BOS, PAD
-from nmt_core.tracking import Display
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.learning import EpochLearning, EpochPoint, Reading, SummedLoss
 from nmt_core.training.optimizer import build_optimizer

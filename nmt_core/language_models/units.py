@@ -15,9 +15,9 @@ from jaxtyping import Int
 from pydantic import Field, TypeAdapter
 from typing_extensions import override
 
-from nmt_core import config, files
-from nmt_core.config import Config
-from nmt_core.errors import BundleError, CorpusError
+from nmt_core.base import config, files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Tokenizer

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from nmt_core import config
-from nmt_core.config import Config
-from nmt_core.errors import ConfigError
+from nmt_core.base import config
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
 
 CellKind = Literal["lstm", "gru", "lstm_1997", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]

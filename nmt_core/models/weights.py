@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from typing_extensions import override
 
-from nmt_core.errors import CheckpointError
+from nmt_core.base.errors import CheckpointError
 
 Shapes = Mapping[str, Sequence[int]]
 

@@ -13,8 +13,8 @@ from threading import Lock
 from types import ModuleType
 from typing import Any, TypeVar
 
-from nmt_core.errors import WorkersError
-from nmt_core.packages import advise_installing
+from nmt_core.base.errors import WorkersError
+from nmt_core.base.packages import advise_installing
 from nmt_core.parallel.ahead import submit_ahead
 
 AHEAD = 1000

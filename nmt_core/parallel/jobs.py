@@ -20,10 +20,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 from rich.console import Console
 
-from nmt_core import files
-from nmt_core.config import Config
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.progress import bytes_bar
 from nmt_core.parallel.spans import Span, append, cut
-from nmt_core.progress import bytes_bar
 
 BYTES_WORTH_A_PROCESS = 4_000_000
 """Text on which a process spends about twice the time that it takes to start."""

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from types import ModuleType
 from typing import TypeVar
 
-from nmt_core.errors import WorkersError
+from nmt_core.base.errors import WorkersError
 from nmt_core.parallel.ahead import submit_ahead
 from nmt_core.parallel.parent import end_with_parent
 

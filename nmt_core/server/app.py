@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.staticfiles import StaticFiles
 
-from nmt_core.errors import DocumentError
+from nmt_core.base.errors import DocumentError
 from nmt_core.server.api import router
 from nmt_core.server.errors import RequestError
 from nmt_core.server.guard import Guard

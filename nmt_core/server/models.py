@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from nmt_core import seal
-from nmt_core.errors import BundleError, ConfigError, NmtError
+from nmt_core.base import seal
+from nmt_core.base.errors import BundleError, ConfigError, NmtError
 from nmt_core.server.card import read_card
 from nmt_core.server.errors import RequestError
 from nmt_core.server.languages import name_language

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_core.errors import DocumentError
+from nmt_core.base.errors import DocumentError
 from nmt_core.server.errors import RequestError
 from nmt_core.server.turns import Turns
 from nmt_core.server.worker import Ending, Outcome

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
 from nmt_core.server.logs import set_up_logs

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 
-from nmt_core.config import shorten
+from nmt_core.base.config import shorten
 from nmt_core.server.errors import RequestError, missing
 
 Absent = SkipJsonSchema[None]

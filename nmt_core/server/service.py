@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents.files import FORMATS, SUFFIXES, Format, find_format, name_translation
-from nmt_core.errors import DocumentError
 from nmt_core.server.detect import Guess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 
 class ServerConfig(Config):

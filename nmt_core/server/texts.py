@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents.alignment import Translated
 from nmt_core.documents.files import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import CHARACTERS, Document, Plan, Segmenter
-from nmt_core.errors import DocumentError
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """What reads a text, by its format."""

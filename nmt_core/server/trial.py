@@ -17,9 +17,9 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from typing import NoReturn
 
-from nmt_core.errors import BundleError, NmtError
-from nmt_core.server.loading import load_verified
+from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.server.logs import describe_failure
+from nmt_core.translation.golden import load_verified
 from nmt_core.translation.translator import Translator
 
 TRIAL_SECONDS = 300.0

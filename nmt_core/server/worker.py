@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nmt_core.errors import DocumentError
+from nmt_core.base.errors import DocumentError
 from nmt_core.server.logs import describe_failure
 
 NICE = 5

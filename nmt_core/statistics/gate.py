@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from nmt_core.config import Config
-from nmt_core.errors import NmtError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_pairs
 from nmt_core.evaluation.metrics.registered import (
     DEFAULT_METRICS,

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from nmt_core.base.random import make_generator
 from nmt_core.evaluation.metrics.base import Counts
-from nmt_core.random import make_generator
 
 ScoreOfSums = Callable[[Float[np.ndarray, "R C"]], Float[np.ndarray, " R"]]
 """The scores of test sets, each given by the sum of its sentences' counts."""

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.evaluation.metrics.base import SummedMetric
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test

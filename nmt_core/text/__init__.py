@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from nmt_core.errors import TokenizerError
+from nmt_core.base.errors import TokenizerError
 from nmt_core.text.characters import Characters
 from nmt_core.text.subwords import Subwords, read_kind
 from nmt_core.text.tokenizer import Tokenizer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.text.normalize import WORD_BOUNDARY, normalize
 from nmt_core.text.tokenizer import Tokenizer
 

@@ -15,8 +15,8 @@ import spacy
 from spacy.about import __version__ as spacy_version
 from spacy.tokenizer import Tokenizer as RuleTokenizer  # type: ignore[import-not-found]
 
-from nmt_core import files
-from nmt_core.errors import TokenizerError
+from nmt_core.base import files
+from nmt_core.base.errors import TokenizerError
 
 MARKS = (".", ",")
 """The punctuation that is kept; a line is written with no space before it."""

@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from nmt_core.config import Config
-from nmt_core.errors import ConfigError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
 from nmt_core.text.normalize import WORD_BOUNDARY
 from nmt_core.text.segmentations import MergeDropout, Segmenter, UnigramLattice
 from nmt_core.text.subwords import Subwords

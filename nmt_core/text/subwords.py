@@ -14,9 +14,9 @@ from typing import ClassVar, Literal
 import sentencepiece
 from pydantic import Field
 
-from nmt_core import files
-from nmt_core.config import Config
-from nmt_core.errors import TokenizerError
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import TokenizerError
 from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 

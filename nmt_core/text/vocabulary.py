@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from nmt_core import files
-from nmt_core.errors import TokenizerError
+from nmt_core.base import files
+from nmt_core.base.errors import TokenizerError
 
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))

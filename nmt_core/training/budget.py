@@ -4,7 +4,7 @@ import math
 
 from pydantic import Field, model_validator
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 VALIDATIONS = 12
 """In a budget of seconds, at least."""

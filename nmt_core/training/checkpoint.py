@@ -21,8 +21,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from nmt_core import files
-from nmt_core.errors import CheckpointError, DiskError
+from nmt_core.base import files
+from nmt_core.base.errors import CheckpointError, DiskError
 from nmt_core.models.weights import load_own_tensors, own_tensors
 
 FORMAT = 2

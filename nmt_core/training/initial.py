@@ -17,9 +17,9 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from nmt_core import files
-from nmt_core.config import Config
-from nmt_core.errors import ConfigError
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
 from nmt_core.models.weights import own_tensors

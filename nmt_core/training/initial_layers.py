@@ -12,8 +12,8 @@ from typing import Literal
 from safetensors.torch import load_file
 from torch import Tensor
 
-from nmt_core import config, files
-from nmt_core.errors import ConfigError
+from nmt_core.base import config, files
+from nmt_core.base.errors import ConfigError
 from nmt_core.models.settings import EncoderConfig, TransformerConfig
 
 Half = Literal["encoder", "decoder"]

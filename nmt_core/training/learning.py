@@ -14,12 +14,12 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from nmt_core import config as settings
-from nmt_core.compute import Compute, explain_out_of_memory
-from nmt_core.config import Config
+from nmt_core.base import config as settings
+from nmt_core.base.compute import Compute, explain_out_of_memory
+from nmt_core.base.config import Config
+from nmt_core.base.random import derive_seed
+from nmt_core.base.tracking import Display
 from nmt_core.models.weights import load_own_tensors, own_tensors
-from nmt_core.random import derive_seed
-from nmt_core.tracking import Display
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,

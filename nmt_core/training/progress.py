@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.data.batch import Position
 from nmt_core.training.budget import Budget
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from nmt_core import config
-from nmt_core.errors import CheckpointError
+from nmt_core.base import config
+from nmt_core.base.errors import CheckpointError
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Progress

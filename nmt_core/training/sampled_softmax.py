@@ -19,8 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from nmt_core.base.random import make_generator
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.random import make_generator
 
 
 @functools.lru_cache(maxsize=4)

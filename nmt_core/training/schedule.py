@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 
 class InverseSquareRoot(Config):

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 
 Normalization = Literal["token", "sentence"]
 Part = Literal["embeddings", "encoder", "decoder"]

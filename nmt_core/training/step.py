@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from nmt_core.compute import Compute
-from nmt_core.errors import TrainingError
+from nmt_core.base.compute import Compute
+from nmt_core.base.errors import TrainingError
 
 
 def apply_gradients(

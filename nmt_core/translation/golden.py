@@ -1,18 +1,25 @@
 """Golden sentences: what a model made of a few lines when it was exported, to compare with now."""
 
 import json
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
-from nmt_core import files
-from nmt_core.config import Config
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import explain_unreadable
 from nmt_core.engines.settings import FOLDER
-from nmt_core.errors import BundleError
-from nmt_core.seal import explain_unreadable
 from nmt_core.translation.translator import Translator
+
+_log = logging.getLogger(__name__)
+
+FEW = 2
+"""Golden sentences that may come out otherwise: another processor rounds otherwise, and so decides
+otherwise where two translations are almost equally good."""
 
 
 class Answer(Config):
@@ -66,3 +73,30 @@ def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
         for old, new in zip(expected, got, strict=True)
         if old != new
     ]
+
+
+def load_verified(
+    folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
+) -> Translator:
+    """Load an exported model and let it translate its golden sentences.
+
+    Args:
+        folder: what the export stage wrote.
+        engine: see ``Translator.load``.
+        device: see ``Translator.load``.
+        threads: see ``Translator.load``.
+
+    Raises:
+        BundleError: if it is incomplete or altered, or translates otherwise than it did.
+        ConfigError: if the engine or the device is not there.
+    """
+    translator = Translator.load(folder, engine=engine, device=device, threads=threads)
+    changed = len(check_golden(translator, folder))
+    if changed > FEW:
+        raise BundleError(
+            f"{folder} translates {changed} of its golden sentences otherwise than when it was "
+            f"exported; check device and library versions, or export it again"
+        )
+    if changed:
+        _log.warning("%d golden sentences come out otherwise, as rounding may have it", changed)
+    return translator

@@ -9,14 +9,14 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from nmt_core import config, files
+from nmt_core.base import config, files
+from nmt_core.base.errors import BundleError, ConfigError
+from nmt_core.base.packages import advise_installing, is_installed
+from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.engines.engine import Engine, FullEngine
 from nmt_core.engines.settings import ENGINES, FOLDER, PACKAGES, PREFERRED, find_program
-from nmt_core.errors import BundleError, ConfigError
-from nmt_core.fetch.settings import Languages
-from nmt_core.packages import advise_installing, is_installed
-from nmt_core.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.text import load_tokenizer
+from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.settings import TranslatorConfig

@@ -14,11 +14,11 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from nmt_core import config
-from nmt_core.config import Config
+from nmt_core.base import config
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
+from nmt_core.corpora.corpus import Size
 from nmt_core.data.settings import BatchingConfig, TokenBatching
-from nmt_core.errors import ConfigError
-from nmt_core.fetch.corpus import Size
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams, read

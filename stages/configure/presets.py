@@ -13,7 +13,7 @@ from typing import get_args
 
 import yaml
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.models.settings import ModelConfig
 from stages import paths
 from stages.runtime.entry import run_stage

@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from rich.console import Console
 
-from nmt_core.config import Config
-from nmt_core.errors import DownloadError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import DownloadError
 from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.http import renew
 from nmt_core.fetch.initial_model import ChampionModel, InitialModelConfig

@@ -6,11 +6,11 @@ What is fitted stands in ``params.yaml`` like any other setting, and stays when 
 from collections.abc import Sequence
 from typing import Any
 
-from nmt_core import config
-from nmt_core.errors import NmtError
+from nmt_core.base import config
+from nmt_core.base.errors import NmtError
+from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.splitting import PER
 from nmt_core.fetch.initial_model import NoInitialModel
-from nmt_core.fetch.local import FilesCorpus
-from nmt_core.text.splitting import PER
 from stages.params import DownloadParams
 
 FEWEST_TESTS, MOST_TESTS = 200, 1000

@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin, Size
-from nmt_core.fetch.settings import Languages
+from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin, Size
+from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
+from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.corpus import Pair, Text, write_pairs
-from nmt_core.text.splitting import SPLITS, Split
+from nmt_core.text.languages import Languages
 
 ISO = "zxx"
 """What ISO 639 calls what is in no language, such as 2019-04-22."""

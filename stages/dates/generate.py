@@ -3,9 +3,9 @@
 from datetime import date
 from itertools import islice
 
-from nmt_core.random import make_generator
-from nmt_core.text.corpus import Pair
-from nmt_core.text.splitting import Split
+from nmt_core.base.random import make_generator
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.splitting import Split
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Literal
 
-from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin, Size
-from nmt_core.fetch.settings import Languages
+from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin, Size
+from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
+from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
-from nmt_core.text.corpus import Pair, Text, write_pairs
-from nmt_core.text.splitting import SPLITS, Split
+from nmt_core.text.languages import Languages
 from stages.demo.settings import GrammarConfig
 
 CHARACTERS = 72

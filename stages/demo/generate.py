@@ -19,8 +19,8 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple, get_args
 
-from nmt_core.errors import CorpusError
-from nmt_core.random import make_generator
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.random import make_generator
 from stages.demo.composer import Composer
 from stages.demo.phrases import Combination
 from stages.demo.sentence import Sentence

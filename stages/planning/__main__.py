@@ -17,8 +17,8 @@ from typing import Any
 
 from rich.console import Console
 
-from nmt_core import config, files
-from nmt_core.errors import ConfigError
+from nmt_core.base import config, files
+from nmt_core.base.errors import ConfigError
 from stages import paths
 from stages.configure.compose import is_chosen
 from stages.params import SECTIONS, TrainParams, build_all, read

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from nmt_core.parallel.jobs import WorkersConfig, count_processes
 from nmt_core.translation.loading import count_cores
 from stages import paths

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages.planning.costs import Cost
 
 LOOK_SECONDS = 0.02

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from nmt_core.config import Config
+from nmt_core.base.config import Config
 from stages.params import ExportParams, TokenizeParams, TrainParams
 from stages.planning.calibration import Calibration
 from stages.planning.costs import Cost, fit_cost, fit_line, fit_power

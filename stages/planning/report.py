@@ -6,7 +6,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from nmt_core.progress import format_duration
+from nmt_core.base.progress import format_duration
 from stages.planning.prediction import Plan, Prediction
 from stages.planning.words import describe_bytes, describe_memory
 from stages.runtime.usage import Usage

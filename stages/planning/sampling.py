@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_core import files
-from nmt_core.errors import CorpusError
-from nmt_core.random import make_generator
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.random import make_generator
 from stages import paths
 
 SEED = 1

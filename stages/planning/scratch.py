@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from nmt_core import files
-from nmt_core.errors import NmtError
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.planning.measuring import Measurement, measure
 from stages.tracking.journal import Entry

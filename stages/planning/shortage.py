@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from nmt_core.progress import format_duration
+from nmt_core.base.progress import format_duration
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot
 from stages.params import TrainParams
 from stages.planning.prediction import Plan, PredictedTraining

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from nmt_core.config import build
+from nmt_core.base.config import build
 from nmt_core.server.models import Pair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.server.models import Bundle
 from stages.registry.registry import (
     Registry,

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from nmt_core import files, seal
-from nmt_core.errors import BundleError
+from nmt_core.base import files, seal
+from nmt_core.base.errors import BundleError
+from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.metrics.registered import find_metric_names, load_metric
-from nmt_core.fetch.corpus import GIVEN
-from nmt_core.fetch.settings import Languages
 from nmt_core.statistics import gate
+from nmt_core.text.languages import Languages
 from stages import paths
 from stages.params import DownloadParams
 from stages.tracking.journal import BUNDLE_DIGEST

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from nmt_core import files, seal
-from nmt_core.errors import NmtError
+from nmt_core.base import files, seal
+from nmt_core.base.errors import NmtError
 from stages.registry.registry import Registry, RegistryError, Version
 
 LOGGER = logging.getLogger(__name__)

@@ -12,11 +12,11 @@ from typing import Literal
 
 import torch
 
-from nmt_core import files
-from nmt_core.compute import prepare_compute
-from nmt_core.config import Config
+from nmt_core.base import files
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.config import Config
+from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.metrics.registered import find_label
-from nmt_core.fetch.corpus import GIVEN
 from nmt_core.statistics.gate import (
     Candidate,
     Effect,

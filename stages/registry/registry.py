@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from nmt_core import files, seal
-from nmt_core.config import Config
-from nmt_core.errors import NmtError
+from nmt_core.base import files, seal
+from nmt_core.base.config import Config
+from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from nmt_core import config
-from nmt_core.config import Config
+from nmt_core.base import config
+from nmt_core.base.config import Config
 from nmt_core.evaluation.pictures import Curve
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay

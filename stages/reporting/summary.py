@@ -14,8 +14,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from nmt_core import files
-from nmt_core.errors import NmtError
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
 from nmt_core.fetch.address import redact_url
 from stages import paths

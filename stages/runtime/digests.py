@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from nmt_core import files
-from nmt_core.errors import NmtError
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 
 DIGESTS = "digests.json"
 

@@ -14,8 +14,8 @@ from typing import NoReturn
 from rich.console import Console
 from rich.text import Text
 
-from nmt_core.errors import ConfigError, NmtError, ServerError, is_out_of_memory
-from nmt_core.files import disk_error
+from nmt_core.base.errors import ConfigError, NmtError, ServerError, is_out_of_memory
+from nmt_core.base.files import disk_error
 from nmt_core.parallel.parent import end_with_parent
 from stages import paths
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from nmt_core import files
+from nmt_core.base import files
 from stages import paths
 
 

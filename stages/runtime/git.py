@@ -2,7 +2,7 @@
 
 import subprocess
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages import paths
 
 

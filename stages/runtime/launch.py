@@ -23,7 +23,7 @@ from torch.distributed.elastic.multiprocessing.errors import (
 )
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from nmt_core.errors import NmtError, TrainingError
+from nmt_core.base.errors import NmtError, TrainingError
 from nmt_core.training.distributed import RENDEZVOUS, PeerError
 from nmt_core.training.settings import WorldConfig
 

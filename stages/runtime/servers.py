@@ -9,7 +9,7 @@ import socket
 
 from dotenv import dotenv_values
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages import paths
 
 PROGRAMS = ("AWS", "MLFLOW", "PREFECT")

@@ -6,15 +6,15 @@ from typing import Any
 
 from safetensors.torch import load_file
 
-from nmt_core import files
-from nmt_core.compute import prepare_compute
+from nmt_core.base import files
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.random import make_generator
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.fetch.settings import Languages
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import load_own_tensors
-from nmt_core.random import make_generator
+from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from nmt_core import files
+from nmt_core.base import files
 
 LOCK = Path(".dvc/tmp/flow.lock")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact_url
 from stages.runtime.servers import check_port
 from stages.tracking.journal import Journal

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from nmt_core import files
+from nmt_core.base import files
 from stages import paths
 
 Entry = dict[str, Any]

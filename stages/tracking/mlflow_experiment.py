@@ -10,7 +10,7 @@ from mlflow.utils.mlflow_tags import (
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME,
 )
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_metric_class
 from stages import paths
 

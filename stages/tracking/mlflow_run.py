@@ -23,7 +23,7 @@ from mlflow.utils.mlflow_tags import (
 )
 
 import nmt_core
-from nmt_core import seal
+from nmt_core.base import seal
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
     COMPARISON,

@@ -1,7 +1,7 @@
 """Which code, settings and data a run was made from, in MLflow's words where it has them."""
 
-from nmt_core import files
-from nmt_core.errors import NmtError
+from nmt_core.base import files
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import head_commit, list_changed_files
 

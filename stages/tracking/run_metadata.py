@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.fetch.address import redact_url
 from nmt_core.training.budget import Budget
 from stages import paths

@@ -12,7 +12,7 @@ from mlflow.models import set_model
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from nmt_core.errors import ConfigError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.translation.translator import Translator
 
 MOST_LINES, MOST_CHARACTERS, WIDEST_BEAM = 1000, 100_000, 32

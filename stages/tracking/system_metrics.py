@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-from nmt_core.tracking import Tracker
+from nmt_core.base.tracking import Tracker
 from stages.tracking.journal import Journal
 
 LOGGER = logging.getLogger(__name__)

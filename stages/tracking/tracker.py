@@ -32,7 +32,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.fetch.address import redact, redact_url
 from stages import paths
 from stages.runtime.servers import find_servers
@@ -81,7 +81,7 @@ class TrackingError(NmtError):
 
 
 class MlflowTracker:
-    """Implements ``nmt_core.tracking.Tracker``: remembers in a journal, forwards to MLflow."""
+    """Implements ``nmt_core.base.tracking.Tracker``: remembers in a journal, forwards to MLflow."""
 
     def __init__(self, journal: Journal, follower: "_Follower | None") -> None:
         self._journal = journal

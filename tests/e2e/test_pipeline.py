@@ -90,12 +90,12 @@ def test_a_second_time_runs_nothing(finished, tmp_path):
 
 def test_bytecode_that_python_writes_anew_runs_nothing(finished, tmp_path):
     copy = finished.copy(tmp_path / "project")
-    source = copy.folder / "nmt_core/text/cleaning.py"
+    source = copy.folder / "nmt_core/corpora/cleaning.py"
     [bytecode] = source.parent.glob("__pycache__/cleaning.*.pyc")
     before = bytecode.read_bytes()
 
     os.utime(source, (0, 0))
-    copy.run("python -c 'import nmt_core.text.cleaning'")
+    copy.run("python -c 'import nmt_core.corpora.cleaning'")
     assert before != bytecode.read_bytes()
 
     assert copy.run("dvc repro").ran == []
@@ -232,7 +232,7 @@ def test_changed_words_continue(finished, tmp_path):
     copy = finished.untracked(tmp_path / "project")
     edit(
         copy,
-        "nmt_core/progress.py",
+        "nmt_core/base/progress.py",
         '"step {task.fields[step]:,}"',
         '"update {task.fields[step]:,}"',
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core import files
+from nmt_core.base import files
 from tests.support.projects import PROJECT, SMALL, TRANSFORMER, a_users_environment, overrides
 
 PARTS = ("conf", "flows", "nmt_core", "stages")

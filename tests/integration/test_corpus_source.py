@@ -23,10 +23,11 @@ from typing import Literal
 from pydantic import Field
 
 from nmt_core.fetch.address import Address, redact_url
-from nmt_core.fetch.corpus import Corpus, Description, Obtained, Origin
-from nmt_core.fetch.settings import Languages, Renewed
+from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin
+from nmt_core.text.languages import Languages
+from nmt_core.fetch.settings import Renewed
 from nmt_core.fetch.source import Fetch, Source
-from nmt_core.text.corpus import UNUSABLE, Text
+from nmt_core.corpora.parallel_text import UNUSABLE, Text
 
 
 class TableCorpus(Corpus):

@@ -9,8 +9,8 @@ from threading import Thread
 
 import pytest
 
-from nmt_core.config import build
-from nmt_core.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
 from nmt_core.fetch.vectors import MODEL_MAGIC
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download

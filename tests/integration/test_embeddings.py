@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from nmt_core import config
+from nmt_core.base import config
+from nmt_core.base.errors import ConfigError, CorpusError, TrainingError
 from nmt_core.embeddings.fasttext import ZEROED_MEMORY, Task, compose_missing, train_vectors
 from nmt_core.embeddings.settings import TrainedVectors
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, WordVectors
-from nmt_core.errors import ConfigError, CorpusError, TrainingError
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import embeddings as stage
 from stages.params import EmbeddingsParams

@@ -11,10 +11,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from nmt_core import packages
-from nmt_core.bundle.engines import prepare_engines
-from nmt_core.fetch.settings import Languages
+from nmt_core.base import packages
 from nmt_core.models.settings import RnnConfig
+from nmt_core.text.languages import Languages
+from nmt_core.translation.prepared import prepare_engines
 from tests.support.projects import PROJECT
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import torch
 
-from nmt_core import files
+from nmt_core.base import files
 from nmt_core.data.shards import Block, IdPair, write_shards
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from stages.train import write_model
 from nmt_core.training.progress import Progress

@@ -25,7 +25,7 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 from werkzeug.serving import make_server
 
-from nmt_core import seal
+from nmt_core.base import seal
 from stages import paths
 from stages.tracking import __main__, mlflow_experiment, mlflow_run, system_metrics
 from stages.tracking import tracker as tracking

@@ -19,11 +19,11 @@ import torch
 from mlflow.exceptions import MlflowException
 from typer.testing import CliRunner
 
-from nmt_core import files, seal
+from nmt_core.base import files, seal
+from nmt_core.base.errors import BundleError
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import collate
-from nmt_core.errors import BundleError
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.random import make_generator
 from nmt_core.statistics.gate import GateConfig
 from nmt_core.training.loss import batch_loss
 from stages import paths

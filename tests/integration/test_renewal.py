@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core.errors import CorpusError, DownloadError
+from nmt_core.base.errors import CorpusError, DownloadError
 from nmt_core.fetch.source import Source
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download, paths

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from nmt_core import config
-from nmt_core.errors import WorkersError
+from nmt_core.base import config
+from nmt_core.base.errors import WorkersError
 from nmt_core.parallel import cluster
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.compute import Compute, prepare_compute
+from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.data.batch import collate
 from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.settings import BeamConfig

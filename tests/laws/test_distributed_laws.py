@@ -9,9 +9,9 @@ import torch
 from safetensors.torch import load_file
 from torch.testing import assert_close
 
-from nmt_core import files
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
 from nmt_core.data.batch import Position, collate
-from nmt_core.errors import ConfigError
 from nmt_core.training.distributed import World
 from nmt_core.training.progress import Point
 from tests.support import ranks

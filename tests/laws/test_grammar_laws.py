@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core.random import make_generator
+from nmt_core.base.random import make_generator
 from stages.demo import generate as generation
 from stages.demo import lexicon, nouns, numerals
 from stages.demo.composer import Composer

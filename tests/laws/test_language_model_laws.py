@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from nmt_core.base.random import make_generator
 from nmt_core.language_models import (
     FeedForwardConfig,
     NGram,
@@ -15,7 +16,6 @@ from nmt_core.language_models import (
 )
 from nmt_core.language_models.ngram import AddK, MaximumLikelihood
 from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 WORDS = 9

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import collate
 from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model
-from nmt_core.random import make_generator
 from nmt_core.training.loss import batch_loss
 from tests.support.presets import PRESETS, tiny_config
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.config import build
-from nmt_core.errors import ConfigError, WorkersError
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, WorkersError
 from nmt_core.parallel import spans
 from nmt_core.parallel.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
 from tests.support import jobs

@@ -17,8 +17,8 @@ from benchmarks.reber import (
     is_held_out,
     write_strings,
 )
+from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.models.recurrence import RecurrentLayer
-from nmt_core.random import derive_seed, make_generator
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.step import apply_gradients
 from tests.support.trainings import PROCESSOR

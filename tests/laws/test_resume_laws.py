@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from nmt_core.compute import Compute
-from nmt_core.errors import TrainingError
+from nmt_core.base.compute import Compute
+from nmt_core.base.errors import TrainingError
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.schedule import WarmupDecay

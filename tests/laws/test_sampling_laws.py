@@ -9,12 +9,12 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import NmtError
 from nmt_core.decoding.greedy import greedy_search
 from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.sampling import sample
 from nmt_core.decoding.settings import SamplingConfig, SearchConfig
 from nmt_core.decoding.token_sampling import draw_tokens, shape_distribution
-from nmt_core.errors import NmtError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.toy_model import Toy
 

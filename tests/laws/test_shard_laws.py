@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import ShardError
 from nmt_core.data.shards import Block, IdPair, ShardDataset, read_index, write_shards
-from nmt_core.errors import ShardError
 
 ids = st.lists(st.integers(0, 2**31 - 1), max_size=6)
 pairs = st.lists(st.builds(IdPair, ids, ids), max_size=30)

@@ -84,7 +84,7 @@ from pathlib import Path
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 from nmt_core.data.shards import ShardDataset
-from nmt_core.progress import TrainingDisplay
+from nmt_core.base.progress import TrainingDisplay
 from nmt_core.training.budget import Budget
 from nmt_core.training.interrupt import Interrupted
 from stages.runtime.entry import run_stage

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_core.errors import TokenizerError
+from nmt_core.base.errors import TokenizerError
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import SubwordConfig, sample_evenly

@@ -17,11 +17,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from nmt_core.base.errors import ConfigError
+from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.errors import ConfigError
-from nmt_core.random import make_generator
 from nmt_core.text import Characters, Subwords
 from nmt_core.text import segmentations as segmentations_module
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
@@ -201,7 +201,7 @@ def test_a_draw_is_a_function_of_its_name(kind, dataset):
 DRAWS_ELSEWHERE = """
 import sys
 from pathlib import Path
-from nmt_core.random import make_generator
+from nmt_core.base.random import make_generator
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
 from nmt_core.text.subwords import Subwords
 for kind in sys.argv[2:]:

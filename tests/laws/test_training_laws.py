@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from nmt_core.compute import Compute
+from nmt_core.base.compute import Compute
+from nmt_core.base.errors import ShardError, TrainingError
+from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.errors import ShardError, TrainingError
-from nmt_core.random import derive_seed
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
 from nmt_core.training.optimizer import build_optimizer

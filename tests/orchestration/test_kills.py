@@ -16,8 +16,8 @@ import psutil
 import pytest
 from mlflow import MlflowClient
 
-from nmt_core import files
-from nmt_core.random import make_generator
+from nmt_core.base import files
+from nmt_core.base.random import make_generator
 from tests.support.processes import at_work_in
 from tests.support.projects import Copy, begin, overrides
 

@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
-from nmt_core import files
+from nmt_core.base import files
 from tests.support.fleet import login
 from tests.support.processes import at_work_in, marked, wait_for
 from tests.support.projects import a_users_environment

@@ -17,7 +17,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from infra.servers.server import find_free_port
-from nmt_core import seal
+from nmt_core.base import seal
 from tests.support.processes import wait_for
 from tests.support.served import served
 from tests.support.tiny import LINES, export, tiny_translator

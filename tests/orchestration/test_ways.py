@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core import files
+from nmt_core.base import files
 
 OUTPUTS = ("data", "metrics", "models", "reports")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from nmt_core.compute import Compute
+from nmt_core.base.compute import Compute
 from nmt_core.data.settings import TokenBatching
 from nmt_core.models.weights import own_tensors
 from nmt_core.training.distributed import init_process_group

@@ -1,7 +1,7 @@
 """Pairs of made-up words, the target the source reversed."""
 
+from nmt_core.base.random import make_generator
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
-from nmt_core.random import make_generator
 from tests.support.presets import TARGET_SIZE
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core import files
+from nmt_core.base import files
 
 PROJECT = Path(__file__).parents[2]
 PARTS = ("conf", "flows", "infra", "nmt_core", "stages")

@@ -18,8 +18,8 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import save_file
 
-from nmt_core import files
-from nmt_core.compute import Compute
+from nmt_core.base import files
+from nmt_core.base.compute import Compute
 from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import ShardDataset

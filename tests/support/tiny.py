@@ -7,15 +7,15 @@ import functools
 
 import torch
 
-from nmt_core.bundle.write import write_bundle
+from nmt_core.base.random import derive_seed
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import TransformerConfig
-from nmt_core.random import derive_seed
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
+from nmt_core.translation.bundle import write_bundle
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from nmt_core.compute import Compute
+from nmt_core.base.compute import Compute
 from nmt_core.data.batch import TrainingBatches, collate
 from nmt_core.data.settings import TokenBatching
 from nmt_core.training.budget import Budget

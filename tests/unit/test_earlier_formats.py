@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from nmt_core import seal
+from nmt_core.base import seal
+from nmt_core.base.errors import NmtError
 from nmt_core.data import shards
 from nmt_core.data.shards import ShardDataset
-from nmt_core.errors import NmtError
 from nmt_core.language_models.bundle import load_language_model
 from nmt_core.training import checkpoint
 from nmt_core.training.checkpoint import CheckpointStore

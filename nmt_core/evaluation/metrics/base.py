@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from nmt_core.config import Config
-from nmt_core.errors import CorpusError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import CorpusError
 
 Counts = Float[np.ndarray, "N C"]
 """What each sentence adds to the counts of a test set."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator
 
-from nmt_core.config import suggest
+from nmt_core.base.config import suggest
 
 if TYPE_CHECKING:
     from nmt_core.evaluation.metrics.base import Metric

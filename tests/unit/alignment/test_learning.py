@@ -14,7 +14,7 @@ from nmt_core.alignment.learning import JUMP_SMOOTHING, SMALLEST, Learner, learn
 from nmt_core.alignment.lexicon import measure_priors
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import cut_line
-from nmt_core.errors import BundleError, CorpusError
+from nmt_core.base.errors import BundleError, CorpusError
 
 WORDS = {"das": "the", "haus": "house", "hund": "dog", "sieht": "sees", "rote": "red", "er": "he"}
 ORDERS = [

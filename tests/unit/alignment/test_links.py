@@ -11,7 +11,7 @@ from nmt_core.alignment.links import (
     join_pieces,
     read_links,
 )
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
 
 link_sets = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12)
 

@@ -14,7 +14,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core import files, seal
+from nmt_core.base import files, seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError, CorpusError, NmtError
+from nmt_core.base.random import make_generator
 from nmt_core.classifiers import training as module
 from nmt_core.classifiers.bundle import FORMAT, load_classifier, write_classifier
 from nmt_core.classifiers.labelled import LabelledTexts, hold_out, read_labelled
@@ -35,9 +38,6 @@ from nmt_core.classifiers.training import (
 )
 from nmt_core.classifiers.vectors import read_embeddings
 from nmt_core.classifiers.words import HashedWords, learn_words
-from nmt_core.config import build
-from nmt_core.errors import BundleError, CorpusError, NmtError
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 
 SMALL = {"embedding_width": 8, "width": 8, "embedding_dropout": 0.1, "dropout": 0.1}

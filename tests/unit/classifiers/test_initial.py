@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core import seal
+from nmt_core.base import seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
 from nmt_core.classifiers.bundle import load_classifier, write_classifier
 from nmt_core.classifiers.initial import (
     EncoderClassifier,
@@ -18,8 +20,6 @@ from nmt_core.classifiers.labelled import hold_out
 from nmt_core.classifiers.model import pool
 from nmt_core.classifiers.settings import EncoderClassifierConfig, FineTuneConfig
 from nmt_core.classifiers.training import Start, compute_labelled_fingerprint, train_classifier
-from nmt_core.config import build
-from nmt_core.errors import ConfigError
 from nmt_core.language_models import MaskedConfig, MaskedLanguageModel
 from nmt_core.language_models.units import WordUnit, learn_units
 from nmt_core.text.vocabulary import BOS, EOS, PAD

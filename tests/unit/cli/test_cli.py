@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.translate import SURE, UNSURE, render_translation
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
-from nmt_core.seal import digest_bundle
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
 

@@ -6,7 +6,8 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from nmt_core import cli, seal
+from nmt_core import cli
+from nmt_core.base import seal
 from nmt_core.classifiers.bundle import load_classifier
 from nmt_core.language_models.bundle import load_masked_model
 

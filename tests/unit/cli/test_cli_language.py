@@ -9,9 +9,9 @@ import torch
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.base.errors import ConfigError
 from nmt_core.cli.learn import read_settings
 from nmt_core.cli.set_options import merge_settings, parse_setting
-from nmt_core.errors import ConfigError
 from nmt_core.language_models.bundle import load_language_model
 from nmt_core.language_models.training import mean_loss
 from nmt_core.text.vocabulary import BOS, EOS, PAD

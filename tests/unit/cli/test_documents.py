@@ -10,7 +10,7 @@ from nmt_core.cli import documents as module
 from nmt_core.documents.files import SUFFIXES
 from nmt_core.documents.html import read_html
 from nmt_core.documents.translator import DocumentTranslator
-from nmt_core.fetch.settings import Languages
+from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import export, tiny_translator
 

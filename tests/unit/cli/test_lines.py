@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import CorpusError
 from nmt_core.cli import lines as streams
-from nmt_core.errors import CorpusError
 
 
 def test_chunks_grow_to_a_limit():

@@ -12,9 +12,9 @@ from docx.oxml.ns import nsdecls, qn
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents import docx as module
 from nmt_core.documents.docx import WordDocument
-from nmt_core.errors import DocumentError
 from tests.support.echoes import Echo, answer, keep, shout
 
 

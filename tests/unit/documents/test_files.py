@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.documents import files as module
 from nmt_core.documents.files import (
     FORMATS,
@@ -11,7 +12,6 @@ from nmt_core.documents.files import (
     translate_document,
     translate_file,
 )
-from nmt_core.errors import DocumentError
 from tests.support.echoes import Echo
 
 SHOUT = Echo(str.upper).translator

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.random import make_generator
 from nmt_core.embeddings.matrix import build_embedding_matrix
 from nmt_core.embeddings.vectors import COMPOSED, FOUND, MISSING, WordVectors
-from nmt_core.errors import CorpusError
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 ORIGINS = st.lists(st.sampled_from([MISSING, FOUND, COMPOSED]), min_size=1, max_size=20).filter(any)

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines import ctranslate2 as engine_file
@@ -15,7 +16,6 @@ from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
 from nmt_core.engines.ctranslate2 import load_ctranslate2
 from nmt_core.engines.engine import Request
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.errors import BundleError, ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import ConvS2SConfig, RnnConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary

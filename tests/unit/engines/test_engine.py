@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from nmt_core.base.errors import BundleError
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.ctranslate2 import CTranslate2Engine
 from nmt_core.engines.engine import explain_failure
 from nmt_core.engines.onnx import OnnxEngine
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.errors import BundleError
 
 
 class Graph:

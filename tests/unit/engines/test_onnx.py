@@ -9,12 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Request
 from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.engines.tracing import write_onnx
-from nmt_core.errors import BundleError, ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.settings import read_model_config
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK

@@ -9,7 +9,7 @@ from rich.console import Console
 from sacrebleu.metrics.ter import TER
 
 from flows import artifacts
-from nmt_core import config
+from nmt_core.base import config
 from nmt_core.evaluation import metrics
 from nmt_core.evaluation.metrics import registered
 from nmt_core.statistics.gate import Candidate, GateConfig, GateError, judge

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.evaluation import words
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.evaluation.quality import cutter

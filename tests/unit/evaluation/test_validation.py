@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from nmt_core.compute import Compute
-from nmt_core.errors import ConfigError
+from nmt_core.base.compute import Compute
+from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import validation, words
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.evaluation.validation import ValidationScore

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from nmt_core.config import Config, build
-from nmt_core.errors import ConfigError
+from nmt_core.base.config import Config, build
+from nmt_core.base.errors import ConfigError
 from nmt_core.fetch.address import Address, is_link_local, is_private, redact, redact_url
 
 

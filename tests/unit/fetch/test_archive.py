@@ -4,7 +4,7 @@ import tarfile
 
 import pytest
 
-from nmt_core.errors import DownloadError
+from nmt_core.base.errors import DownloadError
 from nmt_core.fetch.archive import extract
 
 NAMES = ["europarl-v7.de-en.de", "europarl-v7.de-en.en"]

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core import files
-from nmt_core.errors import CorpusError, DiskError, DownloadError
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError, DiskError, DownloadError
 from nmt_core.fetch import http
 from nmt_core.fetch.access import check_redirect
 from nmt_core.fetch.address import VARIABLE

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
-from nmt_core import files, seal
-from nmt_core.config import build
-from nmt_core.errors import BundleError, ConfigError
+from nmt_core.base import files, seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.fetch.initial_model import (
     NEEDED,
     ChampionModel,

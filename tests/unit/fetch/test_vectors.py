@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
 from nmt_core.fetch.vectors import MODEL_MAGIC, copy_model, write_vectors
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from flows import clone
 from flows.clone import Order
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import current_branch, git, head_commit
 

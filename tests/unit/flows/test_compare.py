@@ -11,11 +11,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from typer.testing import CliRunner
 
 from flows import compare, dvc, experiments
-from nmt_core.errors import ConfigError, CorpusError, NmtError
-from nmt_core.fetch.local import FilesCorpus
-from nmt_core.fetch.settings import Languages
-from nmt_core.text.splitting import SessionSplit, SplitConfig
-from nmt_core.text.text_files import TextFiles
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.splitting import SessionSplit, SplitConfig
+from nmt_core.corpora.text_files import TextFiles
+from nmt_core.text.languages import Languages
 from stages.comparison import report, results
 from stages.params import DownloadParams
 from tests.support.outcomes import REFERENCES, outcome

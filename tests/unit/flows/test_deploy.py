@@ -15,7 +15,7 @@ from prefect.exceptions import ObjectAlreadyExists
 from typer.testing import CliRunner
 
 from flows import deploy
-from nmt_core.errors import ConfigError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.projects import PROJECT
 
 

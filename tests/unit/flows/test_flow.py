@@ -13,7 +13,7 @@ from prefect.states import exception_to_failed_state
 
 from flows import dvc, pipeline
 from flows.dvc import StageFailed
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages import paths
 from tests.support.projects import PROJECT
 

@@ -14,7 +14,7 @@ from dvc.repo import Repo
 from dvc.rwlock import rwlock
 
 from flows.leftovers import CONFLICT, clear_leftovers
-from nmt_core.random import make_generator
+from nmt_core.base.random import make_generator
 
 HELD = {"write": {"/p/data": {"pid": 1, "cmd": "dvc repro"}}, "read": {}}
 LISTS = (Path(".dvc/tmp/rwlock"), Path(".dvc/tmp/exps/rwlock"))

@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from nmt_core import files
+from nmt_core.base import files
 from stages.runtime.turns import LOCK
 from tests.support.processes import wait_for
 from tests.support.projects import PROJECT, a_users_environment

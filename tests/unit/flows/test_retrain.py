@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from flows import retrain
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.statistics.gate import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest

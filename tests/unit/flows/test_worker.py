@@ -15,7 +15,7 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 
 from flows import worker
 from flows.entry import check_server, require_server
-from nmt_core.errors import ConfigError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from tests.support.web_server import serving, status
 
 HERE = f"{os.getuid()}@{socket.gethostname()}"

@@ -33,7 +33,7 @@ from infra.servers.secrets import load_secrets
 from infra.servers.server import Server, ServerFailed
 from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, describe_exit
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 
 ANSWER = """\
 import signal, socket, subprocess, sys, time

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from nmt_core import files, seal
-from nmt_core.config import build
+from nmt_core.base import files, seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
+from nmt_core.base.random import make_generator
 from nmt_core.decoding.score import LogLikelihood
 from nmt_core.decoding.settings import TokenSampling
 from nmt_core.decoding.token_sampling import shape_distribution
-from nmt_core.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
 from nmt_core.language_models import (
     NGram,
     NGramConfig,
@@ -46,7 +47,6 @@ from nmt_core.language_models.training import (
     train_language_model,
 )
 from nmt_core.language_models.units import CharacterUnit, SubwordUnit, Units, WordUnit, learn_units
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 from tests.support.slow_cases import mark_slow
 

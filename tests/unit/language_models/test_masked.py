@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from nmt_core.compute import prepare_compute
-from nmt_core.errors import BundleError
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.errors import BundleError
+from nmt_core.base.random import make_generator
 from nmt_core.language_models import MaskedConfig, MaskedLanguageModel, restore_language_model
 from nmt_core.language_models import training as module
 from nmt_core.language_models.bundle import (
@@ -24,7 +25,6 @@ from nmt_core.language_models.reading import Passage, Windows
 from nmt_core.language_models.training import mean_loss
 from nmt_core.language_models.units import CharacterUnit, WordUnit, learn_units
 from nmt_core.models.weights import own_tensors
-from nmt_core.random import make_generator
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 from tests.unit.language_models.test_language_models import MASKED, learnt
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from nmt_core.config import build
+from nmt_core.base.config import build
 from nmt_core.language_models import NGram, NGramConfig, restore_language_model
 from nmt_core.language_models.ngram import (
     AddK,

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.config import build
-from nmt_core.errors import ConfigError
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
 from nmt_core.language_models import TransformerLanguageConfig, build_neural
 from nmt_core.language_models.training import LearningConfig
 from nmt_core.text.vocabulary import BOS, PAD

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from torch import nn
 from torch.testing import assert_close
 
-from nmt_core.compute import cpu_has_bfloat16
+from nmt_core.base.compute import cpu_has_bfloat16
 from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep

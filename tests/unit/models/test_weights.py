@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from nmt_core.errors import CheckpointError
+from nmt_core.base.errors import CheckpointError
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from tests.support.presets import PRESETS, tiny_model
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 from nmt_core.server import limits
 from nmt_core.server.errors import RequestError
 from nmt_core.server.limits import MOST_USERS, RateLimit, User, read_keys

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nmt_core.errors import BundleError, ConfigError
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.server.errors import RequestError
 from nmt_core.server.models import FolderSource, Models, Pair, Watched
 from tests.support.stand_in import StandIn, StandInSource

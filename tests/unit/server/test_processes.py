@@ -10,7 +10,7 @@ from itertools import pairwise
 import psutil
 import pytest
 
-from nmt_core.errors import DocumentError
+from nmt_core.base.errors import DocumentError
 from nmt_core.server import service as module
 from nmt_core.server.errors import RequestError
 from nmt_core.server.processes import Processes

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from infra.servers.server import find_free_port
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 from nmt_core.server import run
 from nmt_core.server.models import Pair, Watched
 from nmt_core.server.run import UNGUARDED, is_loopback, listen, serve_models

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core.errors import BundleError
+from nmt_core.base.errors import BundleError
 from nmt_core.server import trial
 from nmt_core.server.models import FolderSource, Models, Pair, Watched
 from tests.support.stand_in import StandIn

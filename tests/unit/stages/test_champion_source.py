@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core.errors import BundleError
+from nmt_core.base.errors import BundleError
 from stages.registry.champion import ChampionSource
 from stages.registry.registry import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST

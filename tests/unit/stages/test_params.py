@@ -4,8 +4,8 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from nmt_core.config import _configs, _tags
-from nmt_core.errors import ConfigError
+from nmt_core.base.config import _configs, _tags
+from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from stages.params import SECTIONS, TrainParams, build_all, check_all, load, read
 from tests.support.projects import PROJECT

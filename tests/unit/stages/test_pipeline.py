@@ -15,17 +15,17 @@ STAGES = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
 
 PLUMBING = {
     "nmt_core/__init__.py",
-    "nmt_core/config.py",
-    "nmt_core/errors.py",
+    "nmt_core/base/config.py",
+    "nmt_core/base/errors.py",
     "nmt_core/evaluation/metrics/registered.py",
-    "nmt_core/files.py",
-    "nmt_core/packages.py",
+    "nmt_core/base/files.py",
+    "nmt_core/base/packages.py",
     "nmt_core/parallel/jobs.py",
     "nmt_core/parallel/pool.py",
     "nmt_core/parallel/spans.py",
     "nmt_core/parallel/parent.py",
-    "nmt_core/progress.py",
-    "nmt_core/tracking.py",
+    "nmt_core/base/progress.py",
+    "nmt_core/base/tracking.py",
 }
 """Code that reads, writes and reports, but decides no byte of a result."""
 

@@ -12,10 +12,10 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from nmt_core import config
-from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.base import config
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.random import make_generator
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.random import make_generator
 from nmt_core.statistics import gate as judging
 from nmt_core.statistics.gate import (
     Candidate,

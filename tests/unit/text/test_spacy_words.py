@@ -8,7 +8,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.errors import TokenizerError
+from nmt_core.base.errors import TokenizerError
 from nmt_core.text import load_tokenizer, spacy_words
 from nmt_core.text.spacy_words import SpacyWords
 

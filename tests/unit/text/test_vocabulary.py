@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core.errors import TokenizerError
+from nmt_core.base.errors import TokenizerError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nmt_core.config import build
-from nmt_core.errors import ConfigError
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
 from nmt_core.training.budget import Budget
 from stages.configure import compose
 from stages.params import build_all

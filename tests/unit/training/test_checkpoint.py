@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core import files
-from nmt_core.errors import CheckpointError
+from nmt_core.base import files
+from nmt_core.base.errors import CheckpointError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 
 

@@ -3,8 +3,8 @@ import torch
 import torch.distributed as dist
 import yaml
 
-from nmt_core.config import build
-from nmt_core.errors import ConfigError
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
 from nmt_core.training.distributed import ALONE, init_process_group, take_gpu
 from nmt_core.training.settings import WorldConfig
 from stages.params import TrainParams

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nmt_core.errors import ConfigError
+from nmt_core.base.errors import ConfigError
 from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core import seal
-from nmt_core.config import build
-from nmt_core.errors import BundleError, ConfigError
+from nmt_core.base import seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.fetch.initial_model import LanguageModels, copy_language_models
 from nmt_core.language_models import MaskedConfig, TransformerLanguageConfig, build_trained
 from nmt_core.language_models.bundle import with_units, write_language_model

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.compute import Compute
+from nmt_core.base.compute import Compute
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.training.optimizer import (

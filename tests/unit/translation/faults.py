@@ -2,6 +2,12 @@
 
 FAULTS = [
     (
+        "weights that conversion changes",
+        "nmt_core/translation/prepared.py",
+        "weight.float().cpu().numpy().copy()",
+        "weight.float().cpu().numpy()",
+    ),
+    (
         "scores of pairs that count padding",
         "nmt_core/translation/likelihood.py",
         "real = batch.target_output != PAD",

@@ -11,16 +11,15 @@ import pytest
 import torch
 
 import nmt_core
-from nmt_core.bundle.engines import choose_program, prepare_engines
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Engine
-from nmt_core.errors import BundleError, ConfigError
-from nmt_core.fetch.settings import Languages
 from nmt_core.models.settings import RnnConfig, TransformerConfig
-from nmt_core.statistics import parity
+from nmt_core.text.languages import Languages
 from nmt_core.text.vocabulary import UNK
-from nmt_core.translation import loading
+from nmt_core.translation import loading, parity
 from nmt_core.translation.golden import check_golden
+from nmt_core.translation.prepared import choose_program, prepare_engines
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
@@ -208,7 +207,7 @@ def test_an_engine_that_loses_too_much_is_left_out(difference, kept):
 
 def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "nmt_core.bundle.engines.explain_failure",
+        "nmt_core.translation.prepared.explain_failure",
         lambda precision, _: "it is bad" if precision == "int8" else None,
     )
     found = prepare(tmp_path, ("int8",))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.errors import ConfigError
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from nmt_core.translation.likelihood import score_pairs

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from nmt_core.config import Config
-from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import compose, presets

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nmt_core.text.splitting import PER
+from nmt_core.corpora.splitting import PER
 from stages.configure.compose import compose_settings
 from stages.params import build_all
 from tests.support.projects import PROJECT

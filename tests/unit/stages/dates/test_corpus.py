@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from nmt_core import files
-from nmt_core.errors import ConfigError
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
 from nmt_core.parallel.jobs import WorkersConfig
 from stages import download
 from stages.configure.compose import compose_groups

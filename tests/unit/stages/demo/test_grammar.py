@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from nmt_core.errors import CorpusError
+from nmt_core.base.errors import CorpusError
 from stages.demo import lexicon, nouns, numerals, phrases
 from stages.demo.clauses import (
     CAN,

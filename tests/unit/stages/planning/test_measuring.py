@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages.planning.costs import Cost
 from stages.planning.measuring import Measurement, Moment, measure, measure_folder
 

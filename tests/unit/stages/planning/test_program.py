@@ -6,8 +6,8 @@ import sys
 import pytest
 import yaml
 
-from nmt_core import files
-from nmt_core.errors import ConfigError, CorpusError
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError, CorpusError
 from stages.configure.compose import compose_settings
 from stages.planning import __main__ as program
 from stages.planning.scratch import change_settings

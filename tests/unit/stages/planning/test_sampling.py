@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core import files
-from nmt_core.errors import CorpusError
+from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
 from stages.planning.sampling import count_pairs, draw_rows, write_sample
 
 PAIRS = {"train": 40, "validation": 3, "test": 5}

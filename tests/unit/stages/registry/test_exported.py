@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from nmt_core import files, seal
-from nmt_core.config import build
-from nmt_core.errors import BundleError
-from nmt_core.fetch.corpus import GIVEN
+from nmt_core.base import files, seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError
+from nmt_core.corpora.corpus import GIVEN
+from nmt_core.corpora.splitting import split_of
 from nmt_core.statistics.gate import digest_test_set
-from nmt_core.text.splitting import split_of
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams

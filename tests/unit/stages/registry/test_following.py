@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nmt_core import seal
-from nmt_core.errors import BundleError, DiskError
+from nmt_core.base import seal
+from nmt_core.base.errors import BundleError, DiskError
 from stages.registry import following
 from stages.registry.following import fetch_champion, follow_champion
 from stages.registry.registry import RegistryAwayError, RegistryError

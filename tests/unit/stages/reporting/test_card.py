@@ -7,8 +7,8 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from nmt_core import config, files
-from nmt_core.errors import NmtError
+from nmt_core.base import config, files
+from nmt_core.base.errors import NmtError
 from nmt_core.server.card import summarize_card
 from stages.params import DownloadParams
 from stages.reporting import summary

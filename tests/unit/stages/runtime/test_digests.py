@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages.runtime.digests import DIGESTS, check_digests, write_digests
 
 

@@ -10,7 +10,7 @@ from tests.support.projects import PROJECT
 
 PROGRAM = """
 import os, sys, time
-from nmt_core.errors import CorpusError, ServerError
+from nmt_core.base.errors import CorpusError, ServerError
 from stages.runtime.entry import run_stage
 
 def main():

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from nmt_core.errors import NmtError
+from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import describe_checkout, git, head_commit, list_changed_files
 

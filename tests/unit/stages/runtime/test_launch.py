@@ -5,7 +5,7 @@ import signal
 import pytest
 from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
 
-from nmt_core.errors import ConfigError, TrainingError
+from nmt_core.base.errors import ConfigError, TrainingError
 from nmt_core.training.distributed import PeerError
 from stages.runtime import launch
 from stages.runtime.launch import AGAIN, find_cause, is_rank, record_errors

@@ -6,7 +6,7 @@ import sys
 import pytest
 import yaml
 
-from nmt_core import files
+from nmt_core.base import files
 from stages import paths
 from stages.params import SECTIONS
 from stages.runtime import usage

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from nmt_core import files
+from nmt_core.base import files
 from stages import paths
 from stages.configure import compose
 from stages.params import TrainParams, load

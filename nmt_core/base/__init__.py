@@ -1,0 +1,1 @@
+"""The ground that every room stands on: errors, settings, files, seals, randomness, progress."""

@@ -1,0 +1,117 @@
+"""Where to compute, how precisely and by how many threads: nothing else decides it."""
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import torch
+
+from nmt_core.base.errors import ConfigError, TrainingError, is_out_of_memory
+
+MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_MAX = -1, -4
+"""What is set, as ``malloc.h`` numbers it."""
+
+MOST_BYTES_KEPT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A device and the type of its matrix products."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """Return a context in which matrix products have the configured type."""
+        if self.dtype == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=self.dtype)
+
+
+def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: int = 0) -> Compute:
+    """Set threads, memory and determinism for this process, and return where to compute.
+
+    Args:
+        device: see :func:`find_device`.
+        precision: of matrix products, as torch names it; ``auto`` takes bfloat16 where the hardware
+            multiplies it faster, otherwise float32.
+        threads: see :func:`set_threads`.
+
+    Raises:
+        ConfigError: if the device is not there.
+    """
+    found = find_device(device)
+    set_threads(threads)
+    keep_freed_memory()
+    # as use_deterministic_algorithms, which also imports torch's compiler, for seconds
+    torch.set_deterministic_debug_mode("warn")
+    # or what a GPU convolves and recurs in "float32" would have ten bits
+    torch.backends.cudnn.allow_tf32 = False
+    # filling new memory with NaN costs time and changes no result
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    if precision == "auto":
+        fast = torch.cuda.is_bf16_supported() if found.type == "cuda" else cpu_has_bfloat16()
+        precision = "bfloat16" if fast else "float32"
+    return Compute(found, getattr(torch, precision))
+
+
+def find_device(name: str) -> torch.device:
+    """Return the device of that name, as torch names it; ``auto`` takes a GPU if there is one.
+
+    Raises:
+        ConfigError: if it is not there.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return probe(torch.device(name))
+    except (RuntimeError, AssertionError):
+        raise ConfigError(f"there is no device {name!r} here; use auto or cpu") from None
+
+
+def probe(device: torch.device) -> torch.device:
+    """Return a device with its number, if it computes: some can be named and do not."""
+    torch.zeros((), device=device).item()
+    return torch.empty(0, device=device).device
+
+
+def set_threads(count: int | None) -> None:
+    """Compute by so many processor threads; None and 0 leave their number as it is."""
+    if count:
+        torch.set_num_threads(count)
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what tensors free for the next ones, where it is GNU's.
+
+    Otherwise it gives every large tensor back to the system at once, and the next one of that size
+    costs a fault for each page of 4 KiB: a tenth of the time of training on a processor.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "gnu_get_libc_version"):
+        library.mallopt(MALLOPT_MMAP_MAX, 0)
+        library.mallopt(MALLOPT_TRIM_THRESHOLD, MOST_BYTES_KEPT)
+
+
+def cpu_has_bfloat16() -> bool:
+    """Tell whether this processor multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "arm_bf16"))
+
+
+@contextmanager
+def explain_out_of_memory(place: str, lower: str) -> Iterator[None]:
+    """Say in a sentence that memory ran out, where, and what to lower.
+
+    Raises:
+        TrainingError: if it did.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise TrainingError(
+            f"memory ran out {place}; the last checkpoint is kept: lower {lower}"
+        ) from None

@@ -1,0 +1,139 @@
+"""Turn plain mappings (a section of params.yaml) into frozen, typed objects, strictly.
+
+Each room of the library owns its settings as a subclass of :class:`Config`; a stage composes them.
+Nothing is coerced, except an int where a float is due, and every unknown, missing or mistyped key
+is named with its place.
+"""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from nmt_core.base.errors import ConfigError
+
+
+class Config(BaseModel):
+    """Base of all settings: frozen, strict, and closed to keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+    renamed: ClassVar[Mapping[str, str]] = {}
+    """New names of keys and tags by their old ones, to answer whoever still uses those."""
+
+
+BRIEF_CHARACTERS = 200
+"""Of a wrong value, in a message."""
+
+Settings = TypeVar("Settings", bound=Config)
+
+
+def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settings:
+    """Build ``kind`` from ``values``, as YAML or JSON gives them.
+
+    Args:
+        kind: the settings' type.
+        values: nested mappings, lists and scalars.
+        at: dotted place of ``values``, for messages, such as ``"train"``.
+
+    Raises:
+        ConfigError: naming every unknown, missing or mistyped key with its place.
+    """
+    try:
+        return TypeAdapter(kind).validate_json(json.dumps(dict(values)))
+    except ValidationError as error:
+        problems = [
+            _sentence(kind, values, problem, at) for problem in error.errors(include_url=False)
+        ]
+        raise ConfigError("\n".join(problems)) from None
+    except TypeError as error:
+        raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return what somebody may have meant who wrote ``name``."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"
+
+
+def shorten(value: object) -> str:
+    """Return a value as a message may repeat it."""
+    text = repr(value)
+    return text if len(text) <= BRIEF_CHARACTERS else f"{text[:BRIEF_CHARACTERS]}..."
+
+
+def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
+    names, owner = _follow(kind, values, problem["loc"])
+    place = ".".join([at, *names])
+    got = problem["input"]
+    match problem["type"]:
+        case "extra_forbidden":
+            new = owner.renamed.get(names[-1])
+            answer = f"it is now {new}" if new else suggest(names[-1], owner.model_fields)
+            return f"{place} is not a parameter; {answer}"
+        case "missing":
+            return f"{place} is missing; it has no default"
+        case "union_tag_not_found":
+            return f"{place}.{problem['ctx']['discriminator'].strip(chr(39))} is missing"
+        case "union_tag_invalid":
+            context = problem["ctx"]
+            key = context["discriminator"].strip("'")
+            options = _configs(owner.model_fields[names[-1]].annotation)
+            renamed = {old: new for option in options for old, new in option.renamed.items()}
+            now = renamed.get(context["tag"])
+            answer = f"; that is now {now!r}" if now else ""
+            return (
+                f"{place}.{key} must be one of {context['expected_tags']}, "
+                f"got {context['tag']!r}{answer}"
+            )
+        case "value_error":
+            return f"{place}: {problem['ctx']['error']}"
+        case _:
+            rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+            return f"{place} must be {rule}, got {shorten(got)} ({type(got).__name__})"
+
+
+def _follow(
+    kind: type[Config],
+    values: Any,
+    location: tuple[str | int, ...],
+) -> tuple[list[str], type[Config]]:
+    """Return the keys a user wrote on the way to ``location``, and the type that owns the last.
+
+    A location holds the tags of unions too; those are not keys of the mapping they are found in.
+    """
+    names: list[str] = []
+    owner = kind
+    inner: tuple[type[Config], ...] = (kind,)
+    for part in location:
+        if isinstance(values, Mapping) and part not in values and len(inner) > 1:
+            inner = tuple(option for option in inner if part in _tags(option))
+            continue
+        if inner:
+            owner = inner[0]
+        names.append(str(part))
+        if isinstance(part, str) and part in owner.model_fields:
+            inner = tuple(_configs(owner.model_fields[part].annotation))
+        values = _item(values, part)
+    return names, owner
+
+
+def _item(values: Any, part: str | int) -> Any:
+    try:
+        return values[part]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _configs(annotation: Any) -> Iterator[type[Config]]:
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        yield annotation
+    for option in get_args(annotation):
+        yield from _configs(option)
+
+
+def _tags(kind: type[Config]) -> set[str]:
+    return {tag for field in kind.model_fields.values() for tag in get_args(field.annotation)}

@@ -1,0 +1,115 @@
+"""What a source of parallel text does for the rest of the project.
+
+A new source is a file with a subclass of :class:`Corpus` and its line in ``CorpusConfig``
+(``stages/params.py``). Nothing else asks which source a corpus is.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from nmt_core.corpora.parallel_text import UNREADABLE, UNUSABLE, Problem, Text
+from nmt_core.corpora.splitting import Split
+from nmt_core.fetch.settings import Pinnable
+from nmt_core.fetch.source import Fetch, Fetchable
+from nmt_core.text.languages import Languages
+
+OnBadLine = Literal["error", "drop"]
+
+GIVEN = "as it was given"
+"""How a test set came about that was given, and may change in any way."""
+
+
+@dataclass
+class Obtained:
+    """A corpus as it came."""
+
+    texts: dict[Split, Text]
+    """A split that has none is set aside from ``train``."""
+    origins: list[dict[str, Any]]
+    """Size and SHA-256 of every file it came from."""
+
+
+class Origin(NamedTuple):
+    """Where text came from, for a tracker."""
+
+    kind: Literal["code", "http", "local"]
+    place: str
+    """A path in this project, an address without secrets, or a path on this machine."""
+
+
+class Size(NamedTuple):
+    """About how much text there is to train on."""
+
+    pairs: int
+    target_characters: int
+
+
+class Description(NamedTuple):
+    """What is known of a corpus, for the card of a model."""
+
+    name: str
+    licence: dict[str, str]
+    """Under the keys of Hugging Face's model cards."""
+    text: str
+
+
+class Corpus(Pinnable, Fetchable):
+    """Where parallel text comes from, as a person sets it."""
+
+    kind: str
+
+    @abstractmethod
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+        """Bring the corpus onto the disk; its text is not read yet.
+
+        Args:
+            languages: of source and target; :meth:`check` has let them pass.
+            fetch: brings a file of the web onto the disk, and keeps it for the next time.
+            scratch: takes what is needed only now.
+
+        Raises:
+            DownloadError: if a file cannot be fetched or is not what was promised.
+            CorpusError: if a file cannot be read or is not what it was.
+        """
+
+    @abstractmethod
+    def origin(self, split: str, languages: Languages) -> Origin:
+        """Return where the text of a split came from."""
+
+    @abstractmethod
+    def describe(self) -> Description:
+        """Return what is known of the corpus, its licence above all."""
+
+    def check(self, languages: Languages) -> None:
+        """Check that the corpus has both languages.
+
+        Raises:
+            ValueError: if it has not.
+        """
+
+    def estimate_size(self, languages: Languages) -> Size | None:
+        """Return about how much text train holds, without fetching any; None if nobody knows.
+
+        Raises:
+            CorpusError: if a file cannot be read.
+        """
+        del languages
+        return None
+
+    def held_out(self) -> str | None:
+        """Return the rule by which the test set was held out; None if a hash draws it."""
+        return None
+
+
+def list_dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Problem, ...]:
+    """Return the problems for which a pair is left out and counted.
+
+    Args:
+        on_bad_line: what the user wants of lines that are no text.
+        given: whether the text is a validation or test set, where nothing may be left out unasked.
+    """
+    if on_bad_line == "drop":
+        return (*UNREADABLE, *UNUSABLE)
+    return () if given else UNUSABLE

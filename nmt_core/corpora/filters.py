@@ -1,0 +1,130 @@
+"""Which pairs are fit to train on, and when two lines are one sentence."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from nmt_core.base.config import Config
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.text.normalize import normalize
+
+
+class FilterConfig(Config):
+    """Which pairs are good enough to train on; validation and test are never filtered."""
+
+    min_words: NonNegativeInt = 1
+    """Fewest words of a side, separated by white space."""
+
+    max_words: PositiveInt = 150
+    """Most words of a side; longer lines cost more memory than they teach."""
+
+    max_characters: PositiveInt = 1000
+    """Most characters of a side; bounds languages that write no spaces, too."""
+
+    max_length_ratio: Annotated[float, Field(ge=1)] = 3.0
+    """Most letters of the longer side for one of the shorter; more is hardly a translation. An
+    ideograph counts as three letters, a Japanese or Korean syllable as two."""
+
+    ratio_floor_characters: PositiveInt = 20
+    """A side of fewer letters counts as this long in the ratio: short sentences vary most."""
+
+    remove_untranslated: bool = True
+    """Remove pairs with twice the same sentence if longer than ``ratio_floor_characters``; models
+    learn to copy from few of these (Khayrallah and Koehn 2018)."""
+
+    remove_duplicates: bool = True
+    """Keep the first of pairs that are equal but for case, punctuation and white space."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "FilterConfig":
+        if self.min_words > self.max_words:
+            raise ValueError(f"min_words {self.min_words} is above max_words {self.max_words}")
+        return self
+
+
+_VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+"""They say how the character before them is drawn, such as an emoji in colour."""
+
+
+class MarkTable(dict[int, str]):
+    """A table for ``str.translate`` that replaces what is of no word, filled as characters are met.
+
+    That is punctuation, symbols, separators and controls of any script. What only says how its
+    neighbours are shown, as a soft hyphen does (category Cf, and variation selectors), is dropped
+    whatever the replacement: it parts no words.
+    """
+
+    def __init__(self, replacement: str) -> None:
+        super().__init__()
+        self._replacement = replacement
+
+    def __missing__(self, code: int) -> str:
+        category = unicodedata.category(chr(code))
+        if category == "Cf" or code in _VARIATION_SELECTORS:
+            self[code] = ""
+        else:
+            self[code] = self._replacement if category[0] in "PSZC" else chr(code)
+        return self[code]
+
+    def replace(self, line: str) -> str:
+        """Return a line composed (NFC), with what is of no word replaced."""
+        replaced = unicodedata.normalize("NFC", line).translate(self)
+        return unicodedata.normalize("NFC", replaced)  # a letter may have met its accent
+
+
+_COMPARABLE = MarkTable("")
+
+
+_IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""Chinese characters, in whatever language."""
+
+
+_SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
+"""Hiragana, Katakana and Hangul."""
+
+
+@lru_cache(maxsize=2)  # the sides of a pair, of which several functions ask
+def make_comparison_key(line: str) -> str:
+    """Return what two lines have in common if they are one sentence for us.
+
+    That is what a model sees of the line (:func:`normalize`), case-folded and composed (NFC),
+    without punctuation, symbols and white space; a line of nothing else stands for itself.
+    """
+    folded = normalize(line).casefold()
+    return _COMPARABLE.replace(folded) or unicodedata.normalize("NFC", folded)
+
+
+def count_letters(line: str) -> int:
+    """Return how many characters of an alphabet would say as much as a line.
+
+    An ideograph counts as three, a syllable as two. So measured, an English sentence of the Tanaka
+    corpus is as long as its Japanese (the median of 50,000; 98 % lie between 0.6 and 1.8), while it
+    has 2.2 times as many characters (1.2 to 4.0).
+    """
+    return len(line) + 2 * len(_IDEOGRAPHS.findall(line)) + len(_SYLLABLES.findall(line))
+
+
+def find_fault(pair: Pair, config: FilterConfig) -> str | None:
+    """Return why ``pair`` is not fit to train on, or None if it is."""
+    characters = max(len(side.strip()) for side in pair)
+    shorter, longer = sorted(count_letters(side.strip()) for side in pair)
+    words = sorted(len(side.split()) for side in pair)
+    floor = config.ratio_floor_characters
+    if words[0] < config.min_words:
+        return "too_few_words"
+    if words[1] > config.max_words:
+        return "too_many_words"
+    if characters > config.max_characters:
+        return "too_many_characters"
+    if longer > config.max_length_ratio * max(shorter, floor):
+        return "length_ratio"
+    if config.remove_untranslated and longer > floor and _is_copy(pair):
+        return "untranslated"
+    return None
+
+
+def _is_copy(pair: Pair) -> bool:
+    return make_comparison_key(pair.source) == make_comparison_key(pair.target)

@@ -1,0 +1,119 @@
+"""Parallel text of the user's own, on this machine."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from nmt_core.base import files
+from nmt_core.base.raw_lines import explain_unreadable_file, read_raw_lines, require_regular_file
+from nmt_core.corpora.corpus import (
+    GIVEN,
+    Corpus,
+    Description,
+    Obtained,
+    OnBadLine,
+    Origin,
+    Size,
+    list_dropped,
+)
+from nmt_core.corpora.parallel_text import Text
+from nmt_core.corpora.splitting import SPLITS, Split
+from nmt_core.corpora.text_files import TextFiles, require_pinned
+from nmt_core.fetch.source import Fetch
+from nmt_core.text.languages import Languages
+
+
+class FilesCorpus(Corpus):
+    """Text that is on this machine."""
+
+    kind: Literal["files"]
+    """The tag of this choice."""
+
+    train: TextFiles
+    """What to learn from."""
+
+    validation: TextFiles | None = None
+    """What to measure on during training; null splits it off train."""
+
+    test: TextFiles | None = None
+    """What to measure on at the end; null splits it off train."""
+
+    on_bad_line: OnBadLine = "error"
+    """What to do with a pair that is not UTF-8, holds NUL or lacks a column, and with an empty or
+    endless line of validation or test: stop and name it, or drop and count it."""
+
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+        """Find the files, and make sure that they are those that were pinned."""
+        del languages, fetch, scratch
+        texts: dict[Split, Text] = {}
+        paths: list[Path] = []
+        for split, text in self._texts():
+            require_pinned(text)
+            parts = tuple(text.found().values())
+            texts[split] = Text(parts, list_dropped(self.on_bad_line, given=split != "train"))
+            paths += [path for part in parts for path in part]
+        return Obtained(texts, [_origin(path) for path in dict.fromkeys(paths)])
+
+    def origin(self, split: str, languages: Languages) -> Origin:
+        """Return the path of the split's source, or of what it was split off."""
+        del languages
+        text = getattr(self, split) or self.train
+        return Origin("local", str(text.source))
+
+    def estimate_size(self, languages: Languages) -> Size:
+        """Count the lines, and their bytes, as most characters are one."""
+        del languages
+        pairs = size = 0
+        for paths in self.train.found().values():
+            for line in read_raw_lines(paths[-1]):
+                pairs, size = pairs + 1, size + len(line or b"")
+        return Size(pairs, size // 2 if self.train.is_tsv else size)
+
+    def describe(self) -> Description:
+        """Return that nobody but the user knows."""
+        text = (
+            "Files of whoever trained the model; they alone know the licence of the text, and "
+            "whether the model may be given away."
+        )
+        return Description("files", {"license": "unknown"}, text)
+
+    def pins(self) -> dict[str, str]:
+        """Return the digest of each text, by its paths."""
+        return {str(text): text.sha256 for _, text in self._texts()}
+
+    def pinned(self) -> Self:
+        """Return the corpus with the digests of what its files hold now."""
+        return self._changed(lambda text: {"sha256": text.digest()})
+
+    def absolute(self) -> Self:
+        """Return the corpus with absolute paths."""
+        return self._changed(
+            lambda text: {
+                "source": text.source.absolute(),
+                "target": text.target and text.target.absolute(),
+            }
+        )
+
+    def held_out(self) -> str | None:
+        """Return that the test set was given, if it was."""
+        return None if self.test is None else GIVEN
+
+    def _texts(self) -> Iterator[tuple[Split, TextFiles]]:
+        for split in SPLITS:
+            text = getattr(self, split)
+            if text is not None:
+                yield split, text
+
+    def _changed(self, change: Callable[[TextFiles], dict[str, Any]]) -> Self:
+        texts: dict[str, TextFiles] = {
+            split: text.model_copy(update=change(text)) for split, text in self._texts()
+        }
+        return self.model_copy(update=texts)
+
+
+def _origin(path: Path) -> dict[str, Any]:
+    try:
+        digest = files.sha256(require_regular_file(path))
+        return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
+    except OSError as error:
+        raise explain_unreadable_file(path, error) from None

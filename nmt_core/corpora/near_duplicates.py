@@ -1,0 +1,230 @@
+"""Training sentences that are nearly sentences of validation or test: all of them.
+
+Two sentences are near if few words must be inserted, dropped or changed to make one of the other
+(Levenshtein's distance over words; case and punctuation do not count). The search is exact: of a
+sentence cut into k + 1 pieces, k edits leave at least one as it was, moved by k words at most, so
+only sentences that hold a piece about there have to be compared (Li, Deng, Wang and Feng 2011,
+"Pass-Join: A Partition-based Method for Similarity Joins", sections 3 and 4).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from ahocorasick_rs import AhoCorasick, Implementation
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+from nmt_core.base import files
+from nmt_core.corpora.filters import MarkTable
+from nmt_core.corpora.splitting import NearDuplicateConfig
+from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Scripts that do not part words: Thai, Lao, Tibetan, Burmese, Khmer, Kana, Chinese characters."""
+
+_WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+
+_SPACED = MarkTable(" ")
+
+_LATIN_SPACED = "".join(_SPACED[code] or " " for code in range(256)).encode("latin-1")
+"""The characters of Latin-1, with a space for what is of no word."""
+
+_LATIN_DROPPED = bytes(code for code in range(256) if not _SPACED[code])
+"""Those that stand within words and are none of their letters."""
+
+_UNKNOWN = "\0"
+"""Stands for a word that no sentence of validation or test has."""
+
+_SURROGATES = range(0xD800, 0xE000)
+_CODES = 0x10FFFF - len(_SURROGATES)
+"""Characters there are for words."""
+
+
+class NearExample(NamedTuple):
+    """A sentence of train beside one of validation or test that it is near."""
+
+    side: str
+    """Which of the two."""
+    train: str
+    held_out: str
+    place: int
+    """Of the held-out pair, from 0."""
+    edits: int
+
+
+class Nearness(NamedTuple):
+    """What was found."""
+
+    rows: NDArray[np.int64]
+    """Pairs of train of which a side is near, from 0, in order."""
+    counts: NDArray[np.int64]
+    """Of each held-out pair, how many pairs of train are near it."""
+    examples: list[NearExample]
+
+
+class SentenceIndex:
+    """Sentences that others are compared with.
+
+    Args:
+        sentences: in order.
+        distance: edits per word of these sentences up to which another is near.
+    """
+
+    def __init__(self, sentences: Sequence[str], distance: float) -> None:
+        self._codes: dict[str, str] = {}
+        self._sentences = [
+            "".join([self._encode(word) for word in cut_words(line)]) for line in sentences
+        ]
+        self._edits = [allow_edits(len(words), distance) for words in self._sentences]
+        pieces: dict[str, list[tuple[int, int]]] = {}
+        for place, words in enumerate(self._sentences):
+            for begin, end in cut_pieces(len(words), self._edits[place] + 1):
+                pieces.setdefault(words[begin:end], []).append((place, begin))
+        self._pieces = AhoCorasick(list(pieces), implementation=Implementation.ContiguousNFA)
+        self._places = list(pieces.values())
+
+    def find_near(self, line: str) -> dict[int, int]:
+        """Return the edits between a line and each sentence that it is near, by its place."""
+        words = "".join([self._codes.get(word, _UNKNOWN) for word in cut_words(line)])
+        found: dict[int, int] = {}
+        compared: set[int] = set()
+        for piece, found_at, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
+            for place, begin in self._places[piece]:
+                most = self._edits[place]
+                if (
+                    place not in compared
+                    and abs(found_at - begin) <= most
+                    and abs(len(words) - len(self._sentences[place])) <= most
+                ):
+                    compared.add(place)
+                    edits = Levenshtein.distance(self._sentences[place], words, score_cutoff=most)
+                    if edits <= most:
+                        found[place] = edits
+        return found
+
+    def _encode(self, word: str) -> str:
+        """Return the character that stands for a word."""
+        if word not in self._codes:
+            code = len(self._codes) % _CODES + 1
+            self._codes[word] = chr(code if code < _SURROGATES.start else code + len(_SURROGATES))
+        return self._codes[word]
+
+
+def cut_words(line: str) -> list[str]:
+    """Return the words of a line in lower case, without punctuation.
+
+    Where a script does not part words, every character is one.
+    """
+    folded = line.casefold()
+    try:
+        latin = folded.encode("latin-1")  # much faster than the pattern; always NFC
+    except UnicodeEncodeError:
+        return _WORDS.findall(_SPACED.replace(folded))
+    return latin.translate(_LATIN_SPACED, _LATIN_DROPPED).decode("latin-1").split()
+
+
+def allow_edits(words: int, distance: float) -> int:
+    """Return by how many edits another sentence is still near one of so many words."""
+    return int(words * distance + 1e-9)  # 5 words at 0.2 are 1, whatever the rounding
+
+
+def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of pieces of nearly equal length that make up so many words."""
+    bounds = [words * piece // count for piece in range(count + 1)]
+    return ((begin, end) for begin, end in pairwise(bounds) if begin < end)
+
+
+@dataclass(frozen=True)
+class CompareJob(Job):
+    """Some pairs of train, and what to compare them with."""
+
+    held_out: tuple[Path, ...]
+    """The sentences of validation and test, a file per side."""
+    digests: tuple[str, ...]
+    """Of these files."""
+    distance: float
+
+
+class NearPair(NamedTuple):
+    """A pair of train of which a side is near that side of held-out pairs."""
+
+    row: int
+    """Its place in train, from 0."""
+    lines: tuple[str, ...]
+    """Both sides."""
+    near: tuple[dict[int, int], ...]
+    """What :meth:`SentenceIndex.find_near` says of each."""
+
+
+def compare(job: CompareJob, part: Path) -> list[NearPair]:
+    """Return every pair that is near."""
+    del part
+    indices = [
+        _load_index(path, digest, job.distance)
+        for path, digest in zip(job.held_out, job.digests, strict=True)
+    ]
+    sides = zip(*(span.read() for span in job.spans), strict=True)
+    found = (
+        NearPair(row, lines, tuple(map(SentenceIndex.find_near, indices, lines)))
+        for row, lines in enumerate(sides, start=job.spans[0].first - 1)
+    )
+    return [pair for pair in found if any(pair.near)]
+
+
+@lru_cache(maxsize=2)  # one per side
+def _load_index(path: Path, digest: str, distance: float) -> SentenceIndex:
+    del digest  # another file of this name is another index
+    return SentenceIndex(list(files.read_lines(path)), distance)
+
+
+def find_near_pairs(
+    train: Mapping[str, Path],
+    held_out: Mapping[str, Path],
+    config: NearDuplicateConfig,
+    *,
+    workers: WorkersConfig,
+    scratch: Path,
+) -> Nearness:
+    """Return the pairs of train of which a side is near that side of a held-out pair.
+
+    Args:
+        train: the file of each side.
+        held_out: the same of the pairs that train must not know.
+        config: what is near.
+        workers: who compares.
+        scratch: folder for what is needed only now.
+
+    Raises:
+        WorkersError: if workers are lost.
+    """
+    paths = tuple(path.absolute() for path in held_out.values())
+    digests = tuple(map(files.sha256, paths))
+    columns = [cut(path, workers.chunk_lines) for path in train.values()]
+    jobs = [
+        CompareJob(spans, paths, digests, config.distance) for spans in zip(*columns, strict=True)
+    ]
+    sentences = [list(files.read_lines(path)) for path in paths]
+    rows: list[int] = []
+    counts = np.zeros(len(sentences[0]), dtype=np.int64)
+    examples: dict[int, NearExample] = {}
+    title = "looking for near duplicates"
+    with run_in_order(compare, jobs, workers, beside=scratch / "compared", title=title) as done:
+        for pair in chain.from_iterable(found for _, found in done):
+            rows.append(pair.row)
+            counts[sorted(set().union(*pair.near))] += 1
+            for side, name in enumerate(train):
+                for place, edits in pair.near[side].items():
+                    if edits and place not in examples and len(examples) < config.examples:
+                        examples[place] = NearExample(
+                            name, pair.lines[side], sentences[side][place], place, edits
+                        )
+    return Nearness(np.array(rows, dtype=np.int64), counts, list(examples.values()))

@@ -1,0 +1,127 @@
+"""Pairs on disk with the digests of their sentences, while splits are compared."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from nmt_core.base import files
+from nmt_core.corpora.filters import make_comparison_key
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.sessions import NOT_HELD_OUT, Mask, Ranks
+from nmt_core.corpora.splitting import digest
+from nmt_core.parallel.jobs import append
+
+Digests = npt.NDArray[np.uint64]
+
+SIDES = ("source", "target")
+
+KINDS = (*SIDES, "digests")
+"""What is kept of the pairs of a split."""
+
+ASIDE: Literal["aside"] = "aside"
+"""What the sessions hold that are held out, until it is known which pairs stand nowhere else."""
+
+ASIDE_KINDS = (*KINDS, "marks")
+
+
+@dataclass(frozen=True)
+class PairKeys:
+    """Digests of the sentences of some pairs, in order."""
+
+    source: Digests
+    target: Digests
+
+    def only(self, keep: Mask) -> "PairKeys":
+        """Return the digests of some of them."""
+        return PairKeys(self.source[keep], self.target[keep])
+
+    def shared_with(self, other: "PairKeys") -> Mask:
+        """Mark pairs of which either side stands in ``other``."""
+        in_source: Mask = np.isin(self.source, other.source)
+        return in_source | np.isin(self.target, other.target)
+
+    def repeated(self) -> Mask:
+        """Mark pairs that an earlier pair equals on both sides."""
+        order = np.lexsort((self.target, self.source))  # stable: equals keep their order
+        source, target = self.source[order], self.target[order]
+        marked = np.zeros(len(order), dtype=np.bool_)
+        marked[order[1:]] = (source[1:] == source[:-1]) & (target[1:] == target[:-1])
+        return marked
+
+
+class PairWriter:
+    """Some pairs of one split, in files named for their kind."""
+
+    def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
+        kinds = ASIDE_KINDS if name == ASIDE else KINDS
+        self._source, self._target, self._digests, *self._marks = (
+            stack.enter_context((folder / f"{name}.{kind}").open("wb")) for kind in kinds
+        )
+
+    def add(self, pair: Pair, *, rank: int = NOT_HELD_OUT, unfit: str | None = None) -> None:
+        """Write a pair; of those aside, its session's rank and why it is unfit to train on."""
+        for marks in self._marks:
+            marks.write(f"{rank} {unfit or ''}\n".encode())
+        self._source.write(f"{pair.source}\n".encode())
+        self._target.write(f"{pair.target}\n".encode())
+        self._digests.write(b"".join(digest(make_comparison_key(line)) for line in pair))
+
+
+class StagedPairs:
+    """All pairs of one split, put together of what was sifted."""
+
+    def __init__(self, folder: Path, name: str, kinds: Sequence[str] = KINDS) -> None:
+        self.files = {kind: folder / f"{name}.{kind}" for kind in kinds}
+        for path in self.files.values():
+            path.touch()
+
+    def take(self, part: Path) -> None:
+        """Add what a :class:`PairWriter` wrote into a folder."""
+        for path in self.files.values():
+            if (part / path.name).exists():
+                append(part / path.name, path)
+
+    def keys(self) -> PairKeys:
+        """Return the digests of all."""
+        digests = np.fromfile(self.files["digests"], dtype="<u8").reshape(-1, 2)
+        return PairKeys(digests[:, 0].copy(), digests[:, 1].copy())
+
+    def write(self, folder: Path, keep: Mask) -> None:
+        """Write the text of some, and forget the others."""
+        for kind in SIDES:
+            path = self.files[kind]
+            with path.open("rb") as lines, (folder / path.name).open("wb") as file:
+                file.writelines(compress(lines, keep.tolist()))
+        self.remove()
+
+    def remove(self) -> None:
+        """Take all of it off the disk."""
+        for path in self.files.values():
+            path.unlink()
+
+    def give(self, chosen: Mask, to: "StagedPairs") -> None:
+        """Add some pairs to another split."""
+        for kind in SIDES:
+            with self.files[kind].open("rb") as lines, to.files[kind].open("ab") as file:
+                file.writelines(compress(lines, chosen.tolist()))
+        with to.files["digests"].open("ab") as file:
+            keys = self.keys()
+            np.stack([keys.source[chosen], keys.target[chosen]], axis=1).tofile(file)
+
+
+class AsidePairs(StagedPairs):
+    """All pairs of the sessions that are held out."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, ASIDE, ASIDE_KINDS)
+
+    def marks(self) -> tuple[Ranks, list[str]]:
+        """Return the rank of each pair's session, and why it is unfit to train on, if it is."""
+        marks = [line.split(" ") for line in files.read_lines(self.files["marks"])]
+        return np.array([int(rank) for rank, _ in marks], dtype=np.int32), [why for _, why in marks]

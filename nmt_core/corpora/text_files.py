@@ -1,0 +1,156 @@
+"""The user's own text files: which they are, what they held, and whether they can be read."""
+
+import glob
+import hashlib
+import json
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import model_validator
+
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import require_regular_file
+
+STAR = "*"
+"""In a path: any part of a name."""
+
+CONVERTIBLE = (".csv", ".tmx")
+"""How names of files end of which docs/troubleshooting.md tells how to make a .tsv."""
+
+
+class TextFiles(Config):
+    """Where parallel text lies: two aligned files, or one TSV; each plain or ending in .gz.
+
+    A path with a ``*`` stands for all files there are whose name is the same but for that part,
+    unless it begins with a dot, as temporary files do. A source and a target belong together if
+    that part is the same. They are read one after another in the order of that part as text, so 10
+    comes before 9.
+    """
+
+    source: Path
+    """One sentence a line, or a .tsv whose first column is the source and second the target; with
+    one ``*`` all such files, as in texts/*.de."""
+
+    target: Path | None = None
+    """Line N translates line N of ``source``; left out if ``source`` is a .tsv, with a ``*`` if
+    that has one."""
+
+    sha256: str = ""
+    """Digest of what the files held, and of what each ``*`` stood for, when params.yaml was
+    written, by which a change is noticed; empty trusts them. ``make repro`` fills it in."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "TextFiles":
+        if self.is_tsv and self.target is not None:
+            raise ValueError(f"{self.source} holds both sides; leave target out")
+        if not self.is_tsv and self.target is None:
+            how = "; docs/troubleshooting.md shows the command that makes one of it"
+            raise ValueError(
+                f"target is missing; only a .tsv holds both sides, not {self.source}"
+                f"{how if self.source.suffix.lower() in CONVERTIBLE else ''}"
+            )
+        stars = [str(path).count(STAR) for path in self.paths]
+        if max(stars) > 1 or len({*stars}) > 1:
+            raise ValueError(f"{self} must hold one {STAR} each, or none")
+        return self
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.paths))
+
+    @property
+    def is_tsv(self) -> bool:
+        """Tell whether one file holds both sides."""
+        return self.source.name.lower().endswith((".tsv", ".tsv.gz"))
+
+    @property
+    def has_star(self) -> bool:
+        """Tell whether each path stands for all files that it fits."""
+        return STAR in str(self.source)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The paths as they are given, source first."""
+        return (self.source,) if self.target is None else (self.source, self.target)
+
+    def found(self) -> dict[str, tuple[Path, ...]]:
+        """Return the files there are now, source first, by what the ``*`` stands for, in order.
+
+        Paths without a ``*`` are taken as they are.
+
+        Raises:
+            CorpusError: if no file fits a path with a ``*``, or only one side has a file.
+        """
+        if not self.has_star:
+            return {"": self.paths}
+        sides = [_parts(path) for path in self.paths]
+        both = {
+            part: tuple(_filled(path, part) for path in self.paths)
+            for part in sorted(set().union(*sides))
+        }
+        for part, pair in both.items():
+            there = [path for path, parts in zip(pair, sides, strict=True) if part in parts]
+            missing = [path for path in pair if path not in there]
+            if missing:
+                raise CorpusError(
+                    f"{there[0]} is there but {missing[0]} is not; add it, or move {there[0]} away"
+                )
+        if not both:
+            raise CorpusError(f"no file fits {self}; check the names and the folder")
+        return both
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the files' own digests, source first, and of what ``*`` stands for.
+
+        Raises:
+            CorpusError: if a file is missing or cannot be read.
+        """
+        try:
+            digests = {
+                part: [files.sha256(require_regular_file(path)) for path in pair]
+                for part, pair in self.found().items()
+            }
+        except OSError as error:
+            raise CorpusError(
+                f"{error.filename} cannot be read ({error.strerror}); name your text in "
+                f"download.corpus, as conf/data/files.yaml shows"
+            ) from None
+        text = json.dumps(digests) if self.has_star else "".join(digests[""])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Pinned(Protocol):
+    """Files that are known by the digest of what they held when params.yaml was written."""
+
+    @property
+    def sha256(self) -> str:
+        """That digest, or nothing where none was taken."""
+
+    def digest(self) -> str:
+        """Return the digest of what they hold now."""
+
+
+def require_pinned(files: Pinned) -> None:
+    """Make sure that files hold what they held when they were pinned.
+
+    Raises:
+        CorpusError: if they do not.
+    """
+    if files.sha256 and files.digest() != files.sha256:
+        raise CorpusError(
+            f"{files} changed since params.yaml was written; run 'make repro' or 'python -m "
+            f"stages.configure' to take the change in"
+        )
+
+
+def _parts(path: Path) -> set[str]:
+    """Return what the ``*`` of a path stands for, once for each file there is."""
+    before, after = str(path).split(STAR)
+    pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
+    names = glob.glob(pattern)  # noqa: PTH207 - it passes over names that begin with a dot
+    return {name[len(before) : len(name) - len(after)] for name in names}
+
+
+def _filled(path: Path, part: str) -> Path:
+    return Path(str(path).replace(STAR, part))

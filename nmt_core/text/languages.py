@@ -1,0 +1,32 @@
+"""The two languages of a translation, as a person sets them."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from nmt_core.base.config import Config
+
+
+def _language_code(code: str) -> str:
+    if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code):
+        raise ValueError(f"must be a language code such as de or pt-BR, got {code!r}")
+    return code
+
+
+LanguageCode = Annotated[str, AfterValidator(_language_code)]
+
+
+class Languages(Config):
+    """The languages of the two sides."""
+
+    source: LanguageCode
+    """Code of the language to translate from, such as de."""
+
+    target: LanguageCode
+    """Code of the language to translate into, such as en."""
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        """The source's code and the target's."""
+        return self.source, self.target

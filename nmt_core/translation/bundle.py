@@ -1,0 +1,102 @@
+"""An exported model: one sealed folder with all that translating needs.
+
+::
+
+    manifest.json           format, and the digest and size of every other file
+    model.safetensors       weights, without copies of tied ones
+    model.json              architecture and shape
+    tokenizer/source, tokenizer/target
+    vocabulary/source.txt, vocabulary/target.txt
+    languages.json          from which to which, where that is known
+    decoding.json           how to search
+    golden.json             lines, and what the model made of them when it was exported
+    engines/NAME/           the model as a faster program reads it
+    engines/NAME.json       how its translations compare with PyTorch's; its golden lines
+    README.md               the model card
+    sbom.cdx.json           which packages made it, of which version and licence
+
+``seal.py`` says what the manifest is good for. Nothing in a bundle is executed, unpickled or
+fetched, nothing is written, and equal models give equal bytes. A folder made by an enemy still runs
+nothing, and takes no more memory than its files and the bounds of its settings allow.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+
+from nmt_core.base import files
+from nmt_core.base.errors import BundleError
+from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
+from nmt_core.engines.settings import FOLDER
+from nmt_core.models.weights import own_tensors
+from nmt_core.translation.golden import check_golden, translate_golden
+from nmt_core.translation.loading import LANGUAGES
+from nmt_core.translation.prepared import AddedEngine
+from nmt_core.translation.translator import Translator
+
+
+def _answer(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]]:
+    return [answer.model_dump(mode="json") for answer in translate_golden(translator, lines)]
+
+
+def write_bundle(
+    folder: Path,
+    *,
+    translator: Translator,
+    model_config: Mapping[str, Any],
+    card: str,
+    bill: Mapping[str, Any],
+    golden_sentences: Sequence[str],
+    engines: Sequence[AddedEngine] = (),
+) -> None:
+    """Seal a translator into a folder, which replaces one of that name.
+
+    Args:
+        folder: where to.
+        translator: model, both sides, their languages and how to search.
+        model_config: settings the model was built from, as :func:`read_model_config` reads them.
+        card: what the model is, in Markdown.
+        bill: which packages made it, as CycloneDX.
+        golden_sentences: source lines whose translations are kept, to tell later that nothing has
+            changed.
+        engines: what can search the model faster.
+
+    Raises:
+        BundleError: if what was written does not translate the golden sentences as ``translator``
+            and the engines do.
+    """
+    with files.whole_folder(folder) as part:
+        model = translator.full.model
+        weights = {n: w.cpu().contiguous() for n, w in own_tensors(model).items()}
+        save_file(weights, part / "model.safetensors")
+        files.write_json(part / "model.json", dict(model_config))
+        for name, side in (("source", translator.source), ("target", translator.target)):
+            side.tokenizer.save(part / "tokenizer" / name)
+            side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
+        if translator.languages:
+            files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
+        files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
+        files.write_json(part / "golden.json", _answer(translator, golden_sentences))
+        for engine in engines:
+            shutil.copytree(engine.folder, part / FOLDER / engine.name)
+            told = {
+                "parity": engine.parity.model_dump(mode="json"),
+                "golden": _answer(replace(translator, engine=engine.engine), golden_sentences),
+            }
+            files.write_json(part / FOLDER / f"{engine.name}.json", told)
+        files.write_text(part / "README.md", card)
+        files.write_json(part / "sbom.cdx.json", dict(bill))
+        files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
+        device = next(model.parameters()).device.type
+        loaded = [Translator.load(part, engine="torch", device=device)]
+        loaded += [Translator.load(part, engine=engine.name, device="cpu") for engine in engines]
+        for mismatch in (found for one in loaded for found in check_golden(one, part)):
+            raise BundleError(
+                f"the exported model translates {mismatch.source!r} as {mismatch.got!r}, but the "
+                f"model it came from as {mismatch.expected!r}; model_config is not what it was "
+                f"built from, or a tokenizer does not come back as it was saved"
+            )

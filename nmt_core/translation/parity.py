@@ -1,0 +1,115 @@
+"""Does another engine translate as PyTorch does? None is believed before it has been asked."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from nmt_core.base.config import Config
+from nmt_core.engines.engine import Engine
+from nmt_core.engines.settings import Precision
+from nmt_core.evaluation.metrics.bleu import Bleu
+from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.statistics.resampling import run_paired_test
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
+
+LEAST_EQUAL = 0.995
+"""Share of sentences that an engine in float32 must translate greedily as PyTorch does, token by
+token; of the others, ties, rounding decides."""
+
+MOST_LOST = 0.3
+"""BLEU that an engine may be behind PyTorch, each with its own search."""
+
+RESAMPLES = 1000
+"""Of the bootstrap."""
+
+SEED = 1
+"""Draws them."""
+
+
+class Parity(Config):
+    """How an engine's translations compare with those of PyTorch."""
+
+    sentences: int
+    """Of the validation set, that both have translated."""
+    equal_greedy: float
+    """Share of them that come out token by token alike, greedily."""
+    equal: float
+    """Share of them that come out alike with the configured search."""
+    bleu: float
+    """Of the engine, with the configured search."""
+    bleu_torch: float
+    """Of PyTorch, likewise."""
+    difference: float
+    """The first less the second."""
+    low: float
+    """Lower end of the difference's 95 % interval, by paired bootstrap resampling (Koehn 2004)."""
+    high: float
+    """Upper end."""
+
+
+def measure_parity(
+    translator: Translator,
+    engine: Engine,
+    sources: Sequence[str],
+    references: Sequence[str],
+    *,
+    language: str,
+) -> Parity:
+    """Let an engine and PyTorch translate the same text.
+
+    Args:
+        translator: searches by PyTorch.
+        engine: searches the same model.
+        sources: text to translate.
+        references: its translations.
+        language: of those, a code such as en.
+    """
+    greedily = translator.config.beam.model_copy(
+        update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
+    )
+    greedy = translator.config.model_copy(update={"beam": greedily})
+    both = replace(translator, engine=engine), translator
+    written = [_translate(replace(one, config=greedy), sources) for one in both]
+    found = [_translate(one, sources) for one in both]
+    metric = load_metric("bleu", language)
+    assert isinstance(metric, Bleu)
+    counts = [metric.counts([best.text for best in one], references, sources) for one in found]
+    bleu, bleu_torch = metric.score_of_sums(np.stack([count.sum(axis=0) for count in counts]))
+    test = run_paired_test(metric.score_of_sums, *counts, resamples=RESAMPLES, trials=1, seed=SEED)
+    low, high = np.percentile(test.drawn, [2.5, 97.5])
+    return Parity(
+        sentences=len(sources),
+        equal_greedy=_share_equal(*written),
+        equal=_share_equal(*found),
+        bleu=float(bleu),
+        bleu_torch=float(bleu_torch),
+        difference=test.seen,
+        low=float(low),
+        high=float(high),
+    )
+
+
+def explain_failure(precision: Precision, parity: Parity) -> str | None:
+    """Return why an engine is not good enough, in a few words; None if it is."""
+    if precision == "float32" and parity.equal_greedy < LEAST_EQUAL:
+        return (
+            f"it translates {parity.equal_greedy:.1%} of {parity.sentences} sentences greedily as "
+            f"PyTorch does, not {LEAST_EQUAL:.1%}"
+        )
+    if parity.difference <= -MOST_LOST:
+        return (
+            f"its BLEU is {parity.difference:+.2f} ({parity.low:+.2f} to {parity.high:+.2f}) of "
+            f"PyTorch's {parity.bleu_torch:.1f}, and may be less than {MOST_LOST} behind"
+        )
+    return None
+
+
+def _translate(translator: Translator, lines: Sequence[str]) -> list[Translation]:
+    return [best for [best] in translator.search(lines, n_best=1, probabilities=False)]
+
+
+def _share_equal(one: Sequence[Translation], other: Sequence[Translation]) -> float:
+    pairs = zip(one, other, strict=True)
+    return sum(mine.ids == its.ids for mine, its in pairs) / max(1, len(one))

@@ -1,0 +1,127 @@
+import platform
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from nmt_core.base import compute as module
+from nmt_core.base.compute import cpu_has_bfloat16, prepare_compute
+from nmt_core.base.errors import ConfigError
+from tests.support.projects import PROJECT
+from tests.support.torch_settings import torchs_own_settings
+
+
+@pytest.fixture(autouse=True)
+def settings():
+    """Put torch's settings back."""
+    with torchs_own_settings():
+        yield
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_auto_takes_what_the_processor_does_fast(no_gpu, monkeypatch, fast):
+    monkeypatch.setattr(module, "cpu_has_bfloat16", lambda: fast)
+    compute = prepare_compute()
+
+    assert compute.device == torch.device("cpu")
+    assert compute.dtype == (torch.bfloat16 if fast else torch.float32)
+
+
+def test_auto_takes_a_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    monkeypatch.setattr(module, "probe", lambda device: device)
+
+    assert prepare_compute().device.type == "cuda"
+    assert prepare_compute().dtype == torch.bfloat16
+    assert prepare_compute("cpu").device.type == "cpu"
+
+
+def test_a_gpu_that_is_not_there_is_refused(no_gpu):
+    with pytest.raises(ConfigError, match=r"there is no device 'cuda' here; use auto or cpu"):
+        prepare_compute("cuda")
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_products_have_the_configured_type_and_weights_do_not(no_gpu, name):
+    compute = prepare_compute(precision=name)
+    layer = torch.nn.Linear(2, 2)
+    with compute.autocast():
+        product = layer(torch.ones(1, 2))
+
+    assert product.dtype == getattr(torch, name)
+    assert layer.weight.dtype == torch.float32
+
+
+def test_threads_are_set(no_gpu):
+    prepare_compute(threads=1)
+    assert torch.get_num_threads() == 1
+
+    prepare_compute(threads=0)
+    assert torch.get_num_threads() == 1
+
+
+def test_algorithms_are_deterministic_and_float32_is_float32(no_gpu):
+    prepare_compute()
+
+    assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.backends.cudnn.allow_tf32
+    assert not torch.backends.cuda.matmul.allow_tf32
+
+
+@pytest.mark.slow
+def test_nothing_is_imported_that_takes_seconds():
+    """torch's own switch imports its compiler, which evaluating and exporting never need."""
+    program = (
+        "import sys; from nmt_core.base.compute import prepare_compute; "
+        "prepare_compute(); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, check=False)
+
+    assert done.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="GNU's C library is told so")
+def test_what_a_tensor_frees_is_kept_for_the_next():
+    """Given back to the system, 64 MB would cost 16,384 faults each time.
+
+    The first few may cost them too: the C library keeps up to seven scraps of a size between two
+    tensors, and as long as it does, what one of them frees is a scrap too small for the next.
+    """
+    program = (
+        "import resource, torch\n"
+        "from nmt_core.base.compute import prepare_compute\n"
+        "prepare_compute('cpu')\n"
+        "for _ in range(12): torch.ones(2**24)\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(4): torch.ones(2**24)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
+    )
+    faults = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, check=True, capture_output=True, text=True
+    )
+
+    assert int(faults.stdout) < 1000
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "fast"),
+    [
+        ({}, False),
+        ({"avx2": True, "avx512_bf16": False}, False),
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True}, True),
+        ({"arm_bf16": True}, True),
+    ],
+)
+def test_bfloat16_is_known_by_the_processors_features(monkeypatch, capabilities, fast):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+
+    assert cpu_has_bfloat16() == fast

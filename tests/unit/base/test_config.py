@@ -1,0 +1,102 @@
+"""Settings are strict, and their messages name place, value and remedy."""
+
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import Field, model_validator
+
+from nmt_core.base.config import Config, build
+from nmt_core.base.errors import ConfigError
+
+
+class Adam(Config):
+    kind: Literal["adam"] = "adam"
+    rate: float
+    betas: tuple[float, ...] = (0.9,)
+
+
+class Sgd(Config):
+    kind: Literal["sgd"] = "sgd"
+    momentum: float = Field(0.9, ge=0, lt=1)
+
+
+class Train(Config):
+    seed: int
+    clip: float | None = None
+    how: Literal["fast", "slow"] = "fast"
+    optimizer: Annotated[Adam | Sgd, Field(discriminator="kind")] = Sgd()
+
+    @model_validator(mode="after")
+    def _check(self):
+        if self.seed == 13:
+            raise ValueError("seed 13 brings bad luck; choose another")
+        return self
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "train.seed is missing; it has no default"),
+        ({"seed": 1, "sede": 2}, "train.sede is not a parameter; did you mean 'seed'?"),
+        (
+            {"seed": 1, "zzz": 2},
+            "train.zzz is not a parameter; known here: seed, clip, how, optimizer",
+        ),
+        ({"seed": "1"}, "train.seed must be integer, got '1' (str)"),
+        ({"seed": True}, "train.seed must be integer, got True (bool)"),
+        ({"seed": 1.5}, "train.seed must be integer, got 1.5 (float)"),
+        ({"seed": 1, "clip": "x"}, "train.clip must be number, got 'x' (str)"),
+        ({"seed": 1, "clip": float("inf")}, "train.clip must be a finite number, got inf (float)"),
+        ({"seed": 1, "how": "best"}, "train.how must be 'fast' or 'slow', got 'best' (str)"),
+        ({"seed": 1, "optimizer": {}}, "train.optimizer.kind is missing"),
+        (
+            {"seed": 1, "optimizer": {"kind": "rms"}},
+            "train.optimizer.kind must be one of 'adam', 'sgd', got 'rms'",
+        ),
+        (
+            {"seed": 1, "optimizer": {"kind": "adam"}},
+            "train.optimizer.rate is missing; it has no default",
+        ),
+        (
+            {"seed": 1, "optimizer": {"kind": "adam", "rate": 1, "beta": 1}},
+            "train.optimizer.beta is not a parameter; did you mean 'betas'?",
+        ),
+        (
+            {"seed": 1, "optimizer": {"kind": "adam", "rate": 1, "betas": [0.9, "y"]}},
+            "train.optimizer.betas.1 must be number, got 'y' (str)",
+        ),
+        (
+            {"seed": 1, "optimizer": {"kind": "sgd", "momentum": 1}},
+            "train.optimizer.momentum must be less than 1, got 1 (int)",
+        ),
+        ({"seed": 1, "optimizer": 3}, "train.optimizer must be an object, got 3 (int)"),
+        ({"seed": 13}, "train: seed 13 brings bad luck; choose another"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_place(values, message):
+    with pytest.raises(ConfigError) as error:
+        build(Train, values, at="train")
+
+    assert message == str(error.value).split("\n")[-1]
+
+
+def test_all_problems_are_told_at_once():
+    with pytest.raises(ConfigError) as error:
+        build(Train, {"sede": 1, "clip": "x"}, at="train")
+
+    assert len(str(error.value).split("\n")) == 3
+
+
+def test_values_are_typed():
+    """An int may stand for a float; a list is read as a tuple."""
+    adam = {"kind": "adam", "rate": 1, "betas": [1, 0.5]}
+
+    built = build(Train, {"seed": 1, "clip": 2, "optimizer": adam}, at="train")
+
+    assert Train(seed=1, clip=2.0, optimizer=Adam(rate=1.0, betas=(1.0, 0.5))) == built
+    assert isinstance(built.clip, float)
+
+
+def test_settings_cannot_be_changed():
+    with pytest.raises(ValueError, match="frozen"):
+        Train(seed=1).seed = 2

@@ -1,0 +1,310 @@
+"""Files and folders appear whole or not at all."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base import files
+
+lines = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"])))
+
+
+class FailureError(Exception):
+    pass
+
+
+def test_a_failed_file_leaves_the_old_one_and_no_trace(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+
+    with pytest.raises(FailureError), files.whole_file(path) as part:
+        part.write_text("half")
+        raise FailureError
+
+    assert path.read_text() == "old"
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_a_failed_folder_leaves_the_old_one_and_no_trace(tmp_path):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "old").touch()
+
+    with pytest.raises(FailureError), files.whole_folder(folder) as part:
+        (part / "half").touch()
+        raise FailureError
+
+    assert [folder, folder / "old"] == sorted(tmp_path.rglob("*"))
+
+
+def test_a_folder_replaces_the_old_one(tmp_path):
+    folder = tmp_path / "a"
+    for name in ("old", "new"):
+        with files.whole_folder(folder) as part:
+            (part / name).touch()
+
+    assert [folder / "new"] == list(folder.iterdir())
+
+
+def test_a_folder_is_replaced_where_the_program_stands_and_through_a_link(tmp_path, monkeypatch):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(folder)
+    for path in (Path(), tmp_path / "link"):
+        (folder / "old").touch()
+        with files.whole_folder(path) as part:
+            (part / "new").touch()
+
+        assert [folder / "new"] == list(folder.iterdir())
+    assert ["a", "link"] == names(tmp_path)
+
+
+def test_a_file_is_no_folder_to_be_replaced(tmp_path):
+    (tmp_path / "a").write_text("old")
+
+    with pytest.raises(NotADirectoryError), files.whole_folder(tmp_path / "a"):
+        pass
+
+    assert (tmp_path / "a").read_text() == "old"
+    assert ["a"] == names(tmp_path)
+
+
+def test_an_old_folder_stays_where_the_new_one_does_not_get_its_name(tmp_path, monkeypatch):
+    """And nothing of it is removed before the new one has it."""
+    folder, seen = tmp_path / "a", []
+    folder.mkdir()
+    (folder / "old").touch()
+    rename = Path.rename
+
+    def fail(path, target):
+        if target == folder and (path / "new").exists():
+            seen.extend(path.name for path in tmp_path.rglob("old"))
+            raise FailureError
+        rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(FailureError), files.whole_folder(folder) as part:
+        (part / "new").touch()
+
+    assert seen == ["old"]
+    assert [folder, folder / "old"] == sorted(tmp_path.rglob("*"))
+
+
+KILLED = """
+import os
+import signal
+import sys
+from pathlib import Path
+from nmt_core.base import files
+
+folder, rename = Path(sys.argv[1]), Path.rename
+
+def rename_and_die(path, target):
+    rename(path, target)
+    if folder == (path if sys.argv[2] == "before" else target):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Path.rename = rename_and_die
+with files.whole_folder(folder) as part:
+    (part / "new").touch()
+"""
+
+
+@pytest.mark.parametrize(("moment", "kept"), [("before", "old"), ("after", "new")])
+def test_a_crash_leaves_the_old_folder_or_the_new_one(tmp_path, moment, kept):
+    """Before the new one has its name, the old one has it again once somebody sweeps."""
+    folder = tmp_path / "a"
+    folder.mkdir()
+    (folder / "old").touch()
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, moment], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+    files.sweep(tmp_path)
+
+    assert [folder, folder / kept] == sorted(tmp_path.rglob("*"))
+
+
+def test_what_is_written_everybody_can_read(tmp_path):
+    """A person in a text editor, and another user: temporary files belong to one alone."""
+    files.write_json(tmp_path / "a.json", {"Größe": [1, "ß"]})
+    with files.whole_folder(tmp_path / "b") as part:
+        (part / "c").touch(mode=0o600)
+
+    assert "Größe" in (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert {"Größe": [1, "ß"]} == files.read_json(tmp_path / "a.json")
+    assert all(path.stat().st_mode & 0o044 == 0o044 for path in tmp_path.rglob("*"))
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from nmt_core.base import files
+
+path = Path(sys.argv[1])
+with files.whole_file(path / "file") as file, files.whole_folder(path / "folder") as folder:
+    (folder / "inner").mkdir()
+    for half in (file, folder / "inner" / "half"):
+        half.write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def writing(folder):
+    """Another process that is at work in a folder, and is killed in the end."""
+    command = [sys.executable, "-c", WRITER, str(folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout.readline() == "writing\n"
+        yield
+        process.kill()
+
+
+def write(folder):
+    files.write_text(folder / "file", "new")
+    with files.whole_folder(folder / "folder") as part:
+        (part / "new").touch()
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_a_killed_process_has_left_goes_and_what_one_at_work_writes_stays(tmp_path):
+    kept = [".file.abc.part", ".file.abcdefgh.parts", ".other.abcdefgh.part", "file.abcdefgh.part"]
+    for name in kept:
+        (tmp_path / name).write_text("not ours to take")
+    with writing(tmp_path):
+        write(tmp_path)
+        parts = [name for name in names(tmp_path) if name not in {"file", "folder", *kept}]
+        assert len(parts) == 2
+    assert {*parts} < {*names(tmp_path)}
+    write(tmp_path)
+
+    assert sorted(["file", "folder", *kept]) == names(tmp_path)
+
+
+def test_a_whole_folder_may_be_swept(tmp_path):
+    with writing(tmp_path):
+        files.sweep(tmp_path)
+        assert len(names(tmp_path)) == 2
+    files.sweep(tmp_path)
+
+    assert names(tmp_path) == []
+
+
+@contextmanager
+def recorded(monkeypatch):
+    """Record what reaches the disk, and when names change, by names without their random parts."""
+    seen, sync, rename, replace = [], os.fsync, Path.rename, Path.replace
+
+    def known(path):
+        return re.sub(r"\.(\w+)\.\w{8}(\.part|\.old\.part)", r"\1\2", str(path))
+
+    def note_sync(handle):
+        seen.append(known(Path(f"/proc/self/fd/{handle}").readlink()))
+        sync(handle)
+
+    def note(change):
+        def changed(path, goal):
+            seen.append((known(path), known(goal)))
+            return change(path, goal)
+
+        return changed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", note_sync)
+        patch.setattr(Path, "rename", note(rename))
+        patch.setattr(Path, "replace", note(replace))
+        yield seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a handle is of")
+def test_bytes_reach_the_disk_before_the_name_does_and_the_name_before_we_go_on(
+    tmp_path, monkeypatch
+):
+    """Or a power cut leaves an empty file under the name, or none."""
+    with recorded(monkeypatch) as seen:
+        files.write_text(tmp_path / "a", "new")
+
+    part, path = str(tmp_path / "a.part"), str(tmp_path / "a")
+    assert [part, (part, path), str(tmp_path)] == seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a handle is of")
+@pytest.mark.parametrize("old", [True, False])
+def test_so_do_all_files_of_a_folder_and_the_folders_in_it(tmp_path, monkeypatch, old):
+    path, part = tmp_path / "a", str(tmp_path / "a.part")
+    if old:
+        path.mkdir()
+    with recorded(monkeypatch) as seen, files.whole_folder(path) as made:
+        (made / "inner").mkdir()
+        for name in ("b", "inner/c"):
+            (made / name).write_text("new")
+
+    aside = [(str(path), str(tmp_path / "a.old.part"))] if old else []
+    before, after = seen[:5], seen[5:]
+    assert {part, *(f"{part}/{name}" for name in ("b", "inner", "inner/c"))} == {*before[:4]}
+    assert [*aside, (part, str(path)), str(tmp_path)] == [*before[4:], *after]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_no_json_that_others_cannot_read(tmp_path, number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        files.write_json(tmp_path / "a.json", {"loss": [number]})
+
+    assert names(tmp_path) == []
+
+
+def test_many_writers_of_one_name_do_not_take_each_others_parts(tmp_path):
+    """Each sweeps before it writes; all of them come through."""
+    failures = []
+
+    def work(number):
+        try:
+            for _ in range(50):
+                files.write_text(tmp_path / "file", str(number))
+        except OSError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert names(tmp_path) == ["file"]
+
+
+@given(lines)
+def test_lines_come_back(tmp_path_factory, lines):
+    """Whatever a line holds, U+2028 and carriage returns too, lines are split at newlines alone."""
+    path = tmp_path_factory.mktemp("lines") / "a.txt"
+    files.write_lines(path, lines)
+
+    assert lines == list(files.read_lines(path))
+
+
+def test_json_comes_back(tmp_path):
+    value = {"ä": [1, 0.1, None, True]}
+    files.write_json(tmp_path / "a.json", value)
+
+    assert value == files.read_json(tmp_path / "a.json")
+
+
+def test_a_digest_is_that_of_the_content(tmp_path):
+    (tmp_path / "a").write_bytes(b"abc")
+
+    assert files.sha256(tmp_path / "a").startswith("ba7816bf8f01cfea414140de5dae2223")

@@ -1,0 +1,46 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "sentences compared by lower case",
+        "nmt_core/corpora/filters.py",
+        "normalize(line).casefold()",
+        "normalize(line).lower()",
+    ),
+    (
+        "sentences compared with their symbols",
+        "nmt_core/corpora/filters.py",
+        'in "PSZC"',
+        'in "PZC"',
+    ),
+    (
+        "one piece too few, so that an edit in each hides a near duplicate",
+        "nmt_core/corpora/near_duplicates.py",
+        "cut_pieces(len(words), self._edits[place] + 1)",
+        "cut_pieces(len(words), max(1, self._edits[place]))",
+    ),
+    (
+        "near sentences of the same length alone",
+        "nmt_core/corpora/near_duplicates.py",
+        "and abs(len(words) - len(self._sentences[place])) <= most",
+        "and len(words) == len(self._sentences[place])",
+    ),
+    (
+        "near duplicates of one side",
+        "nmt_core/corpora/near_duplicates.py",
+        "if any(pair.near)",
+        "if pair.near[0]",
+    ),
+    (
+        "what left a split still strikes",
+        "nmt_core/corpora/cleaning.py",
+        "held_out[name] = keys.only(keep)",
+        "held_out[name] = keys",
+    ),
+    (
+        "an endless line on the other side of a pivot",
+        "nmt_core/corpora/pivot.py",
+        "chosen = chosen[:, short[0] & short[1]]",
+        "chosen = chosen[:, short[0]]",
+    ),
+]

@@ -1,0 +1,472 @@
+import dataclasses
+import json
+import os
+import shutil
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+
+from nmt_core.alignment import bundle as aligners
+from nmt_core.base import files
+from nmt_core.base.errors import BundleError, ConfigError, NmtError
+from nmt_core.base.random import derive_seed
+from nmt_core.base.seal import (
+    FORMAT,
+    LANGUAGE_MODEL,
+    MADE_BY,
+    MANIFEST,
+    MOST_MANIFEST_BYTES,
+    digest_bundle,
+    list_contents,
+    read_manifest,
+    require_replaceable,
+    verify_bundle,
+)
+from nmt_core.classifiers import bundle as classifiers
+from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.models.architectures import build_model
+from nmt_core.text import Subwords
+from nmt_core.text.side import Side
+from nmt_core.text.subwords import SubwordConfig
+from nmt_core.translation.golden import check_golden
+from nmt_core.translation.translator import Translator
+from tests.support.tiny import LINES, MODEL, export, subwords, tiny_translator
+
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+EVERY_FILE = [
+    "README.md",
+    "decoding.json",
+    "golden.json",
+    "model.json",
+    "model.safetensors",
+    "sbom.cdx.json",
+    "tokenizer/source/sentencepiece.model",
+    "tokenizer/source/tokenizer.json",
+    "tokenizer/target/sentencepiece.model",
+    "tokenizer/target/tokenizer.json",
+    "vocabulary/source.txt",
+    "vocabulary/target.txt",
+]
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    return export(tmp_path_factory.mktemp("models") / "export")
+
+
+@pytest.fixture
+def bundle(exported, tmp_path):
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(exported, tmp_path / "export"))
+
+
+def test_a_loaded_model_translates_as_the_one_that_was_saved(bundle):
+    original, loaded = tiny_translator(), Translator.load(bundle)
+
+    assert original.search(LINES, n_best=3) == loaded.search(LINES, n_best=3)
+
+
+def test_settings_come_back(tmp_path):
+    original = tiny_translator(max_source_tokens=9, batch_tokens=50)
+
+    assert original.config == Translator.load(export(tmp_path / "a", translator=original)).config
+
+
+def test_each_language_keeps_its_own_tokens(tmp_path):
+    words = [f"{one}{other}ata" for one in "bdfgklmnprst" for other in "aeiou"]
+    ours = Subwords.train(words, SubwordConfig(vocab_size=310))
+    shape = MODEL.model_copy(update={"tie": "none"})
+    sizes = {"source_size": len(ours.vocabulary), "target_size": len(subwords().vocabulary)}
+    original = dataclasses.replace(
+        tiny_translator(),
+        engine=PyTorchEngine(build_model(shape, **sizes), sizes["target_size"]),
+        source=Side(ours, ours.vocabulary),
+    )
+    loaded = Translator.load(export(tmp_path / "a", translator=original, model=shape))
+
+    assert ours.vocabulary.tokens == loaded.source.vocabulary.tokens
+    assert subwords().vocabulary.tokens == loaded.target.vocabulary.tokens
+    assert ours.encode("bata data") == loaded.source.tokens("bata data")
+    assert subwords().encode("bata data") == loaded.target.tokens("bata data")
+    assert original.search(LINES, n_best=1) == loaded.search(LINES, n_best=1)
+
+
+def test_equal_models_give_equal_bytes(tmp_path):
+    torch.manual_seed(derive_seed(1))
+    one = export(tmp_path / "one")
+    torch.manual_seed(derive_seed(2))
+    two = export(tmp_path / "two")
+
+    assert list_contents(one) == list_contents(two)
+    assert (one / MANIFEST).read_bytes() == (two / MANIFEST).read_bytes()
+
+
+def test_a_bundle_holds_these_files(bundle):
+    assert sorted(list_contents(bundle)) == EVERY_FILE
+
+
+def test_everyone_may_read_a_bundle(bundle):
+    """It may be served by another user than the one who trained it."""
+    for path in [bundle, *bundle.rglob("*")]:
+        assert path.stat().st_mode & stat.S_IROTH
+
+
+def test_tied_weights_are_stored_once(bundle):
+    model = Translator.load(bundle).full.model
+    with safe_open(bundle / "model.safetensors", "pt") as file:
+        names = set(file.keys())
+
+    assert set(dict(model.named_parameters())) <= names
+    assert model.output.weight is model.source_embedding.table.weight
+    assert not {"output.weight", "target_embedding.table.weight"} & names
+
+
+@pytest.mark.parametrize("name", EVERY_FILE)
+def test_an_altered_file_is_refused_by_name(bundle, name):
+    content = bytearray((bundle / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (bundle / name).write_bytes(content)
+
+    with pytest.raises(BundleError, match=f": {name} was altered; fetch or export it again"):
+        Translator.load(bundle)
+
+
+@pytest.mark.parametrize("name", EVERY_FILE)
+def test_a_missing_file_is_refused_by_name(bundle, name):
+    (bundle / name).unlink()
+
+    with pytest.raises(BundleError, match=f": {name} is missing; fetch"):
+        Translator.load(bundle)
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "tokenizer/source/extra.json", ".hidden"])
+def test_an_additional_file_is_refused_by_name(bundle, name):
+    (bundle / name).write_text("{}")
+
+    with pytest.raises(BundleError, match=f": {name} was added; fetch"):
+        Translator.load(bundle)
+
+
+def test_every_problem_is_named_at_once(bundle):
+    (bundle / "README.md").write_text("# A better model\n")
+    (bundle / "model.json").unlink()
+    (bundle / "notes.txt").touch()
+
+    with pytest.raises(
+        BundleError, match=r"model.json is missing, notes.txt was added, README.md was altered"
+    ):
+        verify_bundle(bundle)
+
+
+def test_a_folder_without_a_manifest_is_no_model(tmp_path):
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(
+            BundleError, match=r"is not an exported model, for it holds no manifest"
+        ):
+            Translator.load(folder)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"format": 3}', '{"format": 3, "files": 3}', "[" * 100_000),
+        '{"format": 3, "files": {"model.json": 3}}',
+        '{"format": 3, "files": {"model.json": {"sha256": "0"}}}',
+    ],
+)
+def test_a_damaged_manifest_is_refused(bundle, text):
+    (bundle / MANIFEST).write_text(text)
+
+    with pytest.raises(BundleError, match=r"manifest.json was altered"):
+        Translator.load(bundle)
+
+
+def test_another_format_says_what_to_do(bundle):
+    files.write_json(bundle / MANIFEST, {"format": 1})
+
+    with pytest.raises(BundleError, match=r"has format 1, but this program reads format 3; export"):
+        Translator.load(bundle)
+
+
+@pytest.mark.parametrize("kind", MADE_BY)
+@pytest.mark.parametrize("wanted", MADE_BY)
+def test_another_kind_of_model_says_what_is_wanted(bundle, kind, wanted):
+    formats = {one: FORMAT if one == "translator" else f"{one} 1" for one in MADE_BY}
+    files.write_json(bundle / MANIFEST, {"format": formats[kind], "files": {}})
+
+    if kind == wanted:
+        assert read_manifest(bundle, known=formats[wanted]) == {}
+        return
+    with pytest.raises(BundleError) as told:
+        read_manifest(bundle, known=formats[wanted])
+    assert str(told.value) == (
+        f"{bundle} holds a {kind}, and a {wanted} is wanted; name a folder that {MADE_BY[wanted]} "
+        f"wrote"
+    )
+
+
+def test_what_is_sealed_is_of_a_known_kind():
+    formats = (LANGUAGE_MODEL, classifiers.FORMAT, aligners.FORMAT)
+    kinds = {one.rpartition(" ")[0] for one in formats}
+
+    assert {"translator", *kinds} == set(MADE_BY)
+
+
+def test_weights_that_do_not_fit_are_refused(bundle):
+    config = files.read_json(bundle / "model.json") | {"decoder_layers": 2}
+    files.write_json(bundle / "model.json", config)
+    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": list_contents(bundle)})
+
+    with pytest.raises(BundleError, match=r"do not fit its model.json"):
+        Translator.load(bundle)
+
+
+NESTED = b"[" * 100_000
+HUGE_HEADER = (2**63 - 1).to_bytes(8, "little") + b"{}"
+
+
+def reseal(bundle, name, content):
+    """Put a file in another's place, or none, as one who knows how to seal could."""
+    (bundle / name).unlink()
+    if content is not None:
+        (bundle / name).write_bytes(content)
+    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": list_contents(bundle)})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("vocabulary/source.txt", b"\xff\xfe", "source.txt cannot be read"),
+        ("vocabulary/target.txt", b"<pad>\n<s>\n", "a vocabulary must begin with"),
+        ("tokenizer/source/sentencepiece.model", b"", "empty tokenizer"),
+        ("tokenizer/source/sentencepiece.model", b"rubbish", "source cannot be read"),
+        ("tokenizer/target/sentencepiece.model", bytes(500), "target cannot be read"),
+        ("tokenizer/target/tokenizer.json", b"[]", "holds no tokenizer"),
+        ("tokenizer/target/tokenizer.json", b'{"kind": 3}', "unknown kind '3'"),
+        ("tokenizer/target/tokenizer.json", NESTED, "nested too deeply"),
+        ("model.json", b"[]", "model.json cannot be read"),
+        ("model.json", b"\xff", "model.json cannot be read"),
+        ("model.json", NESTED, "model.json is nested too deeply"),
+        ("decoding.json", b"null", "decoding"),
+        ("decoding.json", b'"beam"', "decoding.json cannot be read"),
+        ("decoding.json", NESTED, "nested too deeply"),
+        ("decoding.json", b'{"beam": {"beam_size": 1000000}}', "decoding.beam.beam_size must be"),
+        ("decoding.json", b'{"beam": {"max_length": 1000000000}}', "decoding.beam.max_length"),
+        ("decoding.json", b'{"batch_tokens": 1000000000}', "decoding.batch_tokens must be"),
+        ("model.safetensors", b"", "model.safetensors cannot be read"),
+        ("model.safetensors", HUGE_HEADER, "model.safetensors cannot be read"),
+        ("golden.json", b"[]", "holds no line to translate"),
+        ("golden.json", b'{"a": 1}', "golden.json cannot be read"),
+        (
+            "golden.json",
+            b'[{"source": 1, "text": "", "ids": []}]',
+            "golden.json cannot be read",
+        ),
+        ("golden.json", NESTED, "golden.json is nested too deeply"),
+        *(
+            (name, None, "No such file|Not found")
+            for name in EVERY_FILE
+            if name not in {"README.md", "sbom.cdx.json"}
+        ),
+    ],
+)
+def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, told):
+    reseal(bundle, name, content)
+
+    with pytest.raises(NmtError, match=told) as error:
+        check_golden(Translator.load(bundle), bundle)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"encoder_layers": 1000, "decoder_layers": 1000},
+        {"width": 65_536, "feed_forward_width": 1_000_000},
+        {"positions": "learned", "max_positions": 1_000_000},
+    ],
+)
+def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, more, monkeypatch):
+    places = []
+
+    def build(*arguments, **named):
+        places.append(torch.get_default_device().type)
+        return build_model(*arguments, **named)
+
+    monkeypatch.setattr("nmt_core.engines.pytorch.build_model", build)
+    config = files.read_json(bundle / "model.json") | more
+    reseal(bundle, "model.json", json.dumps(config).encode())
+
+    with pytest.raises(BundleError, match=r"do not fit its model.json; export it again \("):
+        Translator.load(bundle)
+    assert ["meta"] == places
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("encoder_layers", 100_000), ("width", 10**9), ("heads", 10**6)]
+)
+def test_absurd_shapes_are_refused_by_name(bundle, name, value):
+    config = files.read_json(bundle / "model.json") | {name: value}
+    reseal(bundle, "model.json", json.dumps(config).encode())
+
+    with pytest.raises(ConfigError, match=f"model.{name} must be less than or equal to"):
+        Translator.load(bundle)
+
+
+def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
+    """A link may lead elsewhere tomorrow, and reading a pipe has no end."""
+    (bundle / "model.json").rename(tmp_path / "elsewhere.json")
+    (bundle / "model.json").symlink_to(tmp_path / "elsewhere.json")
+    (bundle / "notes").mkdir()
+    (bundle / "etc").symlink_to("/etc")
+    (bundle / "dead").symlink_to("nowhere")
+    os.mkfifo(bundle / "tokenizer" / "pipe")
+
+    with pytest.raises(BundleError) as error:
+        verify_bundle(bundle)
+    for told in (
+        "model.json is a link (cp -rL makes files of links)",
+        "notes is a folder that was added",
+        "etc is a link",
+        "dead is a link",
+        "tokenizer/pipe is neither a file nor a folder",
+    ):
+        assert told in str(error.value)
+    assert "missing" not in str(error.value)
+
+
+def test_a_manifest_that_is_no_file_is_refused(bundle, tmp_path):
+    (bundle / MANIFEST).rename(tmp_path / MANIFEST)
+    (bundle / MANIFEST).symlink_to(tmp_path / MANIFEST)
+    with pytest.raises(BundleError, match=r"manifest.json is no file; cp -rL makes files of links"):
+        verify_bundle(bundle)
+
+    (bundle / MANIFEST).unlink()
+    (bundle / MANIFEST).mkdir()
+    with pytest.raises(BundleError, match=r"manifest.json is no file"):
+        verify_bundle(bundle)
+
+
+def test_a_manifest_that_is_a_pipe_keeps_nobody_waiting(bundle):
+    """Opening one waits for whoever writes, and would do so for ever."""
+    (bundle / MANIFEST).unlink()
+    os.mkfifo(bundle / MANIFEST)
+
+    for look in (digest_bundle, verify_bundle):
+        with pytest.raises(BundleError, match=r"manifest.json is no file"):
+            look(bundle)
+
+
+def test_a_manifest_without_end_is_not_read(bundle):
+    content = (bundle / MANIFEST).read_bytes()
+    (bundle / MANIFEST).write_bytes(content.ljust(MOST_MANIFEST_BYTES))
+    verify_bundle(bundle)
+
+    (bundle / MANIFEST).write_bytes(content.ljust(MOST_MANIFEST_BYTES + 1))
+    for look in (digest_bundle, verify_bundle):
+        with pytest.raises(BundleError, match=r"manifest.json was altered"):
+            look(bundle)
+
+
+def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
+    """The weights fit, but the model is another; the folder that was there stays as it was."""
+    before = list_contents(bundle)
+    other = MODEL.model_copy(update={"scale_embeddings": False})
+
+    with pytest.raises(BundleError, match="model_config is not what it was built from"):
+        export(bundle, model=other)
+    assert before == list_contents(bundle)
+    assert [bundle] == list(bundle.parent.iterdir())
+
+
+def test_golden_sentences_tell_another_model(bundle):
+    translator = Translator.load(bundle)
+
+    assert check_golden(translator, bundle) == []
+
+    with torch.no_grad():
+        translator.full.model.output.weight.mul_(-1)
+    mismatches = check_golden(translator, bundle)
+
+    assert {mismatch.source for mismatch in mismatches} == {line for line in LINES if line}
+    assert all(mismatch.expected != mismatch.got for mismatch in mismatches)
+
+
+def test_a_device_that_is_not_there_is_named(bundle):
+    for name in ("toaster", "cuda:77"):
+        with pytest.raises(ConfigError, match=f"there is no device '{name}' here; use auto or cpu"):
+            Translator.load(bundle, device=name)
+
+
+def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    files_and_folders = [bundle, *bundle.rglob("*")]
+    for path in files_and_folders:
+        path.chmod(path.stat().st_mode & ~WRITABLE)
+    before = list_contents(bundle)
+    try:
+        assert len(Translator.load(bundle).translate(LINES)) == len(LINES)
+        assert list_contents(bundle) == before
+    finally:
+        for path in files_and_folders:
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+def seal_files(folder, known, names=("weights/a",)):
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    files.write_json(folder / MANIFEST, {"format": known, "files": list_contents(folder)})
+    return folder
+
+
+def test_nothing_an_empty_folder_and_an_older_model_of_its_kind_may_be_replaced(tmp_path):
+    (tmp_path / "empty").mkdir()
+    seal_files(tmp_path / "older", "classifier 1")
+
+    for name in ("new", "new/deep", "empty", "older"):
+        require_replaceable(tmp_path / name, known="classifier 2")
+    assert (tmp_path / "older" / MANIFEST).exists()
+
+
+@pytest.mark.parametrize("known", ["language model 2", FORMAT, "classifier"])
+def test_a_model_of_another_kind_may_not_be_replaced(tmp_path, known):
+    folder = seal_files(tmp_path / "other", known)
+
+    with pytest.raises(ConfigError, match=r"manifest\.json, which belongs to no classifier and"):
+        require_replaceable(folder, known="classifier 2")
+
+
+def test_what_is_no_model_may_not_be_replaced(tmp_path, monkeypatch):
+    """Nor what lies beside a model, nor the folder that the user is in."""
+    older = seal_files(tmp_path / "older", "classifier 2")
+    (older / "notes").mkdir()
+    (older / "notes" / "mine.txt").touch()
+    damaged = seal_files(tmp_path / "damaged", "classifier 2")
+    (damaged / MANIFEST).write_text("{")
+    (tmp_path / "file").touch()
+    here = tmp_path / "here" / "deeper"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    told = {
+        older: "holds notes/mine.txt, which belongs to no classifier and would be lost",
+        damaged: "holds manifest.json, which belongs to no classifier",
+        tmp_path / "file": "is no folder, but a file",
+        Path(): r"^\. is the folder you are in, .* such as classifier$",
+        tmp_path / "here": "is the folder you are in, or one above",
+        Path("/"): "is the folder you are in, or one above",
+    }
+
+    for folder, message in told.items():
+        with pytest.raises(ConfigError, match=message):
+            require_replaceable(folder, known="classifier 2")

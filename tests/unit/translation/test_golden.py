@@ -1,0 +1,50 @@
+"""What is to serve is sealed, and translates as it did."""
+
+import pytest
+
+from nmt_core.base import files, seal
+from nmt_core.base.errors import BundleError
+from nmt_core.translation.golden import FEW, load_verified
+from tests.support.tiny import LINES, export, tiny_translator
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return export(tmp_path / "export")
+
+
+def change_golden(folder, number):
+    """Seal other translations of so many golden sentences."""
+    kept = files.read_json(folder / "golden.json")
+    for answer in kept[:number]:
+        answer["text"] += " and more"
+    files.write_json(folder / "golden.json", kept)
+    manifest = files.read_json(folder / seal.MANIFEST) | {"files": seal.list_contents(folder)}
+    files.write_json(folder / seal.MANIFEST, manifest)
+
+
+def test_what_was_exported_is_loaded(folder):
+    loaded = load_verified(folder, threads=1)
+
+    assert loaded.translate(LINES) == tiny_translator().translate(LINES)
+
+
+def test_what_was_altered_is_refused(folder):
+    (folder / "golden.json").write_text("[]")
+
+    with pytest.raises(BundleError, match=r"golden\.json was altered"):
+        load_verified(folder)
+
+
+def test_what_translates_otherwise_is_refused(folder):
+    change_golden(folder, FEW + 1)
+
+    with pytest.raises(BundleError, match="translates 3 of its golden sentences otherwise"):
+        load_verified(folder)
+
+
+def test_what_rounds_otherwise_is_loaded_aloud(folder, caplog):
+    change_golden(folder, FEW)
+
+    assert load_verified(folder)
+    assert "2 golden sentences come out otherwise" in caplog.text
