@@ -20,10 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base import files
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.near_duplicates import find_near_pairs
 from nmt_core.corpora.splitting import NearDuplicateConfig
 from nmt_core.corpora.staging import SIDES
-from nmt_core.parallel.jobs import WorkersConfig
 
 KINDS = ("changed", "added", "dropped", "number", "case", "punctuation")
 

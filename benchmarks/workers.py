@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base import files
-from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths, tokenize
 from stages.configure import compose
 from stages.params import TokenizeParams, build_all

@@ -25,7 +25,7 @@ from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
-from nmt_core.statistics.gate import GateConfig
+from nmt_core.evaluation.statistics.gate import GateConfig
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.registry.exported import read_exported
 from stages.registry.promotion import (

@@ -36,8 +36,8 @@ from flows import processes
 from flows.deploy import ensure_pool
 from flows.entry import report_errors, require_server
 from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.parallel.parent import end_with_parent
 from nmt_core.fetch.address import redact_url
-from nmt_core.parallel.parent import end_with_parent
 from stages.tracking.tracker import tracking_uri
 
 KIND = "process"

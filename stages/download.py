@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base import files
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleaningOutcome, clean_and_split
 from nmt_core.corpora.corpus import Obtained
 from nmt_core.fetch import http
@@ -30,7 +31,6 @@ from nmt_core.fetch.initial_model import (
     copy_language_models,
 )
 from nmt_core.fetch.source import Fetch
-from nmt_core.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name

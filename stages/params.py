@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.local import FilesCorpus
@@ -27,7 +28,6 @@ from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInit
 from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.settings import ModelConfig
-from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.languages import Languages
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from nmt_core.base import files
-from nmt_core.parallel.jobs import WorkersConfig, append, cut, run_in_order
+from nmt_core.base.parallel.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.subwords import sample_evenly

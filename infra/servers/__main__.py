@@ -31,7 +31,7 @@ from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import watch
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.files import locked
-from nmt_core.parallel.parent import end_with_parent
+from nmt_core.base.parallel.parent import end_with_parent
 from stages import paths
 
 FOLDER = Path("servers")

@@ -10,8 +10,8 @@ from nmt_core.cli.lines import open_standard_input, read_chunks, show_progress
 from nmt_core.cli.program import Device, Threads
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.classifiers.labelled import LabelledTexts
-    from nmt_core.classifiers.text_classifier import TextClassifier
+    from nmt_core.extensions.classifiers.labelled import LabelledTexts
+    from nmt_core.extensions.classifiers.text_classifier import TextClassifier
 
 ClassifierFolder = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Classifier of nmt learn-classifier.")
@@ -65,7 +65,7 @@ def classify(
 def open_classifier(folder: Path, device: str, threads: int | None) -> "TextClassifier":
     """Load what ``nmt learn-classifier`` wrote."""
     from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.bundle import load_classifier  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.bundle import load_classifier  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)
     return load_classifier(folder, device=device)
@@ -81,8 +81,8 @@ def measure_accuracy(
     Raises:
         CorpusError: if the file is no file of labelled texts, or has a label of its own.
     """
-    from nmt_core.classifiers.labelled import read_labelled  # noqa: PLC0415 - takes a moment
-    from nmt_core.statistics.proportion import compute_mcnemar_p  # noqa: PLC0415
+    from nmt_core.evaluation.statistics.proportion import compute_mcnemar_p  # noqa: PLC0415
+    from nmt_core.extensions.classifiers.labelled import read_labelled  # noqa: PLC0415 - takes a moment
 
     texts = read_labelled(labelled)
     right = find_right(classifier, texts, labelled)
@@ -123,7 +123,7 @@ def find_right(classifier: "TextClassifier", texts: "LabelledTexts", path: Path)
 
 def describe_share(name: str, good: int, total: int) -> str:
     """Return a line that tells a share with its interval."""
-    from nmt_core.statistics.proportion import compute_wilson_interval  # noqa: PLC0415
+    from nmt_core.evaluation.statistics.proportion import compute_wilson_interval  # noqa: PLC0415
 
     low, high = compute_wilson_interval(good, total)
     share = f"{100 * good / total:.2f} %\t{100 * low:.2f} to {100 * high:.2f} %"

@@ -13,7 +13,7 @@ from nmt_core.cli.program import Device, EngineName, Threads, open_translator
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from rich.table import Table
 
-    from nmt_core.statistics.significance import Difference
+    from nmt_core.evaluation.statistics.significance import Difference
     from nmt_core.translation.translator import Translator
 
 RESAMPLES = 1000
@@ -89,7 +89,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     console = Console()
     console.print(render_scores(systems, references, sources, metrics, code))
     if len(systems) > 1:
-        from nmt_core.statistics.significance import compare_all  # noqa: PLC0415 - takes a moment
+        from nmt_core.evaluation.statistics.significance import compare_all  # noqa: PLC0415 - takes a moment
 
         seeds = {name: [lines] for name, lines in systems.items()}
         found = compare_all(seeds, references, sources, metrics=metrics, language=code)

@@ -41,7 +41,7 @@ def fill(
     its line, the token, its probability.
     """
     from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)
     model = load_masked_model(language_model, device=device)

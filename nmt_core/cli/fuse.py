@@ -39,8 +39,8 @@ def fuse_language_model(
             raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
         return translator
     from nmt_core.engines.pytorch import PyTorchEngine  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.bundle import load_language_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.fusion import (  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models.bundle import load_language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models.fusion import (  # noqa: PLC0415 - takes seconds
         Fused,
         check_vocabularies,
     )

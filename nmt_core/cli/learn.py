@@ -14,8 +14,8 @@ from nmt_core.cli.set_options import change_settings
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from nmt_core.base.progress import TrainingDisplay
-    from nmt_core.language_models.training import LearningConfig
-    from nmt_core.language_models.units import Units
+    from nmt_core.extensions.language_models.training import LearningConfig
+    from nmt_core.extensions.language_models.units import Units
 
 
 def learn(  # noqa: PLR0913 - one argument per option
@@ -102,9 +102,9 @@ def learn(  # noqa: PLR0913 - one argument per option
     if threads:
         chosen.append(f"training.compute.threads={threads}")
     from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable  # noqa: PLC0415 - takes a moment
-    from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models import training as language_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models.parts import Parts, cut_in_order, encode_parts  # noqa: PLC0415
+    from nmt_core.extensions.language_models import bundle  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models import training as language_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models.parts import Parts, cut_in_order, encode_parts  # noqa: PLC0415
 
     built = read_settings(chosen)
     require_replaceable(out, known=LANGUAGE_MODEL)
@@ -155,7 +155,7 @@ def learn(  # noqa: PLR0913 - one argument per option
 
 def read_settings(settings: Sequence[str]) -> "LearningConfig":
     """Return what is to be learnt, from ``name=value`` for all that is not as by default."""
-    from nmt_core.language_models.training import LearningConfig  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models.training import LearningConfig  # noqa: PLC0415 - takes seconds
 
     return change_settings(LearningConfig(), settings, at="learn")
 
@@ -184,7 +184,7 @@ def read_text(paths: Sequence[Path]) -> str:
 
 def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "Units":
     """Return the units that are asked for."""
-    from nmt_core.language_models.units import SubwordUnit, Units, learn_units  # noqa: PLC0415
+    from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units  # noqa: PLC0415
     from nmt_core.translation.translator import Translator  # noqa: PLC0415 - takes a moment
 
     if not isinstance(built.unit, SubwordUnit):

@@ -12,10 +12,10 @@ from nmt_core.cli.program import Threads
 from nmt_core.cli.set_options import change_settings
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.classifiers.settings import FineTuneConfig, LearnClassifierConfig
-    from nmt_core.classifiers.training import Start
-    from nmt_core.classifiers.words import HashedWords
-    from nmt_core.language_models.masked import MaskedTextModel
+    from nmt_core.extensions.classifiers.settings import FineTuneConfig, LearnClassifierConfig
+    from nmt_core.extensions.classifiers.training import Start
+    from nmt_core.extensions.classifiers.words import HashedWords
+    from nmt_core.extensions.language_models.masked import MaskedTextModel
 
 
 def learn_classifier(
@@ -107,12 +107,12 @@ def learn_classifier(
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
     from nmt_core.base.seal import digest_bundle, require_replaceable  # noqa: PLC0415 - takes a moment
-    from nmt_core.classifiers import training  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.bundle import FORMAT, write_classifier  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.initial import InitialTokens  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.labelled import hold_out, read_labelled  # noqa: PLC0415
-    from nmt_core.classifiers.settings import FineTuneConfig  # noqa: PLC0415
-    from nmt_core.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers import training  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.bundle import FORMAT, write_classifier  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.initial import InitialTokens  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.labelled import hold_out, read_labelled  # noqa: PLC0415
+    from nmt_core.extensions.classifiers.settings import FineTuneConfig  # noqa: PLC0415
+    from nmt_core.extensions.language_models.bundle import load_masked_model  # noqa: PLC0415 - takes seconds
 
     chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
     initial = load_masked_model(initial_model, device="cpu") if initial_model else None
@@ -175,8 +175,8 @@ def read_settings(
     Raises:
         ConfigError: naming what is unknown, of the wrong type or at odds with the rest.
     """
-    from nmt_core.classifiers.initial import describe_encoder  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.settings import (  # noqa: PLC0415
+    from nmt_core.extensions.classifiers.initial import describe_encoder  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.settings import (  # noqa: PLC0415
         BAG,
         ClassifierConfig,
         EncoderClassifierConfig,
@@ -204,9 +204,9 @@ def learn_words_of(
     config: "LearnClassifierConfig", texts: Sequence[str], vectors: Path | None
 ) -> "tuple[LearnClassifierConfig, HashedWords, Start]":
     """Return the words of texts, their vectors if there are any, and settings that fit these."""
-    from nmt_core.classifiers.training import Start  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.vectors import read_embeddings  # noqa: PLC0415 - takes seconds
-    from nmt_core.classifiers.words import learn_words  # noqa: PLC0415
+    from nmt_core.extensions.classifiers.training import Start  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.vectors import read_embeddings  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.words import learn_words  # noqa: PLC0415
 
     words = learn_words(config.text, texts)
     if vectors is None:

@@ -10,8 +10,8 @@ from nmt_core.cli.classify import ClassifierFolder, open_classifier
 from nmt_core.cli.lines import decode_argument
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.classifiers.neighbours import Neighbourhood
-    from nmt_core.classifiers.text_classifier import TextClassifier
+    from nmt_core.extensions.classifiers.neighbours import Neighbourhood
+    from nmt_core.extensions.classifiers.text_classifier import TextClassifier
 
 
 def neighbours(
@@ -37,7 +37,7 @@ def neighbours(
     from rich.table import Table  # noqa: PLC0415 - slow to import
     from rich.text import Text  # noqa: PLC0415 - slow to import
 
-    from nmt_core.classifiers.neighbours import find_neighbours  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.neighbours import find_neighbours  # noqa: PLC0415 - takes seconds
 
     asked = [decode_argument(word, name="WORD") for word in words]
     classifier = open_classifier(model, "cpu", None)
@@ -56,9 +56,9 @@ def neighbours(
 
 def draw(path: Path, classifier: "TextClassifier", found: "Sequence[Neighbourhood]") -> None:
     """Write a picture of words and their neighbours after learning."""
-    from nmt_core.classifiers.neighbours import normalize_rows, project_on_plane  # noqa: PLC0415
     from nmt_core.evaluation.fonts import choose_fonts  # noqa: PLC0415 - takes seconds
     from nmt_core.evaluation.pictures import draw_words  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.classifiers.neighbours import normalize_rows, project_on_plane  # noqa: PLC0415
 
     group = {one.word: number for number, one in enumerate(found)}
     for number, one in enumerate(found):

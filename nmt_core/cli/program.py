@@ -15,7 +15,7 @@ from typing_extensions import override
 from nmt_core.base.errors import NmtError
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.language_models.text_model import TextModel
+    from nmt_core.extensions.language_models.text_model import TextModel
     from nmt_core.translation.translator import Translator
 
 Model = Annotated[
@@ -111,7 +111,7 @@ def open_translator(
 def open_language_model(folder: Path, device: str, threads: int | None) -> "TextModel":
     """Load what ``nmt learn`` wrote."""
     from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
-    from nmt_core.language_models import bundle  # noqa: PLC0415 - takes seconds
+    from nmt_core.extensions.language_models import bundle  # noqa: PLC0415 - takes seconds
 
     compute.set_threads(threads)
     return bundle.load_language_model(folder, device=device)

@@ -1,8 +1,8 @@
 """Turn parallel text into train, validation and test sets that share no sentence.
 
-What can be said of a pair alone is found out for many at once (:mod:`nmt_core.parallel`); then, per
-pair, 16 bytes come into memory, the digests by which duplicates and leaks are found. Validation and
-test keep every line as the corpus has it; only train is filtered.
+What can be said of a pair alone is found out for many at once (:mod:`nmt_core.base.parallel`);
+then, per pair, 16 bytes come into memory, the digests by which duplicates and leaks are found.
+Validation and test keep every line as the corpus has it; only train is filtered.
 """
 
 from collections import Counter
@@ -17,6 +17,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.parallel.jobs import WorkersConfig, append, run_in_order
 from nmt_core.corpora.filters import FilterConfig, find_fault
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
 from nmt_core.corpora.parallel_text import (
@@ -45,7 +46,6 @@ from nmt_core.corpora.splitting import (
     split_of,
 )
 from nmt_core.corpora.staging import ASIDE, SIDES, AsidePairs, PairKeys, PairWriter, StagedPairs
-from nmt_core.parallel.jobs import WorkersConfig, append, run_in_order
 
 Home = Split | Literal["aside"]
 

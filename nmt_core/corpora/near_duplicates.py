@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from nmt_core.base import files
+from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.corpora.splitting import NearDuplicateConfig
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 
 _UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3041-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff"

@@ -18,6 +18,8 @@ from typing import Literal, NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.parallel.jobs import Job, Span, cut
+from nmt_core.base.parallel.spans import BLOCK_BYTES
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
     bound_lines,
@@ -25,8 +27,6 @@ from nmt_core.base.raw_lines import (
     open_raw,
     require_regular_file,
 )
-from nmt_core.parallel.jobs import Job, Span, cut
-from nmt_core.parallel.spans import BLOCK_BYTES
 
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 

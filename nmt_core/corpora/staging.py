@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_core.base import files
+from nmt_core.base.parallel.jobs import append
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.sessions import NOT_HELD_OUT, Mask, Ranks
 from nmt_core.corpora.splitting import digest
-from nmt_core.parallel.jobs import append
 
 Digests = npt.NDArray[np.uint64]
 

@@ -1,12 +1,12 @@
-"""Numbers of many tokens, some lines at a time, by whoever has time (:mod:`nmt_core.parallel`)."""
+"""Turn tokens into numbers in parallel jobs."""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt_core.base.parallel.jobs import Job, load_cached
 from nmt_core.data.shards import Block, IdPair
-from nmt_core.parallel.jobs import Job, load_cached
 from nmt_core.text.vocabulary import Vocabulary
 
 NUMBERED = "numbered"

@@ -1,10 +1,10 @@
-"""Tokens of many lines, some lines at a time, by whoever has time (:mod:`nmt_core.parallel`)."""
+"""Tokenize lines in parallel jobs."""
 
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from nmt_core.parallel.jobs import Job, load_cached
+from nmt_core.base.parallel.jobs import Job, load_cached
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 

@@ -22,12 +22,12 @@ from torch import Tensor
 from nmt_core.base import config as settings
 from nmt_core.base.compute import Compute, explain_out_of_memory
 from nmt_core.base.errors import is_out_of_memory
+from nmt_core.base.parallel.ahead import submit_ahead
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display, Tracker
 from nmt_core.data.batch import Batch, Share, TrainingBatches
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors, own_tensors
-from nmt_core.parallel.ahead import submit_ahead
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
     Checkpoint,

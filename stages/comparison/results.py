@@ -18,8 +18,8 @@ from dvc.api import DVCFileSystem
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.metrics.registered import find_metric_class, find_metric_names
-from nmt_core.statistics.seeds import Source, compute_t_interval, measure_seeds
-from nmt_core.statistics.significance import Difference, compare_all
+from nmt_core.evaluation.statistics.seeds import Source, compute_t_interval, measure_seeds
+from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import ParamsLoader

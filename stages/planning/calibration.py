@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from nmt_core.base.config import Config
-from nmt_core.parallel.jobs import WorkersConfig, count_processes
+from nmt_core.base.parallel.jobs import WorkersConfig, count_processes
 from nmt_core.translation.loading import count_cores
 from stages import paths
 from stages.params import EvaluateParams, TrainParams

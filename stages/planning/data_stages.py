@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from nmt_core.base.errors import NmtError
-from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.planning.costs import Cost
 from stages.planning.measuring import measure_folder

@@ -8,7 +8,7 @@ from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.metrics.registered import find_metric_names, load_metric
-from nmt_core.statistics import gate
+from nmt_core.evaluation.statistics import gate
 from nmt_core.text.languages import Languages
 from stages import paths
 from stages.params import DownloadParams

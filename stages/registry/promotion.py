@@ -1,8 +1,8 @@
 """The contest between the champion and this checkout's export, and what the winner gets.
 
-Both translate the test set as they were sealed to, and ``nmt_core.statistics.gate`` judges. What
-comes of it is kept with the challenger's run: ``runs/<fingerprint>/promotion.{json,md}``, and
-numbers and tags in MLflow.
+Both translate the test set as they were sealed to, and ``nmt_core.evaluation.statistics.gate``
+judges. The result is kept with the challenger's run: ``runs/<fingerprint>/promotion.{json,md}``,
+and numbers and tags in MLflow.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.metrics.registered import find_label
-from nmt_core.statistics.gate import (
+from nmt_core.evaluation.statistics.gate import (
     Candidate,
     Effect,
     GateConfig,

@@ -11,8 +11,8 @@ import pytest
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.fetch.vectors import MODEL_MAGIC
-from nmt_core.parallel.jobs import WorkersConfig
 from stages import download
 from stages.params import DownloadParams
 from tests.support.projects import PROJECT

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nmt_core.base.errors import CorpusError, DownloadError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.fetch.source import Source
-from nmt_core.parallel.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import __main__ as configure
 from stages.configure import compose, refresh

@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError, TokenizerError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.seal import verify_bundle
 from nmt_core.base.tracking import NullTracker
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.fetch.initial_model import copy_initial_model
-from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling

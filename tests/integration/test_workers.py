@@ -14,8 +14,8 @@ import pytest
 
 from nmt_core.base import config
 from nmt_core.base.errors import WorkersError
-from nmt_core.parallel import cluster
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.base.parallel import cluster
+from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary

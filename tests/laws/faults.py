@@ -69,19 +69,19 @@ FAULTS = [
     ),
     (
         "text cut in the middle of a line",
-        "nmt_core/parallel/spans.py",
+        "nmt_core/base/parallel/spans.py",
         "                begin = place + end",
         "                begin = place + end - 1",
     ),
     (
         "results in the order in which they come",
-        "nmt_core/parallel/ahead.py",
+        "nmt_core/base/parallel/ahead.py",
         "== at_most:\n            yield waiting.popleft()()",
         "== at_most:\n            yield waiting.pop()()",
     ),
     (
         "a worker that keeps yesterday's tokenizer",
-        "nmt_core/parallel/jobs.py",
+        "nmt_core/base/parallel/jobs.py",
         "_loaded(load, path, *map(files.sha256, parts))",
         "_loaded(load, path)",
     ),

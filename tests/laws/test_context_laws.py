@@ -14,9 +14,9 @@ import torch
 
 from nmt_core.base.config import build
 from nmt_core.base.random import make_generator
-from nmt_core.language_models.text_model import TextModel
-from nmt_core.language_models.training import LearningConfig, train_language_model
-from nmt_core.language_models.units import learn_units
+from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
+from nmt_core.extensions.language_models.units import learn_units
 from nmt_core.text.vocabulary import BOS
 
 

@@ -6,7 +6,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.base.random import make_generator
-from nmt_core.language_models import (
+from nmt_core.extensions.language_models import (
     FeedForwardConfig,
     NGram,
     NGramConfig,
@@ -14,8 +14,8 @@ from nmt_core.language_models import (
     TransformerLanguageConfig,
     build_neural,
 )
-from nmt_core.language_models.ngram import AddK, MaximumLikelihood
-from nmt_core.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
+from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood
+from nmt_core.extensions.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 WORDS = 9
@@ -130,7 +130,7 @@ def test_scores_do_not_depend_on_how_text_is_cut_up(model, monkeypatch):
     stream = [token for row in rows for token in row]
     whole, each = stream_log_likelihoods(model, stream), line_log_likelihoods(model, rows)
     for name, value in (("CHUNK", 2), ("BATCH_TOKENS", 1), ("ROWS_PER_SOFTMAX", 3)):
-        monkeypatch.setattr(f"nmt_core.language_models.scoring.{name}", value)
+        monkeypatch.setattr(f"nmt_core.extensions.language_models.scoring.{name}", value)
 
     np.testing.assert_allclose(stream_log_likelihoods(model, stream), whole)
     for one, other in zip(line_log_likelihoods(model, rows), each, strict=True):

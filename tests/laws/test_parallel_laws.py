@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, WorkersError
-from nmt_core.parallel import spans
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
+from nmt_core.base.parallel import spans
+from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
 from tests.support import jobs
 from tests.support.projects import PROJECT
 
@@ -95,7 +95,7 @@ def test_little_text_is_not_worth_a_process(text):
 
 
 def test_much_text_is(text, monkeypatch):
-    monkeypatch.setattr("nmt_core.parallel.jobs.BYTES_WORTH_A_PROCESS", 100)
+    monkeypatch.setattr("nmt_core.base.parallel.jobs.BYTES_WORTH_A_PROCESS", 100)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     copiers = set(copied(text, WorkersConfig(chunk_lines=1)))
 
@@ -151,7 +151,7 @@ def test_a_killed_process_is_told_in_one_sentence(text):
 PROGRAM = """
 import signal, sys
 from pathlib import Path
-from nmt_core.parallel.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from stages.runtime.entry import run_stage
 from tests.support import jobs
 

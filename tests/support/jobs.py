@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from nmt_core.parallel.jobs import append
+from nmt_core.base.parallel.jobs import append
 from nmt_core.text.tokenizing import tokenize
 
 LINES = "lines"

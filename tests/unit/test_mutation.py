@@ -140,15 +140,15 @@ def test_operators_make_the_faults_that_people_make(code, others):
 
 def test_a_draw_can_be_repeated_and_another_seed_draws_others():
     """And a mutant differs from its file in what it says, and is Python."""
-    mutants = draw(TOP, 20, "seed", "nmt_core/statistics")
-    assert mutants == draw(TOP, 20, "seed", "nmt_core/statistics")
-    assert mutants != draw(TOP, 20, "other", "nmt_core/statistics")
+    mutants = draw(TOP, 20, "seed", "nmt_core/evaluation")
+    assert mutants == draw(TOP, 20, "seed", "nmt_core/evaluation")
+    assert mutants != draw(TOP, 20, "other", "nmt_core/evaluation")
     assert 20 == len({(mutant.file, mutant.first) for mutant in mutants})
     for mutant in mutants:
         assert ast.dump(ast.parse(mutant.code)) != ast.dump(
             ast.parse((TOP / mutant.file).read_text())
         )
-        assert "nmt_core/statistics" == mutant.room
+        assert "nmt_core/evaluation" == mutant.room
     with pytest.raises(ValueError, match="no room"):
         draw(TOP, 20, "seed", "nmt_core/nowhere")
 

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from nmt_core import cli
 from nmt_core.base import seal
-from nmt_core.classifiers.bundle import load_classifier
-from nmt_core.language_models.bundle import load_masked_model
+from nmt_core.extensions.classifiers.bundle import load_classifier
+from nmt_core.extensions.language_models.bundle import load_masked_model
 
 TEXT = "".join(
     f"neg\tan awful film {number}\npos\ta superb film {number}\n" for number in range(20)

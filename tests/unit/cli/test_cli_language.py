@@ -12,8 +12,8 @@ from nmt_core import cli
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.learn import read_settings
 from nmt_core.cli.set_options import merge_settings, parse_setting
-from nmt_core.language_models.bundle import load_language_model
-from nmt_core.language_models.training import mean_loss
+from nmt_core.extensions.language_models.bundle import load_language_model
+from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translator import Translator

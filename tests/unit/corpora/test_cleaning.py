@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import clean_and_split
 from nmt_core.corpora.filters import FilterConfig, count_letters, find_fault, make_comparison_key
 from nmt_core.corpora.near_duplicates import SentenceIndex, cut_words
 from nmt_core.corpora.parallel_text import UNUSABLE, Pair, Text
 from nmt_core.corpora.splitting import NearDuplicateConfig, SessionSplit, SplitConfig, split_of
-from nmt_core.parallel.jobs import WorkersConfig
 from nmt_core.text.normalize import normalize
 
 HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base import files
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.near_duplicates import (
     SentenceIndex,
     allow_edits,
@@ -15,7 +16,6 @@ from nmt_core.corpora.near_duplicates import (
     find_near_pairs,
 )
 from nmt_core.corpora.splitting import NearDuplicateConfig
-from nmt_core.parallel.jobs import WorkersConfig
 
 FEW_WORDS = ["ja", "nein", "Haus", "und", "x"]
 SENTENCE = "Der Gerichtshof hat im Jahr 1998 über diese Klage zweimal beraten."

@@ -12,8 +12,8 @@ from flows import artifacts
 from nmt_core.base import config
 from nmt_core.evaluation import metrics
 from nmt_core.evaluation.metrics import registered
-from nmt_core.statistics.gate import Candidate, GateConfig, GateError, judge
-from nmt_core.statistics.significance import compare_all
+from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, judge
+from nmt_core.evaluation.statistics.significance import compare_all
 from stages import evaluate
 from stages.comparison import report, results
 from stages.params import EvaluateParams

@@ -10,7 +10,7 @@ import pytest
 
 from flows import retrain
 from nmt_core.base.errors import NmtError
-from nmt_core.statistics.gate import GateConfig
+from nmt_core.evaluation.statistics.gate import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
 from stages.registry.registry import ChampionMovedError, RegistryAwayError, RegistryError

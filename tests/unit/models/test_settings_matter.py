@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.language_models import (
+from nmt_core.extensions.language_models import (
     FeedForwardConfig,
     RecurrentConfig,
     TransformerLanguageConfig,
@@ -137,7 +137,7 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
     ids=["feed_forward", "recurrent", "transformer"],
 )
 def test_language_models_drop_too(monkeypatch, config, places):
-    from nmt_core.language_models import encoder, feed_forward, recurrent  # noqa: PLC0415 - by one test
+    from nmt_core.extensions.language_models import encoder, feed_forward, recurrent  # noqa: PLC0415 - by one test
 
     model = build_neural(config, 9).train()
     modules = (feed_forward, recurrent, encoder, transformer, attention)

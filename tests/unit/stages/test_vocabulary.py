@@ -1,7 +1,7 @@
 """Which characters a model knows."""
 
 from nmt_core.base import files
-from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize, vocabulary
 from stages.params import TokenizeParams, VocabularyParams

@@ -26,8 +26,8 @@ from nmt_core.base.seal import (
     require_replaceable,
     verify_bundle,
 )
-from nmt_core.classifiers import bundle as classifiers
 from nmt_core.engines.pytorch import PyTorchEngine
+from nmt_core.extensions.classifiers import bundle as classifiers
 from nmt_core.models.architectures import build_model
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 from rich.console import Console
 
-from nmt_core.statistics.significance import Difference
+from nmt_core.evaluation.statistics.significance import Difference
 from nmt_core.training.budget import Budget
 from nmt_core.translation.translation import Translation
 from stages.comparison import paper, report, results

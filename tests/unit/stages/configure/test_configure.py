@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import compose, presets
 from stages.configure.__main__ import main

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.parallel.jobs import WorkersConfig
+from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import download
 from stages.configure.compose import compose_groups
 from stages.params import build_all

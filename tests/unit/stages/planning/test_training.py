@@ -2,9 +2,9 @@
 
 import pytest
 
+from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.data.shards import Block, IdPair, write_shards
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.configure.compose import compose_settings
 from stages.params import build_all

@@ -9,7 +9,7 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.splitting import split_of
-from nmt_core.statistics.gate import digest_test_set
+from nmt_core.evaluation.statistics.gate import digest_test_set
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
 from stages.params import DownloadParams

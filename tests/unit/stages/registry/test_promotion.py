@@ -8,7 +8,7 @@ import pytest
 
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.metrics.registered import load_metric
-from nmt_core.statistics.gate import Candidate, GateConfig, GateError, Verdict
+from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from stages.params import EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut

@@ -1,0 +1,145 @@
+"""Jobs done by the workers of a Dask cluster."""
+
+import hashlib
+import logging
+import platform
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from functools import cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from threading import Lock
+from types import ModuleType
+from typing import Any, TypeVar
+
+from nmt_core.base.errors import WorkersError
+from nmt_core.base.packages import advise_installing
+from nmt_core.base.parallel.ahead import submit_ahead
+
+AHEAD = 1000
+"""Jobs that are submitted; they are small, and a cluster may grow with what waits for it."""
+
+CONNECT_SECONDS = 15
+"""How long to wait for a scheduler to answer."""
+
+WORKER_SECONDS = 60
+"""How long to wait for a worker where there is none."""
+
+DECIDING = ("numpy", "sentencepiece", "spacy")
+"""Packages whose version may decide the bytes of a result."""
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+_ALONE = Lock()
+
+logging.getLogger("distributed.client").setLevel(
+    logging.CRITICAL
+)  # of a lost scheduler we tell ourselves
+
+
+def run_on_cluster(
+    work: Callable[[Job], Result], jobs: Sequence[Job], address: str
+) -> Iterator[Result]:
+    """Yield the results of all jobs in order; a job whose worker is lost is done by another.
+
+    Raises:
+        WorkersError: if the scheduler or the last worker is lost, workers die of a job again and
+            again, run other code, or do not see the project's folder.
+    """
+    dask = _dask()
+    there = partial(_at_worker, identify_code(), work)
+    with _connected(dask, address) as client:
+
+        def submit(job: Job) -> Callable[[], Result]:
+            future = client.submit(there, job, pure=False)
+            return partial(_result, dask, client, future, job)
+
+        yield from submit_ahead(submit, jobs, AHEAD)
+
+
+@cache
+def identify_code() -> str:
+    """Return what decides the bytes that this process writes: the code it runs, and on what.
+
+    It is found once: a process keeps the code that it began with when files change.
+    """
+    library = Path(__file__).parents[1]
+    code = hashlib.sha256()
+    for path in sorted(library.rglob("*.py")):
+        code.update(f"{path.relative_to(library)}\0".encode() + path.read_bytes() + b"\0")
+    packages = [f"{name} {version(name)}" for name in DECIDING]
+    return ", ".join(
+        [f"code {code.hexdigest()[:8]}", f"Python {platform.python_version()}", *packages]
+    )
+
+
+def _dask() -> ModuleType:
+    try:
+        import distributed  # noqa: PLC0415 - an optional package
+    except ImportError:
+        raise WorkersError(
+            f"workers.dask is set but Dask is not installed; run: "
+            f"{advise_installing('distributed')}, or set workers.dask to null"
+        ) from None
+    return distributed
+
+
+def _connected(dask: ModuleType, address: str) -> Any:
+    try:
+        return dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except OSError as error:
+        raise WorkersError(
+            f"no Dask scheduler answers at {address} ({error}); start one there, or set "
+            f"workers.dask to null"
+        ) from None
+
+
+def _at_worker(expected: str, work: Callable[[Job], Result], job: Job) -> Result:
+    """Do one job at a time, whatever threads the worker has: a tokenizer serves one at a time."""
+    host = socket.gethostname()
+    if identify_code() != expected:
+        raise WorkersError(
+            f"the Dask worker on {host} runs other code than this program ({identify_code()}; here "
+            f"{expected}); make them the same and start the worker again"
+        )
+    try:
+        with _ALONE:
+            return work(job)
+    except OSError as error:
+        raise WorkersError(
+            f"the Dask worker on {host} cannot work on {job} ({error}); the project's folder must "
+            f"be at the same path there, on a file system that all hosts share"
+        ) from None
+
+
+def _result(dask: ModuleType, client: Any, future: Any, job: object) -> Any:
+    """Wait for a job, for as long as somebody might do it."""
+    address = client.scheduler.address
+    while True:
+        try:
+            return future.result(timeout=WORKER_SECONDS)
+        except TimeoutError:
+            if not client.scheduler_info().get("workers"):
+                raise WorkersError(
+                    f"{address} has no worker, and none came in {WORKER_SECONDS} seconds; start "
+                    f"some and run again, or set workers.dask to null"
+                ) from None
+        except CancelledError:
+            raise WorkersError(
+                f"the Dask scheduler at {address} was lost; start it again and run again"
+            ) from None
+        except dask.KilledWorker as error:
+            raise WorkersError(
+                f"{error.allowed_failures + 1} Dask workers died while working on {job}, the last "
+                f"at {error.last_worker.address}; see its log, and give workers more memory or "
+                f"lower workers.chunk_lines"
+            ) from None
+        except RuntimeError as error:
+            if not isinstance(error.__cause__, ImportError):
+                raise
+            raise WorkersError(
+                f"{address} cannot run this program ({error.__cause__}); install the project where "
+                f"the scheduler and the workers run"
+            ) from None

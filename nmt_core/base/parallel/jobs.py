@@ -1,0 +1,198 @@
+"""Share work on long texts among processes of this machine, or of a Dask cluster.
+
+Work is a function and many jobs, each some lines of a file. What becomes of them comes back in the
+order of the jobs, so that nobody can tell from the result who did what. A job may be done twice,
+where a worker was lost: each attempt has a folder of its own to write to.
+"""
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field
+from rich.console import Console
+
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.parallel.spans import Span, append, cut
+from nmt_core.base.progress import bytes_bar
+
+BYTES_WORTH_A_PROCESS = 4_000_000
+"""Text on which a process spends about twice the time that it takes to start."""
+
+
+def _scheduler(address: str) -> str:
+    bare = re.sub("[^/]*@", "", address)
+    if bare != address:
+        raise ValueError(
+            f"must hold no user name or password, since settings are committed and pushed, and a "
+            f"scheduler asks for none; write {bare}"
+        )
+    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d+", address):
+        raise ValueError(f"must be like tcp://10.0.0.5:8786 or tls://..., got {address!r}")
+    return address
+
+
+Scheduler = Annotated[str, AfterValidator(_scheduler)]
+"""Where a Dask scheduler listens."""
+
+
+class WorkersConfig(Config):
+    """Who does the work of the data stages; no result depends on it, and none is made anew."""
+
+    processes: int = Field(0, ge=0, le=4096)
+    """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
+
+    dask: Scheduler | None = None
+    """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers do the work instead;
+    null stays on this machine. They run the same code and versions, and see the project's folder at
+    the same path. Who reaches a scheduler can run anything there: keep it in a private network."""
+
+    chunk_lines: int = Field(20_000, ge=1, le=100_000_000)
+    """Lines that a process takes at a time: what is done again where a worker is lost, and what an
+    interrupt waits for."""
+
+
+Loaded = TypeVar("Loaded")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a process takes at a time: the same lines of one file or of several."""
+
+    spans: tuple[Span, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.spans))
+
+    @property
+    def size(self) -> int:
+        """How much there is to read, in bytes."""
+        return sum(span.size for span in self.spans)
+
+
+SomeJob = TypeVar("SomeJob", bound=Job)
+Result = TypeVar("Result")
+
+
+@contextmanager
+def run_in_order(
+    function: Callable[[SomeJob, Path], Result],
+    jobs: Sequence[SomeJob],
+    workers: WorkersConfig,
+    *,
+    beside: Path,
+    title: str,
+) -> Iterator[Iterator[tuple[Path, Result]]]:
+    """Yield, in the order of ``jobs``, the folder that each wrote to and what was returned.
+
+    A folder is removed when the next one is asked for. All work has ended when the block is left.
+
+    Args:
+        function: does one job and writes what is large into the empty folder it is given. It stands
+            in a module of the library, and depends on nothing but what the job says.
+        jobs: what there is to do.
+        workers: who does it.
+        beside: the file or folder that all this is for; the folders lie beside it for a while.
+        title: what is shown while it lasts.
+
+    Raises:
+        WorkersError: if a process is killed, or the cluster cannot be used.
+    """
+    beside = beside.absolute()
+    beside.parent.mkdir(parents=True, exist_ok=True)
+    scratch = tempfile.mkdtemp(dir=beside.parent, prefix=f".{beside.name}.", suffix=".scratch")
+    try:
+        work = partial(_attempt, function, Path(scratch))
+        with (
+            closing(_results(work, jobs, workers)) as results,
+            closing(_shown(results, jobs, title)) as shown,
+        ):
+            yield shown
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def load_cached(load: Callable[[Path], Loaded], path: Path) -> Loaded:
+    """Return what ``load`` makes of a file or folder, kept for the next job while it is the same.
+
+    A process of a cluster outlives many runs, which write to the same places.
+    """
+    parts = sorted(path.iterdir()) if path.is_dir() else [path]
+    kept: Loaded = _loaded(load, path, *map(files.sha256, parts))
+    return kept
+
+
+@lru_cache(maxsize=2)  # one per language
+def _loaded(load: Callable[[Path], Any], path: Path, *_: str) -> Any:
+    return load(path)
+
+
+def _attempt(
+    function: Callable[[SomeJob, Path], Result], scratch: Path, job: SomeJob
+) -> tuple[Path, Result]:
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    return folder, function(job, folder)
+
+
+def _results(
+    work: Callable[[SomeJob], tuple[Path, Result]], jobs: Sequence[SomeJob], workers: WorkersConfig
+) -> Generator[tuple[Path, Result], None, None]:
+    processes = count_processes(jobs, workers)
+    if workers.dask is not None and len(jobs) > 1:
+        from nmt_core.base.parallel.cluster import run_on_cluster  # noqa: PLC0415 - an optional package
+
+        yield from run_on_cluster(work, jobs, workers.dask)
+    elif processes > 1:
+        from nmt_core.base.parallel.pool import run_in_pool  # noqa: PLC0415
+
+        yield from run_in_pool(work, jobs, processes)
+    else:
+        yield from map(work, jobs)
+
+
+def count_processes(jobs: Sequence[Job], workers: WorkersConfig) -> int:
+    """Return how many processes of this machine share jobs; 1, or 0, where this one does them."""
+    return min(len(jobs), workers.processes or _worth(sum(job.size for job in jobs)))
+
+
+def _worth(size: int) -> int:
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(cores, size // BYTES_WORTH_A_PROCESS)
+
+
+def _shown(
+    results: Iterator[tuple[Path, Result]], jobs: Sequence[SomeJob], title: str
+) -> Generator[tuple[Path, Result], None, None]:
+    """Pass results on, with a bar that says how far they are and the place where one fails."""
+    with bytes_bar(Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=sum(job.size for job in jobs))
+        for job in jobs:
+            try:
+                folder, result = next(results)
+            except Exception as error:
+                error.add_note(f"while {title} {job}")
+                raise
+            yield folder, result
+            shutil.rmtree(folder)
+            progress.advance(task, job.size)
+
+
+__all__ = [
+    "Job",
+    "Span",
+    "WorkersConfig",
+    "append",
+    "count_processes",
+    "cut",
+    "load_cached",
+    "run_in_order",
+]

@@ -1,0 +1,69 @@
+"""Jobs done by processes of this machine."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from types import ModuleType
+from typing import TypeVar
+
+from nmt_core.base.errors import WorkersError
+from nmt_core.base.parallel.ahead import submit_ahead
+from nmt_core.base.parallel.parent import end_with_parent
+
+AHEAD = 4
+"""Jobs per process that are submitted: nobody waits for work, and little lies about undone."""
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def run_in_pool(
+    work: Callable[[Job], Result], jobs: Sequence[Job], processes: int
+) -> Iterator[Result]:
+    """Yield the results of all jobs in order; whoever leaves early waits for the jobs under way.
+
+    Raises:
+        WorkersError: if a process is killed.
+    """
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (os.getpid(),))
+
+    def submit(job: Job) -> Callable[[], Result]:
+        with _bare_beginnings():
+            return pool.submit(work, job).result
+
+    try:
+        yield from submit_ahead(submit, jobs, AHEAD * processes)
+    except BrokenProcessPool:
+        raise WorkersError(
+            f"one of {processes} processes was killed, most often because memory ran out; lower "
+            f"workers.processes or workers.chunk_lines and run again"
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _bare_beginnings() -> Iterator[None]:
+    """Let processes begin without the program that starts them, and deaf to Ctrl-C.
+
+    They would import the running program, and with it torch, which takes seconds; and each would
+    tell of an interrupt that this process is told of.
+    """
+    main = sys.modules["__main__"]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin(parent: int) -> None:
+    end_with_parent(parent)
+    sys.modules["torch"] = None  # type: ignore[assignment]  # or spaCy imports it, for nothing

@@ -1,0 +1,271 @@
+"""Whether a challenger may take the champion's place: promoted on evidence, or not at all.
+
+Both have translated the same untouched test set. The challenger is promoted if it is better in the
+first metric by a useful amount, and by more than chance gives according to two tests at once
+(paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
+is rejected if it is shown to be worse in any, by p-values corrected for the number of metrics (Holm
+1979): more metrics are no more occasions to be rejected by chance. Anything else is held: the
+champion stays, and nobody was proved wrong.
+
+All this is of two models as they are, on the choice of test sentences. It says nothing of the
+settings that made them: with another seed the same settings may lose.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from nmt_core.base.config import Config
+from nmt_core.base.errors import NmtError
+from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_pairs
+from nmt_core.evaluation.metrics.registered import (
+    DEFAULT_METRICS,
+    MetricName,
+    find_label,
+    find_metric_class,
+    load_metric,
+)
+from nmt_core.evaluation.statistics.resampling import run_paired_test
+from nmt_core.evaluation.statistics.significance import correct_holm
+
+
+class GateError(NmtError):
+    """Two systems cannot be compared."""
+
+
+class GateConfig(Config):
+    """How much evidence a promotion takes."""
+
+    metrics: list[MetricName] = Field(DEFAULT_METRICS, min_length=1)
+    """By which the two are judged: better in the first, no worse in any other."""
+
+    significance: float = Field(0.04, gt=0, lt=0.5)
+    """Probability up to which a difference is taken for more than chance; of equal systems, at most
+    about this share is promoted, and as many are rejected. It keeps some distance to the usual
+    0.05, which is the promise."""
+
+    minimum_effect: float = Field(0.3, ge=0)
+    """Points of the first metric below which a better model is not worth a change, however sure one
+    is."""
+
+    resamples: int = Field(1000, ge=100)
+    """Of the bootstrap."""
+
+    trials: int = Field(10_000, ge=100)
+    """Of the randomisation; no probability comes out below one in so many."""
+
+    seed: int = Field(1, ge=0)
+    """Draws resamples and trials."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A system and how it translated the test set."""
+
+    name: str
+    sources: Sequence[str]
+    references: Sequence[str]
+    hypotheses: Sequence[str]
+
+
+class Effect(Config):
+    """How the challenger differs from the champion in one metric."""
+
+    metric: str
+    """By its name."""
+    champion: float
+    challenger: float
+    difference: float
+    """Challenger minus champion."""
+    better: float
+    """Probability of so large a gain by chance: the larger one of both tests."""
+    worse: float
+    """Probability of so large a loss by chance."""
+    bootstrap: float
+    """Of a gain, by paired bootstrap: the share of test sets on which there is none."""
+    randomization: float
+    """Of a gain, by approximate randomisation."""
+
+    @property
+    def gain(self) -> float:
+        """By how much the challenger is better: below 0 where it is worse."""
+        return (
+            self.difference if find_metric_class(self.metric).higher_is_better else -self.difference
+        )
+
+
+class Verdict(Config):
+    """What becomes of the challenger, and why."""
+
+    outcome: Literal["promote", "hold", "reject"]
+    reason: str
+    """One sentence."""
+    effects: tuple[Effect, ...]
+    """In each metric of the gate."""
+    sentences: int
+    test_set: str
+    """SHA-256 of sources and references."""
+    signatures: list[str]
+    """How each metric is computed."""
+    gate: GateConfig
+
+
+def judge(
+    champion: Candidate, challenger: Candidate, config: GateConfig, *, language: str
+) -> Verdict:
+    """Return what becomes of the challenger.
+
+    Args:
+        champion: holds its place without evidence to the contrary.
+        challenger: has to bring it.
+        config: how much evidence.
+        language: the target language's code.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+        GateError: if the two did not translate the same test set, or a metric cannot be tested.
+        CorpusError: if translations do not pair up with references.
+    """
+    check_outputs(champion, challenger)
+    references = challenger.references
+    for system in (champion, challenger):
+        check_pairs(system.hypotheses, references)
+    metrics = {name: load_testable_metric(name, language) for name in config.metrics}
+    effects = tuple(
+        measure_effect(
+            name,
+            metric,
+            *(
+                metric.counts(system.hypotheses, references, challenger.sources)
+                for system in (champion, challenger)
+            ),
+            config=config,
+        )
+        for name, metric in metrics.items()
+    )
+    outcome, reason = judge_effects(effects, config)
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        effects=effects,
+        sentences=len(references),
+        test_set=digest_test_set(challenger.sources, references),
+        signatures=[metric.signature for metric in metrics.values()],
+        gate=config,
+    )
+
+
+def check_outputs(champion: Candidate, challenger: Candidate) -> None:
+    """Refuse what would mean nothing.
+
+    Raises:
+        GateError: naming what differs.
+    """
+    for what in ("sources", "references"):
+        ours, theirs = getattr(champion, what), getattr(challenger, what)
+        if list(ours) != list(theirs):
+            where = next(
+                (n for n, (a, b) in enumerate(zip(ours, theirs, strict=False), 1) if a != b),
+                min(len(ours), len(theirs)) + 1,
+            )
+            raise GateError(
+                f"{champion.name} and {challenger.name} were tested on different {what} (first at "
+                f"line {where}); translate one test set with both"
+            )
+    if not challenger.references:
+        raise GateError("the test set is empty; a model cannot be judged without one")
+
+
+def load_testable_metric(name: str, language: str) -> SummedMetric:
+    """Return a metric of which differences can be tested.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+        GateError: if it is another.
+    """
+    metric = load_metric(name, language)
+    if not isinstance(metric, SummedMetric):
+        raise GateError(
+            f"{find_label(name)} is no function of sums over sentences, so that differences cannot "
+            f"be tested; leave {name} out of the gate's metrics"
+        )
+    return metric
+
+
+def measure_effect(
+    name: str, metric: SummedMetric, champion: Counts, challenger: Counts, *, config: GateConfig
+) -> Effect:
+    """Measure and test the difference in one metric, from what each sentence counts."""
+    test = run_paired_test(
+        metric.score_of_sums,
+        challenger,
+        champion,
+        resamples=config.resamples,
+        trials=config.trials,
+        seed=config.seed,
+    )
+    gain, loss = test.above(), test.below()
+    if not metric.higher_is_better:
+        gain, loss = loss, gain
+    old, new = metric.score_of_sums(np.stack([champion.sum(axis=0), challenger.sum(axis=0)]))
+    return Effect(
+        metric=name,
+        champion=float(old),
+        challenger=float(new),
+        difference=test.seen,
+        better=max(gain),
+        worse=max(loss),
+        bootstrap=gain.bootstrap,
+        randomization=gain.randomization,
+    )
+
+
+def judge_effects(
+    effects: Sequence[Effect], config: GateConfig
+) -> tuple[Literal["promote", "hold", "reject"], str]:
+    """Return the outcome and its reason."""
+    level = config.significance
+    for found, corrected in zip(effects, correct_holm([e.worse for e in effects]), strict=True):
+        if corrected <= level:
+            among = f", corrected for {len(effects)} metrics" if len(effects) > 1 else ""
+            return "reject", (
+                f"{describe_change(found)}, which chance alone would give with probability "
+                f"{corrected:.4f}{among}"
+            )
+    first = effects[0]
+    if first.better > level:
+        return "hold", (
+            f"{find_label(first.metric)} differs by {first.difference:+.2f}, which chance alone "
+            f"would give with probability {first.better:.4f}, more than {level}"
+        )
+    if first.gain < config.minimum_effect:
+        return "hold", (
+            f"{find_label(first.metric)} is surely better, but by {first.gain:.2f} only; a change "
+            f"is worth it from {config.minimum_effect} on"
+        )
+    for other in effects[1:]:
+        if other.gain < 0:
+            return (
+                "hold",
+                f"{describe_change(first)}, but {describe_change(other)}; the two should agree",
+            )
+    return "promote", (
+        f"{describe_change(first)}, which chance alone would give with probability "
+        f"{first.better:.4f}, and no other score is worse"
+    )
+
+
+def describe_change(effect: Effect) -> str:
+    """Return in words which way a score has moved, and how far."""
+    way = "higher" if effect.difference > 0 else "lower"
+    return f"{find_label(effect.metric)} is {abs(effect.difference):.2f} {way}"
+
+
+def digest_test_set(sources: Sequence[str], references: Sequence[str]) -> str:
+    """Return a digest of a test set."""
+    return hashlib.sha256(json.dumps([[*sources], [*references]]).encode()).hexdigest()

@@ -1,0 +1,178 @@
+"""Whether one system is better than another, or the test set or the seeds were kind to it.
+
+Two tests ask about the choice of sentences, two-sided, on the same resamples for all: paired
+bootstrap resampling (Koehn 2004) and paired approximate randomisation (Riezler and Maxwell 2005).
+The outputs of all seeds for a sentence are drawn, or exchanged, together (Clark et al. 2011). They
+say nothing of other seeds. Where each system has several, a third test asks about sentences and
+seeds at once (``nmt_core.evaluation.statistics.seeds``), and that is the one to go by.
+
+Of many pairs some differ by chance alone, so p-values are corrected for their number (Holm 1979).
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from jaxtyping import Float
+
+from nmt_core.base.config import Config
+from nmt_core.evaluation.metrics.base import SummedMetric
+from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.evaluation.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test
+from nmt_core.evaluation.statistics.seeds import Source, compute_t_p_value, measure_seeds
+
+SEED = 1
+"""Draws the resamples."""
+
+
+class Difference(Config):
+    """How two systems differ in one metric, and how probable as much would be by chance."""
+
+    metric: str
+    """By its name."""
+    first: str
+    second: str
+    value: float
+    """Score of the first minus that of the second, each the mean over its seeds."""
+    bootstrap: float
+    """p-value of paired bootstrap resampling: the share of test sets on which the difference is as
+    far from the one seen as that is from none."""
+    randomization: float
+    """p-value of paired approximate randomisation: the share of trials in which either system is
+    ahead by as much."""
+    bootstrap_holm: float
+    """The same, corrected for the number of pairs."""
+    randomization_holm: float
+    seeds: float | None = None
+    """p-value over seeds and sentences; none where there is one seed."""
+    seeds_holm: float | None = None
+
+    @property
+    def p_value(self) -> float:
+        """The corrected one to go by: over seeds, too, where there are several."""
+        return self.randomization_holm if self.seeds_holm is None else self.seeds_holm
+
+
+def average_seeds(score_of_sums: ScoreOfSums, seeds: int) -> ScoreOfSums:
+    """Return the mean score of seeds whose counts stand side by side."""
+
+    def score(sums: Float[np.ndarray, "R KC"]) -> Float[np.ndarray, " R"]:
+        return np.mean([score_of_sums(part) for part in np.split(sums, seeds, axis=1)], axis=0)
+
+    return score
+
+
+def judge_over_seeds(
+    test: PairedTest, scores: Sequence[Sequence[float]], sentences: int
+) -> float | None:
+    """Return the p-value of a difference over sentences and seeds; None where there is one seed.
+
+    Args:
+        test: gives the variance by the choice of sentences.
+        scores: of each seed, on the whole test set, of both systems.
+        sentences: their number.
+    """
+    if len(scores[0]) == 1:
+        return None
+    by_sentences = Source(float(test.drawn.var()), max(1, sentences - 1))
+    return compute_t_p_value(test.seen, [by_sentences, *map(measure_seeds, scores)])
+
+
+def compare_all(
+    systems: Mapping[str, Sequence[Sequence[str]]],
+    references: Sequence[str],
+    sources: Sequence[str],
+    *,
+    metrics: Sequence[str],
+    language: str,
+    resamples: int = 1000,
+    trials: int = 10_000,
+) -> list[Difference]:
+    """Return how every two systems differ, metric by metric.
+
+    A metric that is no function of sums over sentences is left out: it cannot be tested.
+
+    Args:
+        systems: per name, the raw hypotheses of each seed; of each system as many.
+        references: raw text, one per hypothesis.
+        sources: what was translated.
+        metrics: by name.
+        language: of the hypotheses; a code such as en.
+        resamples: of the bootstrap.
+        trials: of the randomisation; no p-value of it is below one in so many.
+
+    Raises:
+        ConfigError: if what cuts the language into words is not installed.
+    """
+    [number] = {len(seeds) for seeds in systems.values()}
+    found: list[Difference] = []
+    for name in metrics:
+        metric = load_metric(name, language)
+        if not isinstance(metric, SummedMetric):
+            continue
+        counts = {
+            system: [metric.counts(lines, references, sources) for lines in seeds]
+            for system, seeds in systems.items()
+        }
+        score = average_seeds(metric.score_of_sums, number)
+        scores = {
+            system: metric.score_of_sums(np.stack([one.sum(axis=0) for one in seeds])).tolist()
+            for system, seeds in counts.items()
+        }
+        pairs = list(combinations(counts, 2))
+        tests = [
+            run_paired_test(
+                score,
+                *(np.concatenate(counts[system], axis=1) for system in pair),
+                resamples=resamples,
+                trials=trials,
+                seed=SEED,
+            )
+            for pair in pairs
+        ]
+        over_seeds = [
+            judge_over_seeds(test, [scores[system] for system in pair], len(references))
+            for pair, test in zip(pairs, tests, strict=True)
+        ]
+        found += gather_differences(name, pairs, tests, over_seeds)
+    return found
+
+
+def gather_differences(
+    metric: str,
+    pairs: Sequence[tuple[str, str]],
+    tests: Sequence[PairedTest],
+    over_seeds: Sequence[float | None],
+) -> list[Difference]:
+    """Return what was found of each pair in one metric, with the p-values of all corrected."""
+    p_values = [test.apart() for test in tests]
+    columns = {
+        "bootstrap": [found.bootstrap for found in p_values],
+        "randomization": [found.randomization for found in p_values],
+        "seeds": [found for found in over_seeds if found is not None],
+    }
+    columns |= {f"{name}_holm": correct_holm(found) for name, found in columns.items()}
+    return [
+        Difference(
+            metric=metric,
+            first=first,
+            second=second,
+            value=tests[number].seen,
+            **{name: found[number] for name, found in columns.items() if found},
+        )
+        for number, (first, second) in enumerate(pairs)
+    ]
+
+
+def correct_holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p-values corrected for being many, in their order (Holm 1979).
+
+    The smallest is multiplied by their number, the next by one less, and so on; none may come out
+    below a smaller one's, or above 1.
+    """
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for rank, number in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[number]))
+        corrected[number] = least
+    return corrected

@@ -1,0 +1,209 @@
+"""Training a classifier, by the loop that language models learn by."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+from typing_extensions import override
+
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.random import derive_seed, make_generator
+from nmt_core.base.tracking import Display
+from nmt_core.data.batch import pad
+from nmt_core.data.by_length import shuffle_by_length
+from nmt_core.extensions.classifiers.initial import EncoderClassifier, InitialTokens, start_from
+from nmt_core.extensions.classifiers.labelled import LabelledTexts
+from nmt_core.extensions.classifiers.model import build_word_classifier
+from nmt_core.extensions.classifiers.settings import FineTuneConfig, LearnClassifierConfig
+from nmt_core.extensions.classifiers.text_classifier import (
+    AnyClassifier,
+    TextClassifier,
+    predict_logits,
+)
+from nmt_core.extensions.classifiers.words import HashedWords
+from nmt_core.extensions.language_models import MaskedLanguageModel
+from nmt_core.text.vocabulary import PAD
+from nmt_core.training.checkpoint import CheckpointStore
+from nmt_core.training.learning import EpochLearning, EpochPoint, SummedLoss
+from nmt_core.training.optimizer import build_optimizer
+
+
+class ClassifierPoint(EpochPoint):
+    """What one validation saw; losses are per text."""
+
+    validation_accuracy: float
+    """Share of the texts held out whose label is found, in per cent."""
+
+
+class Portion(NamedTuple):
+    """Texts side by side, and the number of the label of each."""
+
+    tokens: Int[Tensor, "B S"]
+    labels: Int[Tensor, " B"]
+
+
+@dataclass(frozen=True)
+class ShuffledTexts:
+    """Texts in batches of similar length, in another order each epoch.
+
+    Attributes:
+        texts: numbers of the words of each.
+        labels: the number of the label of each.
+        rows: texts per batch.
+        seed: where chance comes from.
+    """
+
+    texts: Sequence[Sequence[int]]
+    labels: Sequence[int]
+    rows: int
+    seed: int
+
+    def steps(self, epoch: int) -> int:
+        """See the contract."""
+        del epoch
+        return -(-len(self.texts) // self.rows)
+
+    def epoch(self, epoch: int) -> Iterator[Portion]:
+        """See the contract."""
+        lengths = [len(text) for text in self.texts]
+        draw = make_generator(self.seed, "texts", epoch)
+        for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
+            labels = torch.tensor([self.labels[row] for row in batch])
+            yield Portion(pad([self.texts[row] for row in batch]), labels)
+
+
+@dataclass
+class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
+    """How a classifier learns.
+
+    Attributes:
+        model: on its device, in float32.
+        held_out: numbers of the words of texts to validate on.
+        expected: the numbers of their labels.
+    """
+
+    model: AnyClassifier
+    held_out: Sequence[Sequence[int]]
+    expected: Int[Tensor, " N"]
+
+    point = ClassifierPoint
+    memory_settings = "training.rows or text.longest"
+
+    @override
+    def sum_loss(self, portion: Portion) -> SummedLoss:
+        tokens = portion.tokens.to(self.compute.device)
+        labels = portion.labels.to(self.compute.device)
+        nats = F.cross_entropy(self.model(tokens), labels, reduction="sum")
+        return SummedLoss(nats, len(labels), int((tokens != PAD).sum()))
+
+    @override
+    def validate(self) -> dict[str, float]:
+        self.model.eval()
+        logits = predict_logits(self.model, self.held_out)
+        found = logits.argmax(dim=1) == self.expected
+        loss = F.cross_entropy(logits, self.expected)
+        return {
+            "validation_loss": loss.item(),
+            "validation_accuracy": 100 * found.sum().item() / len(found),
+        }
+
+    @override
+    def judge(self, point: ClassifierPoint) -> tuple[float, ...]:
+        return point.validation_accuracy, -point.validation_loss
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a classifier starts from, where that is not chance alone."""
+
+    vectors: Float[Tensor, "V D"] | None = None
+    """Embeddings of its words."""
+    language_model: MaskedLanguageModel | None = None
+    """Of its tokens and its shape."""
+
+
+def train_classifier(
+    config: LearnClassifierConfig | FineTuneConfig,
+    words: HashedWords | InitialTokens,
+    *,
+    training: LabelledTexts,
+    validation: LabelledTexts,
+    start: Start = Start(),
+    checkpoints: Path,
+    display: Callable[[int], AbstractContextManager[Display]],
+) -> tuple[TextClassifier, list[ClassifierPoint]]:
+    """Return a classifier of texts, and what its validations saw.
+
+    Args:
+        config: what to learn, and how.
+        words: what texts are made of.
+        training: texts to learn from.
+        validation: texts to choose the best epoch by, of the same labels.
+        start: what it starts from.
+        checkpoints: folder of this training alone; if it holds checkpoints, they are continued.
+        display: begins to show a training of so many updates.
+    """
+    wanted = config.training.compute
+    compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
+    classes = training.classes
+    numbers = {label: number for number, label in enumerate(classes)}
+    torch.manual_seed(derive_seed(config.seed, "weights"))
+    model = build_classifier(config, words.size, len(classes), start).to(compute.device)
+    initial = model.embedding.weight.detach().cpu().clone()
+    reading = ShuffledTexts(
+        [words.encode(text) for text in training.texts],
+        [numbers[label] for label in training.labels],
+        config.training.rows,
+        config.seed,
+    )
+    with display(config.training.epochs * reading.steps(0)) as shown:
+        learning = ClassifierLearning(
+            model=model,
+            optimizer=build_optimizer(model, config.training.optimizer),
+            reading=reading,
+            held_out=[words.encode(text) for text in validation.texts],
+            expected=torch.tensor([numbers[label] for label in validation.labels]),
+            checkpoints=CheckpointStore(checkpoints),
+            display=shown,
+            compute=compute,
+            config=config.training,
+            seed=config.seed,
+        )
+        progress = learning.fit()
+    return TextClassifier(model, words, classes, initial), progress.history
+
+
+def build_classifier(
+    config: LearnClassifierConfig | FineTuneConfig, words: int, classes: int, start: Start
+) -> AnyClassifier:
+    """Return a classifier to train; torch's generator decides what it does not start from."""
+    if isinstance(config, LearnClassifierConfig):
+        return build_word_classifier(config.model, words, classes, start.vectors)
+    assert start.language_model is not None
+    model = EncoderClassifier(config.model, words, classes)
+    start_from(start.language_model, model, config.initial_parts)
+    return model
+
+
+def compute_labelled_fingerprint(
+    config: LearnClassifierConfig | FineTuneConfig,
+    labelled: LabelledTexts,
+    start: Start = Start(),
+) -> str:
+    """Return a digest of all that decides a training: whoever changes any of it starts anew."""
+    document = [config.model_dump(mode="json"), labelled.texts, labelled.labels]
+    digest = hashlib.sha256(json.dumps(document).encode())
+    given = [] if start.vectors is None else [start.vectors]
+    if start.language_model is not None:
+        given += start.language_model.encoder.state_dict().values()
+    for weight in given:
+        digest.update(weight.cpu().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()[:16]

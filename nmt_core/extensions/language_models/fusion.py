@@ -1,0 +1,121 @@
+"""Shallow fusion (Gulcehre et al. 2015): a language model has a say in every next token.
+
+What the language model gives is added, weighted, to the translation model's log-probabilities. The
+sum is no probability, but never above zero, which is all that a search asks for.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from typing_extensions import override
+
+from nmt_core.base.errors import ConfigError
+from nmt_core.extensions.language_models import LanguageModel
+from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
+from nmt_core.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class FusedState(State):
+    """What both models remember of a hypothesis."""
+
+    translation: State
+    language: State
+
+    @override
+    def select(self, rows: Int[Tensor, " N"]) -> "FusedState":
+        return FusedState(self.translation.select(rows), self.language.select(rows))
+
+    @override
+    def follow(self, parents: Int[Tensor, "B M"]) -> "FusedState":
+        return FusedState(self.translation.follow(parents), self.language.follow(parents))
+
+    @override
+    def keep(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "FusedState":
+        return FusedState(
+            self.translation.keep(sentences, hypotheses), self.language.keep(sentences, hypotheses)
+        )
+
+
+class Fused(Seq2Seq[Memory, FusedState]):
+    """A translation model that a language model of its target tokens advises.
+
+    Args:
+        translation: what translates.
+        language: over the same target tokens, on the same device.
+        weight: of the language model's log-probabilities; 0 leaves the translation model alone.
+
+    Raises:
+        ValueError: if the weight is negative, for searches rely on sums that never rise.
+    """
+
+    def __init__(
+        self, translation: Seq2Seq[Any, Any], language: LanguageModel[Any], weight: float
+    ) -> None:
+        super().__init__()
+        if weight < 0:
+            raise ValueError(f"the weight of a language model may not be negative, got {weight}")
+        self.translation, self.language, self.weight = translation, language, weight
+
+    @override
+    def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> Memory:
+        return self.translation.encode(source, source_padding)
+
+    @override
+    def start(self, memory: Memory, beam_size: int = 1) -> FusedState:
+        rows = count_rows(memory) * beam_size
+        return FusedState(self.translation.start(memory, beam_size), self.language.start(rows))
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], memory: Memory, state: FusedState
+    ) -> tuple[Float[Tensor, "R T V"], FusedState]:
+        """See the contract; what is predicted from are the weighted log-probabilities already."""
+        hidden, translation = self.translation.decode(tokens, memory, state.translation)
+        log_probs = self.translation.log_probs(hidden)
+        if not self.weight:  # 0 times minus infinity is no number
+            return log_probs, FusedState(translation, state.language)
+        read, language = self.language.decode(tokens, state.language)
+        advice = self.language.log_probs(read).to(log_probs.dtype)
+        return log_probs + self.weight * advice, FusedState(translation, language)
+
+    @override
+    def project(
+        self, hidden: Float[Tensor, "*N V"], tokens: Int[Tensor, " M"] | None = None
+    ) -> Float[Tensor, "*N V"] | Float[Tensor, "*N M"]:
+        return hidden if tokens is None else hidden[..., tokens]
+
+    @override
+    def log_probs(self, hidden: Float[Tensor, "*N V"]) -> Float[Tensor, "*N V"]:
+        """Return the weighted sum of both models' log-probabilities; its exponents sum to less."""
+        return hidden
+
+    @override
+    def attention(
+        self, tokens: Int[Tensor, "B T"], memory: Memory
+    ) -> Float[Tensor, "B T S"] | None:
+        return self.translation.attention(tokens, memory)
+
+
+def check_vocabularies(target: Vocabulary, language: Vocabulary) -> None:
+    """Make sure that both models speak of the same tokens by the same numbers.
+
+    Raises:
+        ConfigError: if they do not.
+    """
+    if target.tokens == language.tokens:
+        return
+    pairs = zip(target.tokens, language.tokens, strict=False)
+    where = next((place for place, (one, other) in enumerate(pairs) if one != other), None)
+    difference = (
+        f"{len(target)} target and {len(language)} language tokens"
+        if where is None
+        else f"token {where} is {target.tokens[where]!r} to one and {language.tokens[where]!r} to "
+        f"the other"
+    )
+    raise ConfigError(
+        f"the language model has other tokens than the translator ({difference}); learn one with "
+        f"--unit subword --tokens-of this translator"
+    )

@@ -1,0 +1,151 @@
+"""The recurrent language model (Mikolov et al. 2010), of LSTM or GRU layers.
+
+Dropout falls between layers (Zaremba et al. 2014), and between moments where that is asked for.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from jaxtyping import Float, Int
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from typing_extensions import override
+
+from nmt_core.base.config import Config
+from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past
+from nmt_core.models.dropout import dropout
+from nmt_core.models.embedding import embedding_table
+from nmt_core.models.recurrence import (
+    FORGET,
+    GATES,
+    LAYERS,
+    STATE_PARTS,
+    has_forget_gate,
+    open_forget_gate,
+)
+from nmt_core.models.settings import CellKind
+from nmt_core.models.unrolled import CellState, draw_state_mask, unroll
+
+
+class RecurrentConfig(Config):
+    """A recurrent language model."""
+
+    kind: Literal["rnn"] = "rnn"
+    """Which language model this is."""
+    cell: CellKind = "lstm"
+    """Long short-term memory (Hochreiter and Schmidhuber 1997; Gers et al. 2000), the same without
+    a forget gate (``lstm_1997``), a gated unit (``gru``, Cho et al. 2014), which is the faster one
+    in bfloat16, or no gate at all (``tanh``, Elman 1990)."""
+    layers: int = Field(2, ge=1, le=1000)
+    """Recurrent layers."""
+    embedding_width: int = Field(64, ge=1, le=65_536)
+    """Features of a token; a few dozen for characters, hundreds for words."""
+    width: int = Field(512, ge=1, le=65_536)
+    """Features that each layer remembers."""
+    dropout: float = Field(0.2, ge=0, le=0.99)
+    """Probability of dropping a feature before, between and after layers."""
+    state_dropout: float = Field(0.0, ge=0, le=0.99)
+    """Probability of dropping a feature of a layer's state on its way to the next token, the same
+    one in all of a window (Gal and Ghahramani 2016); above 0, training goes token by token, which
+    is slower."""
+    input: Literal["embedding", "one_hot"] = "embedding"
+    """What the first layer reads of a token: a trained vector of ``embedding_width``, or its number
+    alone, as a 1 among zeros; its own weights are then the vectors, as is usual for characters."""
+    tie: bool = False
+    """Share the embedding with the output; both widths must be the same."""
+    stateful: bool = True
+    """Train on consecutive windows, each from the state where the one before it ended; false trains
+    on shuffled windows (or lines), each from nothing, as fusion with a translator needs it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "RecurrentConfig":
+        if self.tie and self.embedding_width != self.width:
+            raise ValueError(
+                f"tied weights need one width, got embedding_width {self.embedding_width} and "
+                f"width {self.width}; set them alike, or tie to false"
+            )
+        if self.tie and self.input == "one_hot":
+            raise ValueError("one_hot input has no vectors to tie; set tie to false")
+        return self
+
+
+@dataclass(frozen=True)
+class Recollection(Past):
+    """What every layer remembers: (h, c) of an LSTM, (h,) of others, (R, D) each."""
+
+    layers: tuple[tuple[Tensor, ...], ...]
+
+
+class Recurrent(NeuralLanguageModel[Recollection]):
+    """Remembers all it has read, as well as it can.
+
+    Args:
+        config: the shape.
+        words: vocabulary, in tokens, V.
+    """
+
+    def __init__(self, config: RecurrentConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        self.carries = config.stateful
+        if config.input == "embedding":
+            self.embedding = embedding_table(words, config.embedding_width)
+        self.words = words
+        layer = LAYERS[config.cell]
+        first = config.embedding_width if config.input == "embedding" else words
+        widths = [first, *[config.width] * (config.layers - 1)]
+        self.layers = nn.ModuleList(layer(w, config.width, batch_first=True) for w in widths)
+        self.output = nn.Linear(config.width, words)
+        self.scale = config.embedding_width**0.5
+        for name, weight in self.layers.named_parameters():
+            if "bias" in name:
+                nn.init.zeros_(weight)
+            if "bias_ih" in name and has_forget_gate(
+                config.cell
+            ):  # do not forget (Jozefowicz 2015)
+                open_forget_gate(weight, config.cell)
+            if "weight" in name and config.cell == "lstm_1997":
+                nn.init.zeros_(weight.detach().chunk(GATES[config.cell])[FORGET])
+        if config.tie:
+            self.output.weight = self.embedding.weight
+
+    @override
+    def start(self, rows: int) -> Recollection:
+        memories = STATE_PARTS[self.config.cell]
+        nothing = self.output.bias.new_zeros(rows, self.config.width)
+        return Recollection(((nothing,) * memories,) * self.config.layers)
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], state: Recollection
+    ) -> tuple[Float[Tensor, "R T D"], Recollection]:
+        x = self._drop(self._read(tokens))
+        layers = []
+        for layer, before in zip(self.layers, state.layers, strict=True):
+            x, after = self._advance(layer, x, before)
+            layers.append(after)
+            x = self._drop(x)
+        return x, Recollection(tuple(layers))
+
+    @override
+    def project(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
+        return self.output(hidden)
+
+    def _read(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T I"]:
+        if self.config.input == "embedding":
+            return self.embedding(tokens) * self.scale
+        return nn.functional.one_hot(tokens, self.words).to(self.output.weight.dtype)
+
+    def _advance(
+        self, layer: nn.Module, x: Float[Tensor, "R T I"], before: CellState
+    ) -> tuple[Float[Tensor, "R T D"], CellState]:
+        """Return what a layer gives for the next tokens, and its state after them."""
+        if self.training and self.config.state_dropout:
+            mask = draw_state_mask(before[0], self.config.state_dropout)
+            return unroll(cast("nn.RNNBase", layer), x, before, mask)
+        start = tuple(memory[None] for memory in before)
+        x, after = layer(x, start if len(start) > 1 else start[0])
+        return x, tuple(m[0] for m in (after if isinstance(after, tuple) else (after,)))
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return dropout(x, self.config.dropout, training=self.training)

@@ -1,0 +1,34 @@
+"""Faults that no operator makes; `make mutants` tries them with those that it draws."""
+
+FAULTS = [
+    (
+        "an interval of a share by Wald",
+        "nmt_core/evaluation/statistics/proportion.py",
+        "(share + weight / 2) / (1 + weight)",
+        "share",
+    ),
+    (
+        "p-values corrected as if all were the smallest",
+        "nmt_core/evaluation/statistics/significance.py",
+        "(len(p_values) - rank) * p_values[number]",
+        "len(p_values) * p_values[number]",
+    ),
+    (
+        "the same thousand exchanges again and again",
+        "nmt_core/evaluation/statistics/resampling.py",
+        'generator(seed, "exchange", number)',
+        'generator(seed, "exchange", 0)',
+    ),
+    (
+        "the same thousand test sets again and again",
+        "nmt_core/evaluation/statistics/resampling.py",
+        'generator(seed, "bootstrap", number)',
+        'generator(seed, "bootstrap", 0)',
+    ),
+    (
+        "a comparison that asks about one side",
+        "nmt_core/evaluation/statistics/resampling.py",
+        "np.abs(self.exchanged) >= far",
+        "self.exchanged >= self.seen",
+    ),
+]

@@ -1,0 +1,631 @@
+"""Words, labels, models, learning and sealing of classifiers."""
+
+import codecs
+import os
+import subprocess
+import sys
+import zlib
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base import files, seal
+from nmt_core.base.config import build
+from nmt_core.base.errors import BundleError, CorpusError, NmtError
+from nmt_core.base.random import make_generator
+from nmt_core.extensions.classifiers import training as module
+from nmt_core.extensions.classifiers.bundle import FORMAT, load_classifier, write_classifier
+from nmt_core.extensions.classifiers.labelled import LabelledTexts, hold_out, read_labelled
+from nmt_core.extensions.classifiers.model import BagClassifier, Classifier
+from nmt_core.extensions.classifiers.neighbours import find_neighbours, project_on_plane
+from nmt_core.extensions.classifiers.settings import (
+    BagConfig,
+    ClassifierConfig,
+    LearnClassifierConfig,
+    TextConfig,
+)
+from nmt_core.extensions.classifiers.text_classifier import TextClassifier, predict_logits
+from nmt_core.extensions.classifiers.training import (
+    ShuffledTexts,
+    Start,
+    compute_labelled_fingerprint,
+    train_classifier,
+)
+from nmt_core.extensions.classifiers.vectors import read_embeddings
+from nmt_core.extensions.classifiers.words import HashedWords, learn_words
+from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+
+SMALL = {"embedding_width": 8, "width": 8, "embedding_dropout": 0.1, "dropout": 0.1}
+FILLERS = ["the", "film", "was", "very", "long", "and", "a", "bit", "odd"]
+WORDS = HashedWords(TextConfig(longest=4), Vocabulary([*SPECIALS, "good", "bad", "film"]))
+
+
+class Silent:
+    """A display that remembers what is noted, and may cut the power in an epoch."""
+
+    def __init__(self, cut_after=None):
+        self.notes, self.epochs, self.cut_after = [], 0, cut_after
+
+    def step(self, **_):
+        if self.epochs == self.cut_after:
+            raise KeyboardInterrupt
+
+    def validation(self, point, *, best):
+        self.epochs = point["epoch"]
+
+    def note(self, sentence):
+        self.notes.append(sentence)
+
+
+def separable(count):
+    """Texts in order of label, of which one word alone tells it."""
+    draw = make_generator(1, "separable")
+    rows = []
+    for number in range(count):
+        label = ("dull", "fine")[2 * number // count]
+        words = draw.choice(FILLERS, size=draw.integers(2, 9)).tolist()
+        words.insert(draw.integers(len(words) + 1), {"dull": "awful", "fine": "superb"}[label])
+        rows.append((" ".join(words), label))
+    return LabelledTexts(*(tuple(column) for column in zip(*rows, strict=True)))
+
+
+def learn(folder, *, epochs=1, log=None, vectors=None, texts=None, held_out=None, **changes):
+    values = {
+        "model": {"kind": "recurrent"} | SMALL | changes,
+        "training": {
+            "epochs": epochs,
+            "rows": 8,
+            "schedule": {"kind": "warmup_decay", "learning_rate": 0.02},
+            "compute": {"precision": "float32", "threads": 1},
+        },
+    }
+    config = build(LearnClassifierConfig, values, at="test")
+    training, validation = hold_out(texts or separable(96), 0.2, seed=1)
+    words = learn_words(config.text, training.texts)
+    return train_classifier(
+        config,
+        words,
+        training=training,
+        validation=held_out or validation,
+        start=Start(vectors=vectors(words) if vectors else None),
+        checkpoints=folder / "checkpoints",
+        display=lambda _: nullcontext(log or Silent()),
+    )
+
+
+def untrained(**changes):
+    torch.manual_seed(1)
+    config = ClassifierConfig(**SMALL | changes)
+    model = Classifier(config, WORDS.size, 3)
+    return TextClassifier(model, WORDS, ("a", "b", "c"), model.embedding.weight.detach().clone())
+
+
+def weights(classifier):
+    return {name: w.numpy().tobytes() for name, w in classifier.model.state_dict().items()}
+
+
+# --- bags of words
+
+
+BAG_WORDS = HashedWords(
+    TextConfig(longest=4, buckets=10, ngrams=3, ngram_buckets=50),
+    Vocabulary([*SPECIALS, "good", "bad", "film"]),
+)
+
+
+def test_words_in_a_row_are_numbered_behind_words():
+    """By CRC-32 of what stands between spaces: pairs, then triples, of what is read at all."""
+    found = BAG_WORDS.encode("never so very good, bad film")  # reads: good , bad film
+    rows = ["good ,", ", bad", "bad film", "good , bad", ", bad film"]
+    single = replace(BAG_WORDS, config=TextConfig(longest=4, buckets=10, ngrams=1))
+
+    assert found[:4] == single.encode("never so very good, bad film")
+    assert found[4:] == [7 + 10 + zlib.crc32(row.encode()) % 50 for row in rows]
+    assert BAG_WORDS.size == 7 + 10 + 50
+    assert single.size == 7 + 10
+    assert BAG_WORDS.encode("") == [UNK]
+
+
+def test_a_bag_is_a_linear_function_of_the_mean_word():
+    """Beside longer texts, in any order of words."""
+    torch.manual_seed(1)
+    model = BagClassifier(BagConfig(embedding_width=4), 9, 3).eval()
+    texts = [[4, 5, 5, 8], [6], [8, 5, 4, 5]]
+    found = predict_logits(model, texts)
+    table, weight, bias = (
+        w.detach().numpy() for w in (model.embedding.weight, *model.output.parameters())
+    )
+    for row, text in enumerate(texts):
+        mean = sum(table[word] for word in text) / len(text)
+        expected = np.einsum("cd,d->c", weight, 2 * mean) + bias  # sqrt(4) times
+        torch.testing.assert_close(found[row], torch.tensor(expected))
+    torch.testing.assert_close(found[0], found[2])
+
+
+def test_a_bag_drops_features_while_it_learns():
+    model = BagClassifier(BagConfig(embedding_width=64, dropout=0.5), 9, 2)
+    tokens = torch.tensor([[4, 5]])
+
+    assert model.train()(tokens).tolist() != model(tokens).tolist()
+    assert model.eval()(tokens).tolist() == model(tokens).tolist()
+
+
+def test_a_bag_is_learnt_kept_and_read_again(tmp_path):
+    """It tells by two words in a row what neither tells alone."""
+    texts = [("not good", "fine")[i % 2] + " " + FILLERS[i % 9] for i in range(8)]
+    rows = {"good not": "dull", "not good": "fine"}
+    pairs = [
+        (f"{words} {FILLERS[number % 9]} {FILLERS[number % 7]}", label)
+        for number in range(60)
+        for words, label in rows.items()
+    ]
+    labelled = LabelledTexts(*(tuple(column) for column in zip(*pairs, strict=True)))
+    shape = {"text": {"ngrams": 2, "ngram_buckets": 500}, "model": {"kind": "bag", "dropout": 0.0}}
+    training = {"epochs": 6, "rows": 8, "schedule": {"kind": "warmup_decay", "learning_rate": 0.05}}
+    config = build(LearnClassifierConfig, shape | {"training": training}, at="test")
+    learnt_from, held = hold_out(labelled, 0.2, seed=1)
+    classifier, points = train_classifier(
+        config,
+        learn_words(config.text, learnt_from.texts),
+        training=learnt_from,
+        validation=held,
+        checkpoints=tmp_path / "checkpoints",
+        display=lambda _: nullcontext(Silent()),
+    )
+    write_classifier(tmp_path / "bag", classifier, learning={})
+    again = load_classifier(tmp_path / "bag", device="cpu")
+
+    assert points[-1].validation_accuracy == 100
+    assert again.classify(texts) == classifier.classify(texts)
+    assert weights(again) == weights(classifier)
+
+
+def test_words_in_a_row_are_for_bags():
+    with pytest.raises(NmtError, match=r"text\.ngrams 2 is for --kind bag"):
+        build(LearnClassifierConfig, {"text": {"ngrams": 2}}, at="test")
+
+
+# --- words
+
+
+def test_unknown_words_fall_into_buckets():
+    """CRC-32 of "123456789" is known to be cbf43926 in hexadecimal."""
+    numbers = WORDS.encode("good 123456789 123456789")
+
+    assert numbers == [4, 7 + 0xCBF43926 % 1000, 7 + 0xCBF43926 % 1000]
+    assert WORDS.size == 1007
+
+
+def test_buckets_are_the_same_in_every_process():
+    code = (
+        "from nmt_core.extensions.classifiers.words import learn_words;"
+        "from nmt_core.extensions.classifiers.settings import TextConfig;"
+        "print(learn_words(TextConfig(), ['x']).encode('faaaaaantastic grüße'))"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    expected = [5 + zlib.crc32(word.encode()) % 1000 for word in ("faaaaaantastic", "grüße")]
+    assert answers == {f"{expected}\n".encode()}
+
+
+@given(st.text())
+def test_every_text_has_numbers(text):
+    numbers = WORDS.encode(text)
+
+    assert 1 <= len(numbers) <= 4
+    assert all(UNK <= number < WORDS.size for number in numbers)
+
+
+def test_a_text_without_words_is_unknown():
+    assert WORDS.encode(" <br /> ") == [UNK]
+
+
+@pytest.mark.parametrize(("keep", "kept"), [("first", [4, 5]), ("last", [5, 6])])
+def test_long_texts_are_cut(keep, kept):
+    words = HashedWords(TextConfig(longest=2, keep=keep), WORDS.vocabulary)
+
+    assert words.encode("Good<br />bad<br/>FILM") == kept
+
+
+def test_capitals_count_where_they_shall():
+    words = learn_words(TextConfig(lower_case=False), ["Good good"])
+
+    assert len(set(words.encode("Good good GOOD"))) == 3
+
+
+def test_the_most_frequent_words_are_kept():
+    words = learn_words(TextConfig(words=2), ["a b b", "c c c <pad>"])
+
+    assert words.vocabulary.tokens == (*SPECIALS, "c", "b")
+
+
+# --- labelled texts
+
+
+def test_labelled_lines_are_read(tmp_path):
+    (tmp_path / "a").write_bytes("neg\tschlecht \u2028 \r\npos\tgut\n".encode())
+    (tmp_path / "b").write_text("id\ttext\tlabel\n1\tschlecht\tneg\n2\t\tpos")
+
+    assert read_labelled(tmp_path / "a") == LabelledTexts(
+        ("schlecht \u2028 ", "gut"), ("neg", "pos")
+    )
+    assert read_labelled(tmp_path / "b") == LabelledTexts(("schlecht", ""), ("neg", "pos"))
+
+
+@pytest.mark.parametrize("header", ["", "label\ttext\n"])
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, header):
+    """Of a label it would make another one, and of a header a text."""
+    (tmp_path / "a").write_bytes(codecs.BOM_UTF8 + f"{header}neg\tbad\nneg\tworse\n".encode())
+
+    assert read_labelled(tmp_path / "a") == LabelledTexts(("bad", "worse"), ("neg", "neg"))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "holds no text"),
+        (b"label\ttext\n", "holds no text"),
+        (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields, but label, tab, text make 2"),
+        (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
+        (b"label\tid\ttext\npos\t1\n", "line 2 of .* has 2 fields, but the first line names 3"),
+        (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 14 of the file is 0xff\)"),
+        (codecs.BOM_UTF8 + b"neg\t\xff\n", r"line 1 of .* \(byte 8 of the file is 0xff\)"),
+        (b"pos\tgood\n \tbad\n", "line 2 of .* has no label"),
+    ],
+)
+def test_bad_files_are_told(tmp_path, content, told):
+    (tmp_path / "bad.tsv").write_bytes(content)
+
+    with pytest.raises(CorpusError, match=told):
+        read_labelled(tmp_path / "bad.tsv")
+
+
+def test_what_is_not_there_is_told(tmp_path):
+    with pytest.raises(CorpusError, match="cannot be read"):
+        read_labelled(tmp_path)
+
+
+def test_one_label_is_nothing_to_tell_apart():
+    with pytest.raises(CorpusError, match="all 3 texts are labelled 'pos'"):
+        hold_out(LabelledTexts(("a", "b", "c"), ("pos",) * 3), 0.1, seed=1)
+
+
+def test_a_label_may_not_vanish():
+    with pytest.raises(CorpusError, match="none is left labelled"):
+        hold_out(LabelledTexts(("a", "b"), ("neg", "pos")), 0.5, seed=1)
+
+
+@given(st.integers(20, 200), st.integers(0, 9))
+def test_what_is_held_out_is_drawn_from_everywhere(count, seed):
+    """Files stand in order of label; the end alone would be of one."""
+    texts = LabelledTexts(
+        tuple(map(str, range(count))), ("neg",) * (count // 2) + ("pos",) * (count - count // 2)
+    )
+    training, held = hold_out(texts, 0.5, seed=seed)
+
+    assert sorted([*training.texts, *held.texts]) == sorted(texts.texts)
+    assert len(held) == round(count * 0.5)
+    assert training.classes == held.classes == ("neg", "pos")
+
+
+@given(st.lists(st.sampled_from(["a b", "A  b", "a", "b", "c", "d", "e f"]), min_size=2), st.data())
+def test_nothing_held_out_is_learnt_from(texts, data):
+    """However often a text stands there, with whatever label, and in whatever case."""
+    labels = [data.draw(st.sampled_from("xy")) for _ in texts]
+    labelled = LabelledTexts((*texts, "p", "q", "r", "s"), (*labels, "x", "y", "x", "y"))
+    try:
+        training, held = hold_out(labelled, 0.4, seed=data.draw(st.integers(0, 9)))
+    except CorpusError:
+        return
+    one, other = ({" ".join(t.lower().split()) for t in part.texts} for part in (training, held))
+
+    assert not one & other
+    assert len(training) + len(held) == len(labelled)
+    assert len(other) == round(0.4 * len(one | other))
+
+
+# --- the model
+
+
+@pytest.mark.parametrize("pool", ["max", "last"])
+def test_neither_padding_nor_neighbours_change_a_probability(pool):
+    classifier = untrained(pool=pool)
+    texts = ["good", "bad film good bad", "film bad", "odd film"]
+    alone = [classifier.classify([text])[0].probabilities for text in texts]
+    together = [judged.probabilities for judged in classifier.classify(texts)]
+    [tokens] = torch.tensor([WORDS.encode("film bad")])
+    padded = torch.cat([tokens, torch.full((9,), PAD)])[None]
+
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert len({*alone}) == len(texts)
+    torch.testing.assert_close(
+        classifier.model(padded), classifier.model(tokens[None]), atol=1e-6, rtol=0
+    )
+    assert all(sum(row) == pytest.approx(1) for row in alone)
+
+
+@pytest.mark.parametrize("pool", ["max", "last"])
+def test_logits_are_those_of_equations(pool):
+    """Two gated layers by hand (Cho et al. 2014), the last or the largest of their features."""
+    classifier = untrained(pool=pool, dropout=0.9, embedding_dropout=0.9)
+    x = classifier.model.embedding.weight[WORDS.encode("good bad film")] * 8**0.5
+    for layer in classifier.model.layers:
+        cells, h, features = layer.cells, torch.zeros(8), []
+        for row in x:
+            given = (cells.weight_ih_l0 @ row + cells.bias_ih_l0).chunk(3)
+            back = (cells.weight_hh_l0 @ h + cells.bias_hh_l0).chunk(3)
+            reset, keep = ((given[n] + back[n]).sigmoid() for n in (0, 1))
+            h = (1 - keep) * (given[2] + reset * back[2]).tanh() + keep * h
+            features.append(h)
+        x = torch.stack(features)
+    pooled = x.max(dim=0).values if pool == "max" else x[-1]
+    [logits] = predict_logits(classifier.model, [WORDS.encode("good bad film")])
+
+    torch.testing.assert_close(logits, classifier.model.output(pooled), atol=1e-6, rtol=1e-5)
+
+
+def test_the_most_probable_label_is_the_answer():
+    classifier = untrained()
+    for judged in classifier.classify(["good", "bad film", "x y z"]):
+        best = int(np.argmax(judged.probabilities))
+
+        assert judged.label == classifier.classes[best]
+        assert judged.probability == judged.probabilities[best]
+    assert classifier.classify([]) == []
+
+
+# --- learning
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory):
+    return learn(tmp_path_factory.mktemp("learnt"), epochs=8, texts=separable(200))
+
+
+def test_a_word_that_decides_is_learnt(learnt):
+    classifier, points = learnt
+    unseen = ["awful superlative film", "the bit was superb", "a very odd and awful bit"]
+
+    assert max(point.validation_accuracy for point in points) == 100
+    assert [judged.label for judged in classifier.classify(unseen)] == ["dull", "fine", "dull"]
+    assert all(judged.probability > 0.8 for judged in classifier.classify(unseen))
+
+
+def test_texts_are_shuffled_whole():
+    texts = [[row] * (1 + row % 5) for row in range(40)]
+    reading = ShuffledTexts(texts, list(range(40)), rows=6, seed=1)
+    orders, beside = [], []
+    for epoch in (0, 1, 0):
+        portions = list(reading.epoch(epoch))
+        beside.append({frozenset(portion.labels.tolist()) for portion in portions})
+        assert len(portions) == reading.steps(epoch) == 7
+        for portion in portions:
+            firsts = portion.tokens[:, 0].tolist()
+            assert firsts == portion.labels.tolist()
+            lengths = (portion.tokens != PAD).sum(dim=1).tolist()
+            assert all(n == 1 + row % 5 for n, row in zip(lengths, firsts, strict=True) if row)
+        orders.append([row for portion in portions for row in portion.labels.tolist()])
+
+    assert orders[0] == orders[2] != orders[1]
+    assert beside[0] != beside[1]
+    assert sorted(orders[0]) == list(range(40))
+
+
+def test_the_same_seed_learns_the_same(tmp_path):
+    one, points = learn(tmp_path / "a")
+    two, again = learn(tmp_path / "b")
+
+    assert weights(one) == weights(two)
+    assert points == again
+
+
+def test_resuming_is_continuing(tmp_path):
+    whole, points = learn(tmp_path / "whole", epochs=3)
+    with pytest.raises(KeyboardInterrupt):
+        learn(tmp_path / "cut", epochs=3, log=Silent(cut_after=1))
+    again, later = learn(tmp_path / "cut", epochs=3, log=(log := Silent()))
+
+    assert log.notes == ["continuing after epoch 1"]
+    assert weights(whole) == weights(again)
+    assert points == later
+
+
+def test_the_epoch_that_finds_most_labels_is_kept(tmp_path, monkeypatch):
+    """Though another has the lower loss; of equal ones, the lower loss."""
+    seen = iter([(0.9, 50.0), (0.8, 75.0), (0.7, 75.0), (0.1, 60.0)])
+    kept = []
+
+    def validate(self):
+        kept.append({n: w.numpy().tobytes() for n, w in self.model.state_dict().items()})
+        loss, accuracy = next(seen)
+        return {"validation_loss": loss, "validation_accuracy": accuracy}
+
+    monkeypatch.setattr(module.ClassifierLearning, "validate", validate)
+    classifier, points = learn(tmp_path, epochs=4)
+
+    assert [point.validation_accuracy for point in points] == [50, 75, 75, 60]
+    assert weights(classifier) == kept[2]
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_frozen_vectors_stay_and_others_move(tmp_path, frozen):
+    found = []
+
+    def vectors(words):
+        found.append(torch.randn(words.size, 8, generator=torch.Generator().manual_seed(1)))
+        return found[0]
+
+    classifier, _ = learn(tmp_path, vectors=vectors, frozen=frozen)
+
+    assert torch.equal(classifier.initial, found[0])
+    assert torch.equal(classifier.model.embedding.weight, found[0]) == frozen
+    assert not torch.equal(classifier.initial[4], torch.zeros(8))
+
+
+def test_validation_is_what_the_classifier_says(learnt):
+    classifier, points = learnt
+    _, validation = hold_out(separable(200), 0.2, seed=1)
+    found = classifier.classify(validation.texts)
+    right = sum(one.label == label for one, label in zip(found, validation.labels, strict=True))
+
+    assert 100 * right / len(validation) == max(point.validation_accuracy for point in points)
+
+
+def test_other_settings_texts_or_vectors_are_another_training():
+    config, texts = LearnClassifierConfig(), separable(20)
+    other = build(LearnClassifierConfig, {"seed": 2}, at="test")
+    vectors = torch.ones(3, 2)
+    digests = {
+        compute_labelled_fingerprint(config, texts),
+        compute_labelled_fingerprint(other, texts),
+        compute_labelled_fingerprint(config, texts.take(range(19))),
+        compute_labelled_fingerprint(config, texts, Start(vectors)),
+        compute_labelled_fingerprint(config, texts, Start(2 * vectors)),
+    }
+
+    assert len(digests) == 5
+
+
+# --- vectors
+
+
+def test_vectors_are_read_for_words_and_drawn_for_buckets(tmp_path):
+    (tmp_path / "a.vec").write_text("2 2\ngood 1 2\nbad -3 4\n")
+    rows = read_embeddings(tmp_path / "a.vec", WORDS, seed=1)
+
+    assert rows.shape == (WORDS.size, 2)
+    assert rows.dtype == torch.float32
+    assert rows[[PAD, 4, 5, 6]].tolist() == [[0, 0], [1, 2], [-3, 4], [-1, 3]]
+    assert rows[7:].square().mean().item() == pytest.approx(30 / 4, rel=0.1)
+    assert torch.equal(rows, read_embeddings(tmp_path / "a.vec", WORDS, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("1 2\nother 1 2\n", "none of the 7 classifier's tokens has a vector"),
+        ("1 2\ngood nan 1\n", "not finite"),
+        ("nonsense\n", "must begin with a line"),
+    ],
+)
+def test_bad_vectors_are_told(tmp_path, content, told):
+    (tmp_path / "a.vec").write_text(content)
+
+    with pytest.raises(CorpusError, match=told):
+        read_embeddings(tmp_path / "a.vec", WORDS, seed=1)
+
+
+# --- neighbours
+
+
+def test_neighbours_are_those_of_the_smallest_angle():
+    classifier = untrained()
+    with torch.no_grad():
+        classifier.initial[4:7, :2] = torch.tensor([[1.0, 0], [9.0, 9], [0, 1.0]])
+        classifier.initial[4:7, 2:] = 0
+        classifier.model.embedding.weight[4:7] = classifier.initial[[5, 4, 4]] * 2
+    [found] = find_neighbours(classifier, ["GOOD"], count=9)
+
+    assert found.word == "good"
+    assert [near.word for near in found.before] == ["bad", "film"]
+    assert [near.similarity for near in found.before] == pytest.approx([0.5**0.5, 0])
+    assert [near.similarity for near in found.after] == pytest.approx([0.5**0.5] * 2)
+
+
+@pytest.mark.parametrize("word", ["unheard", "good film", "", "<pad>"])
+def test_words_without_an_embedding_of_their_own_are_told(word):
+    with pytest.raises(CorpusError, match="none of the 3 words"):
+        find_neighbours(untrained(), [word], count=1)
+
+
+def test_learning_parts_what_decides(learnt):
+    """Each of the two words that tell the label leaves the other."""
+    classifier, _ = learnt
+    [found] = find_neighbours(classifier, ["awful"], count=20)
+    before, after = (dict(near)["superb"] for near in (found.before, found.after))
+
+    assert after < before
+
+
+@given(st.integers(1, 6))
+def test_a_plane_keeps_distances_where_it_can(count):
+    rows = make_generator(count, "plane").normal(size=(count, 2)) @ np.eye(2, 5)
+    points = project_on_plane(rows)
+    apart = np.linalg.norm(rows[:, None] - rows[None], axis=-1)
+
+    np.testing.assert_allclose(np.linalg.norm(points[:, None] - points[None], axis=-1), apart)
+
+
+# --- sealing
+
+
+def test_a_sealed_classifier_is_the_same(tmp_path):
+    classifier = untrained()
+    for name in ("one", "two"):
+        write_classifier(tmp_path / name, classifier, learning={"points": []})
+    again = load_classifier(tmp_path / "one", device="cpu")
+    texts = ["good", "bad unheard film"]
+
+    assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
+    assert classifier.classify(texts) == again.classify(texts)
+    assert torch.equal(classifier.initial, again.initial)
+    assert (again.classes, again.words.config) == (classifier.classes, classifier.words.config)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.json", b"[]"),
+        ("model.json", b'{"classes": ["a", "b"]}'),
+        ("vocabulary.json", b'["<pad>", "<s>", "</s>", "<unk>", 5]'),
+        ("vocabulary.json", b"{}"),
+        ("model.safetensors", b""),
+        ("initial_embeddings.safetensors", b""),
+        ("vocabulary.json", None),
+        ("initial_embeddings.safetensors", None),
+    ],
+)
+def test_what_was_sealed_wrongly_is_told(tmp_path, name, content):
+    folder = tmp_path / "sealed"
+    write_classifier(folder, untrained(), learning={})
+    (folder / name).unlink() if content is None else (folder / name).write_bytes(content)
+    files.write_json(
+        folder / "manifest.json", {"format": FORMAT, "files": seal.list_contents(folder)}
+    )
+
+    with pytest.raises(NmtError):
+        load_classifier(folder, device="cpu")
+
+
+def test_tensors_of_another_shape_are_refused(tmp_path):
+    write_classifier(tmp_path / "a", untrained(), learning={})
+    write_classifier(tmp_path / "b", untrained(width=4), learning={})
+    (tmp_path / "a" / "model.json").write_bytes((tmp_path / "b" / "model.json").read_bytes())
+    files.write_json(
+        tmp_path / "a" / "manifest.json",
+        {"format": FORMAT, "files": seal.list_contents(tmp_path / "a")},
+    )
+
+    with pytest.raises(BundleError, match="do not fit the settings"):
+        load_classifier(tmp_path / "a", device="cpu")
+
+
+def test_damage_is_told(tmp_path):
+    write_classifier(tmp_path / "a", untrained(), learning={})
+    (tmp_path / "a" / "vocabulary.json").write_text("[]")
+
+    with pytest.raises(BundleError, match=r"vocabulary.json was altered"):
+        load_classifier(tmp_path / "a", device="cpu")

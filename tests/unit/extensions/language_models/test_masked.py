@@ -1,0 +1,264 @@
+"""The masked language model: what is hidden, what is learnt from it, what it is asked."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.testing import assert_close
+
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.errors import BundleError
+from nmt_core.base.random import make_generator
+from nmt_core.extensions.language_models import (
+    MaskedConfig,
+    MaskedLanguageModel,
+    restore_language_model,
+)
+from nmt_core.extensions.language_models import training as module
+from nmt_core.extensions.language_models.bundle import (
+    load_language_model,
+    load_masked_model,
+    write_language_model,
+)
+from nmt_core.extensions.language_models.masked import MaskedTextModel
+from nmt_core.extensions.language_models.masking import MaskedWindows, mask_tokens
+from nmt_core.extensions.language_models.reading import Passage, Windows
+from nmt_core.extensions.language_models.training import mean_loss
+from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
+from nmt_core.models.weights import own_tensors
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
+from tests.unit.extensions.language_models.test_language_models import MASKED, learnt
+
+WORDS = 50
+numbers = st.lists(st.integers(UNK, WORDS - 1), min_size=1, max_size=60)
+
+
+def tiny(words=WORDS):
+    torch.manual_seed(0)
+    shape = {"layers": 1, "width": 8, "heads": 2, "feed_forward_width": 16, "dropout": 0.0}
+    model = MaskedLanguageModel(MaskedConfig(**shape), words)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.randn_like(weight))
+    return model.double().eval()
+
+
+# --- what is hidden
+
+
+def test_fifteen_in_a_hundred_are_chosen_and_most_of_them_hidden():
+    """Of 60,000 tokens; the bounds are five standard deviations of a fair draw."""
+    line, counts = np.arange(4, WORDS).repeat(5)[:200], np.zeros(4)
+    for number in range(300):
+        read, wanted = mask_tokens(line, WORDS, make_generator(1, "test", number))
+        chosen = wanted != PAD
+        assert np.array_equal(wanted[chosen], line[chosen])
+        assert np.array_equal(read[~chosen], line[~chosen])
+        hidden, kept = read == WORDS, read == line
+        counts += [chosen.sum(), hidden.sum(), (chosen & ~hidden & ~kept).sum(), 1]
+
+    chosen, hidden, replaced, lines = counts
+    assert chosen == 30 * lines
+    assert hidden / chosen == pytest.approx(0.8, abs=0.022)
+    expected = 0.1 * (WORDS - 5) / (WORDS - 4)  # one draw of 46 is the token itself
+    assert replaced / chosen == pytest.approx(expected, abs=0.016)
+
+
+def test_every_token_may_be_shown_instead_of_another():
+    shown = set()
+    for number in range(400):
+        read, wanted = mask_tokens(np.full(40, 7), 12, make_generator(1, "test", number))
+        shown |= {*read[wanted != PAD].tolist()}
+
+    assert shown == {*range(4, 12), 12}
+
+
+def test_every_place_is_chosen_as_often():
+    line, chosen = np.arange(4, 24), np.zeros(20)
+    for number in range(2000):
+        chosen += mask_tokens(line, WORDS, make_generator(1, "test", number))[1] != PAD
+
+    assert abs(chosen / 2000 - 0.15).max() < 5 * math.sqrt(0.15 * 0.85 / 2000)
+
+
+@given(numbers)
+def test_reserved_tokens_are_never_chosen_and_one_other_is(line):
+    line = np.array([*line, EOS])
+    read, wanted = mask_tokens(line, WORDS, make_generator(1, "test"))
+    possible = int((line >= len(SPECIALS)).sum())
+
+    assert (wanted != PAD).sum() == (max(1, round(0.15 * possible)) if possible else 0)
+    assert not set(wanted.tolist()) & {BOS, EOS, UNK}
+    assert len(read) == len(line)
+
+
+def test_what_is_hidden_depends_on_seed_epoch_and_line_alone():
+    """Not on the lines around it, nor on how many are read at once."""
+    line = [*range(4, 34), EOS]
+    text = np.array([BOS, *line, BOS, *line])
+    longer = np.array([*text, BOS, 5, 6, EOS])
+
+    def read(text, rows, seed, epoch):
+        passages = MaskedWindows(Windows(text, rows, 40, seed), WORDS).epoch(epoch)
+        return sorted(row.tolist()[:32] for passage in passages for row in passage.tokens)
+
+    alone = read(text, 1, 1, 0)
+    assert alone == read(text, 2, 1, 0)
+    assert [row for row in read(longer, 3, 1, 0) if len(set(row)) > 5] == alone
+    assert alone[0] != alone[1]
+    assert alone != read(text, 1, 2, 0)
+    assert alone != read(text, 1, 1, 1)
+    assert all(row[0] == BOS for row in alone)
+
+
+def test_every_token_is_read_once_an_epoch():
+    text = np.array([BOS, *range(4, 30), EOS, BOS, 4, EOS])
+    reading = MaskedWindows(Windows(text, 2, 8, 1), WORDS)
+    passages = list(reading.epoch(3))
+    [plain] = [[row.tolist() for p in Windows(text, 2, 8, 1).epoch(3) for row in p.targets]]
+    found = [
+        [w or t for t, w in zip(row, wanted, strict=True)][1:]
+        for p in passages
+        for row, wanted in zip(p.tokens.tolist(), p.targets.tolist(), strict=True)
+    ]
+
+    assert found == plain
+    assert len(passages) == reading.steps(3)
+
+
+# --- what is learnt
+
+
+def learning(model):
+    """Return what learns, of which the loss alone is asked."""
+    found = module.Learning.__new__(module.Learning)
+    found.model, found.compute = model, prepare_compute("cpu", precision="float32", threads=None)
+    return found
+
+
+def test_only_what_is_chosen_is_learnt_from():
+    """The loss sees of all predictions those at chosen places, and each of them alike."""
+    model = tiny()
+    tokens = torch.tensor([[BOS, 5, WORDS, 7, EOS], [BOS, 9, 8, EOS, PAD]])
+    targets = torch.tensor([[PAD, PAD, 6, PAD, PAD], [PAD, 9, PAD, PAD, PAD]])
+    seen = []
+    handle = model.encoder.register_forward_hook(lambda _, __, out: seen.append(out))
+    loss = learning(model).sum_loss(Passage(tokens, targets, continues=False))
+    handle.remove()
+    [gradient] = torch.autograd.grad(loss.nats, seen)
+    log_probs = model(tokens)
+
+    assert loss.nats.item() == pytest.approx(-(log_probs[0, 2, 6] + log_probs[1, 1, 9]).item())
+    assert torch.equal(gradient.abs().sum(dim=-1) > 0, targets != PAD)
+    assert loss.predictions == 2
+
+
+def test_predictions_are_a_distribution_over_words():
+    tokens = torch.tensor([[BOS, 5, WORDS, 7, EOS]])
+    p = tiny()(tokens).exp()
+
+    assert_close(p.sum(dim=-1), torch.ones(1, 5, dtype=p.dtype))
+    assert (p[..., [*range(4), WORDS]] == 0).all()
+
+
+def test_neighbours_in_a_batch_change_nothing():
+    model = tiny()
+    tokens = torch.tensor([[BOS, 5, WORDS, 7, EOS], [BOS, 9, EOS, PAD, PAD]])
+
+    assert_close(model(tokens)[1, :3], model(tokens[1:, :3])[0])
+
+
+def test_both_sides_are_seen():
+    model, tokens = tiny(), torch.tensor([[BOS, 5, WORDS, 7, EOS]])
+    before, after = tokens.clone(), tokens.clone()
+    before[0, 1], after[0, 3] = 9, 9
+
+    for changed in (before, after):
+        assert not torch.allclose(model(changed)[0, 2], model(tokens)[0, 2])
+
+
+@pytest.mark.parametrize("unit", ["character", "word"])
+def test_learning_lowers_the_loss(tmp_path, unit):
+    _, _, points = learnt(tmp_path, MASKED, unit=unit, training={"epochs": 8})
+
+    assert points[-1].validation_loss < points[0].validation_loss
+
+
+def test_the_loss_of_a_text_is_the_same_every_time_and_of_hidden_tokens():
+    model, text = tiny(), np.array([BOS, *range(4, 30), EOS])
+    first, again = (mean_loss(model, text, document=False) for _ in range(2))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.zero_()
+
+    assert first == again
+    assert mean_loss(model, text, document=False) == pytest.approx(math.log(WORDS - 4))
+
+
+def test_it_learns_what_the_words_around_a_gap_tell(tmp_path):
+    """A word between two that name it: after learning the gap is filled by it."""
+    text = "".join(f"{a} {a}{a} {a}\n" for a in "abcdefgh") * 20
+    shape = MASKED | {"dropout": 0.0, "width": 32}
+    training = {
+        "epochs": 12,
+        "rows": 8,
+        "schedule": {"kind": "warmup_decay", "learning_rate": 0.01},
+    }
+    _, model, _ = learnt(tmp_path, shape, unit="word", training=training, text=text)
+
+    for a in "abcdefgh":
+        [[best]] = model.fill([f"{a} ", f" {a}"], count=1)
+        assert best.token == a + a
+
+
+# --- what it is asked
+
+
+def test_every_gap_is_filled_likeliest_first():
+    units = learn_units(WordUnit(min_count=1), "the cat sat on the mat\n")
+    words = len(units.vocabulary)
+    model = tiny(words)
+    found = MaskedTextModel(model, units).fill(["the", "sat", ""], count=3)
+    numbers = units.vocabulary.encode(["the", "sat"])
+    tokens = torch.tensor([[BOS, numbers[0], words, numbers[1], words, EOS]])
+    expected = model(tokens)[0, [2, 4]].exp()
+
+    for gap, chances in zip(found, expected, strict=True):
+        best = chances.argsort(descending=True)[:3].tolist()
+        assert [guess.token for guess in gap] == [units.vocabulary.tokens[n] for n in best]
+        assert [guess.probability for guess in gap] == pytest.approx(chances[best].tolist())
+
+
+def test_gaps_between_characters_leave_spaces_as_they_are():
+    units = learn_units(CharacterUnit(), "a b")
+    model = tiny(len(units.vocabulary))
+    text = MaskedTextModel(model, units)
+    [[beside]], [[apart]] = (text.fill(["a", end], count=1) for end in ("b", " b"))
+
+    assert beside.probability != apart.probability
+
+
+def test_a_sealed_model_is_the_same(tmp_path):
+    config, model, _ = learnt(tmp_path, MASKED)
+    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
+    again = load_masked_model(tmp_path / "lm", device="cpu")
+
+    assert model.fill(["the ", " sat"], count=2) == again.fill(["the ", " sat"], count=2)
+    with pytest.raises(BundleError, match=r"does not say what comes next; ask it by nmt fill"):
+        load_language_model(tmp_path / "lm", device="cpu")
+
+
+def test_only_masked_models_fill_gaps(tmp_path):
+    config, model, _ = learnt(tmp_path, {"kind": "ngram"})
+    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
+
+    with pytest.raises(BundleError, match="fills no gaps; learn one with --kind masked"):
+        load_masked_model(tmp_path / "lm", device="cpu")
+
+
+def test_tensors_of_another_shape_are_refused():
+    with pytest.raises(BundleError, match="has the shape"):
+        restore_language_model(MaskedConfig(**tiny().config.model_dump()), 9, own_tensors(tiny()))

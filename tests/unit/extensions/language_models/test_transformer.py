@@ -1,0 +1,97 @@
+"""What the Transformer language model sees of a text, and what it is made of."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
+from nmt_core.extensions.language_models import TransformerLanguageConfig, build_neural
+from nmt_core.extensions.language_models.training import LearningConfig
+from nmt_core.text.vocabulary import BOS, PAD
+
+WORDS = 12
+SHAPE = {"layers": 2, "width": 8, "heads": 2, "feed_forward_width": 16, "dropout": 0.0}
+TEXT = torch.tensor([[BOS, 4, 5, 6, 7, 8, 9, 10, 11, 4, 6, 8, 10]])
+
+
+def tiny(context):
+    torch.manual_seed(0)
+    model = build_neural(TransformerLanguageConfig(**SHAPE, context=context), WORDS)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(0.3 * torch.randn_like(weight))
+    return model.double().eval()
+
+
+def test_a_full_context_begins_anew_with_its_newer_half():
+    """As a training window does, with BOS; the law is written out for a context of six."""
+    model = tiny(context=6)
+    predicted = model(TEXT)[0]
+    seen = {
+        5: [BOS, 4, 5, 6, 7, 8],
+        6: [BOS, 6, 7, 8, 9],
+        7: [BOS, 6, 7, 8, 9, 10],
+        8: [BOS, 8, 9, 10, 11],
+        12: [BOS, 4, 6, 8, 10],
+    }
+
+    for place, tokens in seen.items():
+        assert_close(predicted[place], model(torch.tensor([tokens]))[0, -1])
+
+
+def test_a_text_that_fits_is_seen_whole():
+    assert_close(tiny(context=13)(TEXT), tiny(context=1000)(TEXT))
+
+
+def test_what_lies_behind_a_context_is_forgotten():
+    model, changed = tiny(context=4), TEXT.clone()
+    changed[0, 3] = 11
+    differs = (model(TEXT)[0].exp() - model(changed)[0].exp()).abs().amax(dim=-1) > 1e-9
+
+    assert differs.tolist() == [False] * 3 + [True] * 3 + [False] * 7
+
+
+def test_the_output_is_the_embedding():
+    model = tiny(context=8)
+
+    assert model.output.weight is model.encoder.embedding.table.weight
+
+
+def test_the_past_of_a_training_step_is_let_go():
+    model = tiny(context=8).train()
+    _, state = model.decode(TEXT[:, :5], model.start(1))
+
+    assert all(tensor.requires_grad for layer in state.layers for tensor in layer)
+    assert not any(tensor.requires_grad for tensor in state.detach().tensors())
+
+
+def test_a_context_that_training_never_shows_is_refused():
+    values = {"model": {"kind": "transformer", "context": 65}}
+
+    with pytest.raises(
+        ConfigError, match=r"context 65 is more than the 64 .* training.window to 65"
+    ):
+        build(LearningConfig, values, at="learn")
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ValueError, match="width 10 does not split over 4 heads"):
+        TransformerLanguageConfig(width=10)
+
+
+def test_padding_is_not_looked_at():
+    """Whole lines, as masked models and classifiers read them."""
+    encoder = tiny(context=8).encoder
+    short = TEXT[:, :4]
+    padded = torch.cat([short, torch.full((1, 3), PAD)], dim=1)
+
+    assert_close(encoder(padded, padded == PAD)[:, :4], encoder(short, short == PAD))
+
+
+def test_whole_lines_are_seen_from_both_ends():
+    encoder, changed = tiny(context=8).encoder, TEXT[:, :6].clone()
+    changed[0, 5] = 11
+    text = TEXT[:, :6]
+
+    assert not torch.allclose(encoder(text, text == PAD)[0, 0], encoder(changed, text == PAD)[0, 0])
