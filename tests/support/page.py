@@ -41,19 +41,26 @@ SLOW = "Langsam"
 """A text with this word is translated after a second and a half."""
 
 
+class WordsAndSigns:
+    """Cuts lines into words and signs; another process may be sent it."""
+
+    def tokens(self, line):
+        found = re.findall(r"\w+|[^\w\s]", line)
+        return [f"▁{one}" if one[0].isalnum() else one for one in found]
+
+
 class WordByWord(StandIn):
     """Each word's tokens attend to the word that they come from; other words stay as they are."""
 
     def __init__(self, source, target):
         super().__init__(languages=(source, target))
-        self.source.tokens = lambda line: [
-            token for token, _ in self.read(line) if token is not None
-        ]
+        self.source = WordsAndSigns()
 
     def read(self, line):
         """Return each word and sign with what it becomes."""
-        found = re.findall(r"\w+|[^\w\s]", line)
-        return [(f"▁{one}" if one[0].isalnum() else one, self.look_up(one)) for one in found]
+        return [
+            (token, self.look_up(token.removeprefix("▁"))) for token in self.source.tokens(line)
+        ]
 
     def look_up(self, word):
         text, probability = WORDS.get(word.lower(), (word, 0.9))

@@ -96,7 +96,7 @@ def shrink(conf):
     """Make all that can be composed small."""
     for path in (conf / "model").rglob("*.yaml"):
         head, settings = path.read_text().partition("\n")[0], yaml.safe_load(path.read_text())
-        model = settings["train"].get("model", {})
+        model = settings.get("train", {}).get("model", {})
         model |= shrunk(model)
         path.write_text(f"{head}\n{yaml.safe_dump(settings)}")
     small = OmegaConf.from_dotlist(overrides(**SMALL, **SHORT).split())
