@@ -189,9 +189,10 @@ async def detect(request: Request) -> list[Detected]:
     """Recognise the language of a text; the likeliest comes first."""
     asked = read_fields(DetectRequest, await read_request(request))
     service, user = service_of(request), admit(request, asked.api_key)
-    service.check([asked.q])
-    service.rates.spend(user, 1)
-    ranked = await asyncio.to_thread(rank_languages, asked.q)
+    texts = asked.q if isinstance(asked.q, list) else [asked.q]
+    service.check(texts)
+    service.rates.spend(user, len(texts))
+    ranked = await asyncio.to_thread(rank_languages, "\n".join(texts))
     return [Detected(**guess._asdict()) for guess in ranked[:MOST]]
 
 

@@ -26,9 +26,7 @@ def missing(name: str) -> RequestError:
 
 def beyond_limit(size: int, limit: int) -> RequestError:
     """Return that a request has more texts or characters than it may, as LibreTranslate does."""
-    return RequestError(
-        400, f"Invalid request: request ({size}) exceeds text limit ({limit}); send less at once"
-    )
+    return RequestError(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
 def too_many(message: str, seconds: float) -> RequestError:

@@ -56,7 +56,7 @@ def parse_json(body: bytes) -> dict[str, Any]:
         reason = str(error).split(":")[0] if isinstance(error, json.JSONDecodeError) else "a number"
         raise RequestError(400, f"the body is not JSON ({reason}); send a JSON object") from None
     if not isinstance(fields, dict):
-        raise RequestError(400, f"the body must be a JSON object, got {type(fields).__name__}")
+        raise RequestError(400, "Invalid JSON format")
     return fields
 
 

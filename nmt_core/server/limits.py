@@ -40,7 +40,7 @@ class Keys:
         """
         digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         if digest not in self.rates:
-            raise RequestError(403, "Invalid API key; ask whoever runs the server for one")
+            raise RequestError(403, "Invalid API key")
         rate = self.rates[digest]
         return User(f"key {digest[:16]}", default if rate is None else rate)
 

@@ -72,8 +72,8 @@ class FileAnswer(Body):
 class DetectRequest(Body):
     """What is to be recognised."""
 
-    q: str
-    """A text."""
+    q: str | list[str]
+    """One text, or several of one language."""
     api_key: str | Absent = None
     """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
@@ -272,7 +272,7 @@ def explain_problem(error: ValidationError) -> RequestError:
     if name == "q":
         told = f"q must be text or a list of texts, got {shorten(given)}"
     elif name == "format":
-        told = f"{str(given)[:20]} format is not supported; send text or html"
+        told = f"{str(given)[:20]} format is not supported"
     elif name == "alternatives":
         told = "Invalid request: alternatives parameter is not a number"
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.files import FORMATS, SUFFIXES, Format, find_format, name_translation
+from nmt_core.documents.files import FORMATS, Format, find_format, name_translation
 from nmt_core.server.detect import Guess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
@@ -104,9 +104,7 @@ class Service:
         if self.keys is None:
             return User(address, self.config.rate_limit)
         if not key:
-            raise RequestError(
-                400, "Please contact the server operator to get an API key, and send it as api_key"
-            )
+            raise RequestError(400, "Please contact the server operator to get an API key")
         try:
             return self.keys.find(key, self.config.rate_limit)
         except RequestError:
@@ -296,10 +294,7 @@ def find_kind(name: str) -> Format:
     try:
         return find_format(name)
     except DocumentError:
-        known = ", ".join(SUFFIXES)
-        raise RequestError(
-            400, f"Invalid request: file format not supported; send one of {known}"
-        ) from None
+        raise RequestError(400, "Invalid request: file format not supported") from None
 
 
 async def all_or_none(works: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:

@@ -141,7 +141,7 @@ def test_a_key_is_asked_for_where_one_is_needed(open_page, tmp_path, told):
         assert told == page.locator("#api-key").is_visible()
         write(page, "Der Bericht")
         expect(page.locator("#problem p")).to_have_text(
-            "Please contact the server operator to get an API key, and send it as api_key."
+            "Please contact the server operator to get an API key."
         )
         page.fill("#api-key", "a-secret-key")
         page.press("#api-key", "Enter")

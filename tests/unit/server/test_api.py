@@ -112,7 +112,7 @@ REFUSED = [
     ({"json": HALLO | {"q": {"a": "b"}}}, 400, "q must be text or a list of texts"),
     ({"json": HALLO | {"target": ["en"]}}, 400, "target must be string, got ['en']"),
     ({"json": HALLO | {"alternatives": 10**30}}, 400, "alternatives parameter must be"),
-    ({"json": [HALLO]}, 400, "the body must be a JSON object, got list"),
+    ({"json": [HALLO]}, 400, "Invalid JSON format"),
     ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
     ({"content": b"", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
     ({"content": b'"\xff"', "headers": {"Content-Type": "application/json"}}, 400, "not UTF-8"),
