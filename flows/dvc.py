@@ -238,13 +238,16 @@ def run_experiment(
     """
     _remove_leftovers(name)
     chosen = [argument for setting in settings for argument in ("-S", setting)]
-    _dvc(
-        ["exp", "run", "--temp", "--name", name, *chosen, target],
-        log,
-        what=f"experiment {name!r}",
-        again="the same command goes on where it stopped",
-        environment=environment,
-    )
+    try:
+        _dvc(
+            ["exp", "run", "--temp", "--name", name, *chosen, target],
+            log,
+            what=f"experiment {name!r}",
+            again="the same command goes on where it stopped",
+            environment=environment,
+        )
+    finally:
+        _remove_leftovers(name)
 
 
 def list_experiments() -> dict[str, str]:
@@ -277,7 +280,7 @@ def check_git() -> None:
 
 
 def _remove_leftovers(name: str) -> None:
-    """Remove the folders of an experiment that was killed; nobody else would."""
+    """Remove the folders of an experiment that was killed; while they lie there, dvc lists it."""
     for record in Path(".dvc/tmp/exps").glob("**/run/*/*.run"):
         with suppress(OSError, ValueError):
             run = json.loads(record.read_text(encoding="utf-8"))

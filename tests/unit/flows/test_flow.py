@@ -193,6 +193,24 @@ def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, mon
     assert lines[1:] == ["x", "repro --single-item train"]
 
 
+def test_an_experiment_that_is_stopped_leaves_no_folder_for_which_dvc_would_list_it(fake_dvc):
+    fake_dvc("""
+        import json, sys
+        from pathlib import Path
+        for name in ("stopped", "another"):
+            record = Path(f".dvc/tmp/exps/standalone/run/{name}/{name}.run")
+            record.parent.mkdir(parents=True)
+            record.write_text(json.dumps({"name": name, "location": "tempdir", "root_dir": name}))
+            Path(name).mkdir()
+        sys.exit(143)
+    """)
+
+    with pytest.raises(StageFailed, match="exited with 143"):
+        dvc.run_experiment("stopped", [], target="evaluate", environment={}, log=print)
+    assert not Path("stopped").exists()
+    assert Path("another").exists()
+
+
 @pytest.mark.parametrize("message", dvc.LOCKED)
 def test_a_lock_is_waited_for(fake_dvc, message, monkeypatch):
     monkeypatch.setattr(dvc, "LONGEST_WAIT_SECONDS", 0.1)
