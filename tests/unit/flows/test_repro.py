@@ -75,6 +75,31 @@ def end(process):
     return process.returncode, lines
 
 
+def test_dvc_itself_tells_of_stages_but_gives_no_advice_to_commit(tmp_path):
+    (tmp_path / "dvc.yaml").write_text(
+        "stages: {train: {cmd: echo trained > model, outs: [model]}}"
+    )
+    environment = a_users_environment() | {
+        "PYTHONPATH": str(PROJECT),
+        "DVC_SITE_CACHE_DIR": str(tmp_path / "site"),
+    }
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    for command in ("dvc init --quiet", "flows.repro train"):
+        done = subprocess.run(
+            [sys.executable, "-m", *command.split()],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=True,
+        )
+
+    assert "Running stage 'train'" in done.stdout
+    assert "git add" not in done.stdout
+    assert "autostage" not in done.stdout
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_training_says_what_it_saved(start, number):
     """A terminal tells all programs in it, a service manager or make the first alone."""
