@@ -6,6 +6,7 @@ import sys
 import zipfile
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -17,6 +18,8 @@ from nmt_core.text.languages import Languages
 from nmt_core.translation.prepared import prepare_engines
 from tests.support.projects import PROJECT
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
+
+README = (PROJECT / "README.md").read_text()
 
 pytestmark = pytest.mark.slow
 
@@ -158,6 +161,29 @@ def test_serving_needs_no_more_than_its_extra(transformer):
     assert "Traceback" not in done.stderr
 
 
+def test_translating_takes_no_more_room_than_readme_says():
+    sizes = {name: measure(name) for name in list_installed("translate")}
+    told = re.search(r"installs what translating needs, without PyTorch: (\d+) MB", README)
+
+    assert sum(sizes.values()) < 1e6 * int(told[1]) < 260e6, sizes
+
+
+def measure(name):
+    """Return the bytes of a distribution, those that Python compiles included."""
+    try:
+        listed = distribution(name).files or []
+    except PackageNotFoundError:  # for another platform
+        return 0
+    files = {Path(file.locate()) for file in listed}
+    files |= {
+        found
+        for file in files
+        if file.suffix == ".py"
+        for found in file.parent.glob(f"__pycache__/{file.stem}.*.pyc")
+    }
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
 def write_word_document(path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("word/document.xml", "<w/>")
@@ -171,9 +197,13 @@ def test_the_wheel_holds_the_library_alone_with_its_types(tmp_path):
         capture_output=True,
     )
     (wheel,) = tmp_path.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
+    [about] = [archive.read(name).decode() for name in names if name.endswith("/METADATA")]
     code = {path.relative_to(PROJECT).as_posix() for path in (PROJECT / "nmt_core").rglob("*.py")}
 
     assert {name.split("/")[0].split("-")[0] for name in names} == {"nmt_core", "nmt_pipeline"}
     assert code <= set(names)
     assert {"nmt_core/py.typed", "nmt_core/server/page/index.html"} <= set(names)
+    for field in ("Author", "License-Expression", "License-File", "Keywords", "Classifier"):
+        assert f"\n{field}: " in about
