@@ -4,6 +4,7 @@ LONGEST = (
     "orchestration/test_readme.py",
     "orchestration/test_faults.py",
     "orchestration/test_ways.py",
+    "e2e/test_demo.py",
     "e2e/test_pipeline.py",
     "orchestration/test_retrain.py",
     "laws/test_learning_laws.py",

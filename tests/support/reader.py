@@ -81,6 +81,16 @@ def typed(document):
     return [block for block in found if block.kind in ("", "python") and block.not_run is None]
 
 
+EXAMPLE = re.compile(r"""(['"])([A-ZÄÖÜ<][^'"]*[.?!>])\1""")
+"""What stands between quotes, and is a sentence or HTML."""
+
+
+def list_examples(document):
+    """Return the texts that commands and programs of a document translate, in order."""
+    lines = [line for block in blocks(document) for line in block.lines]
+    return [text for _, text in EXAMPLE.findall("\n".join(lines))]
+
+
 SHORT = {
     "download.split.validation_per_10000": 500.0,
     "download.split.test_per_10000": 500.0,
@@ -347,11 +357,12 @@ BEFORE = {
 
 
 def joined(lines):
-    """Yield commands with their comments, which may go on in the next line."""
+    """Yield commands with their comments, which may go on, or stand, in the next line."""
     line = ""
     for more in lines:
         if re.match(r"\s+# ", more):
-            line = f"{line} {more.strip().removeprefix('# ')}"
+            comment = more.strip().removeprefix("# ")
+            line = f"{line} {comment}" if "  # " in line else f"{line}  # {comment}"
         else:
             if line:
                 yield line

@@ -1,0 +1,54 @@
+"""The demo in full, as a newcomer makes it: what documents promise of it comes true."""
+
+import re
+
+import pytest
+
+from nmt_core import Translator, files
+from nmt_core.documents.html import read_html
+from nmt_core.documents.plain_text import read_plain_text
+from nmt_core.documents.translator import DocumentTranslator
+from tests.support.projects import PROJECT, begin
+from tests.support.reader import list_examples
+
+DOCUMENTS = ("README.md", "docs/operations.md", "docs/troubleshooting.md")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes, more on a busy machine
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The folder in which every stage has run, with nothing made smaller."""
+    begun = begin(tmp_path_factory.mktemp("begun") / "project", tmp_path_factory.mktemp("shared"))
+    copy = begun.untracked(tmp_path_factory.mktemp("demo") / "project")
+    return copy.run("python -m stages.configure data=demo").run("dvc repro").folder
+
+
+def test_its_score_is_the_one_that_readme_shows(demo):
+    """But for what rounding makes of it on another processor."""
+    [told] = re.findall(
+        r"^\| demo, de to en \| ([\d.]+) \|", (PROJECT / "README.md").read_text(), re.MULTILINE
+    )
+
+    assert abs(files.read_json(demo / "metrics/evaluate.json")["bleu"] - float(told)) < 2
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_a_document_translates_is_in_words_that_the_model_has_read(demo, document):
+    known = set(re.findall(r"[^\W\d_]+", (demo / "data/corpus/train.source").read_text()))
+    texts = re.sub(r"<[^>]*>", " ", " ".join(list_examples(document)))
+
+    assert set() == set(re.findall(r"[^\W\d_]+", texts)) - known
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_a_document_translates_comes_out_as_it_says(demo, document):
+    """The translation of every sentence and of every page stands beside it."""
+    documents = DocumentTranslator.using(Translator.load(demo / "models/export"), "de")
+    said = (PROJECT / document).read_text()
+    translated = {
+        text: documents.translate((read_html if "<" in text else read_plain_text)(text))
+        for text in list_examples(document)
+    }
+
+    assert {} == {text: one for text, one in translated.items() if one not in said}
