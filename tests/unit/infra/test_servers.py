@@ -13,6 +13,7 @@ from contextlib import nullcontext, suppress
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -255,6 +256,21 @@ def test_what_is_shown_holds_no_secret_and_the_file_beside_it_does(full, tmp_pat
         assert full.environment[name] not in shown.getvalue()
         assert f"export {name}={full.environment[name]}\n" in file.read_text()
     assert 0o600 == file.stat().st_mode & 0o777
+
+
+def test_what_the_server_lacks_of_this_checkout_is_shown(full, tmp_path, monkeypatch):
+    told = "runs go to a server\n2 finished runs of this checkout are not there; to send: ... sync"
+    shown, asked = io.StringIO(), []
+
+    def run(command, *, env, **_):
+        asked.append((command[1:], env["MLFLOW_TRACKING_URI"]))
+        return SimpleNamespace(stdout=f"{told}\n")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    tell(full, tmp_path, Console(file=shown, width=80), known=True)
+
+    assert asked == [(["-m", "stages.tracking", "ui"], full.environment["MLFLOW_TRACKING_URI"])]
+    assert f"\n{told}\n" in shown.getvalue()
 
 
 def test_workers_need_the_three_that_answer_them(full):
