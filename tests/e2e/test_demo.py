@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from nmt_core import Translator, files
+from nmt_core import Translator
+from nmt_core.base import files
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.translator import DocumentTranslator
