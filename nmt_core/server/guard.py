@@ -4,10 +4,11 @@ import asyncio
 import ipaddress
 import json
 import logging
+import math
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -40,6 +41,9 @@ HEADERS = {
 FILES_ROUTE = "/translate_file"
 DISCARDED = 8
 """Times the greatest body that are read of one that is too large, for the answer to arrive."""
+
+PART_BYTES = 2**16
+"""Of an answer that are sent at once: a client that does not read keeps no more in memory."""
 
 LOCAL = "localhost"
 
@@ -107,6 +111,7 @@ class Visit:
         self._app, self._config, self._metrics = guard.app, guard.config, guard.metrics
         self._scope, self._receive, self._send = scope, receive, send
         self._began = time.monotonic()
+        self._until = math.inf
         self._id = uuid.uuid4().hex[:12]
         self._status = 0
         self._bytes = 0
@@ -179,15 +184,18 @@ class Visit:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass the answer on, with the headers that each has."""
+        """Pass the answer on, with the headers that each has, as fast as the client takes it."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
+            self._until = time.monotonic() + self._config.work_seconds
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self._id
-        async with asyncio.timeout(self._config.read_seconds):
-            await self._send(message)
+        for part in cut_answer(message):
+            left = self._until - time.monotonic()
+            async with asyncio.timeout(min(left, self._config.read_seconds)):
+                await self._send(part)
 
     async def _refuse(self, error: RequestError) -> None:
         if self._status:  # the answer has begun; the connection is closed without its end
@@ -264,6 +272,15 @@ def check_origin(method: str, headers: Headers, config: ServerConfig) -> None:
     raise RequestError(
         403, "pages of other sites may not use this server; start it with --origin to allow one"
     )
+
+
+def cut_answer(message: Message) -> Iterator[Message]:
+    """Yield a part of an answer in smaller ones, where it is large."""
+    body = message.get("body", b"")
+    last = max(0, len(body) - 1) // PART_BYTES * PART_BYTES
+    for start in range(0, last, PART_BYTES):
+        yield {**message, "body": body[start : start + PART_BYTES], "more_body": True}
+    yield {**message, "body": body[last:]} if last else message
 
 
 def too_large(most: int) -> RequestError:

@@ -35,15 +35,30 @@ OTHER_FILES = 200
 
 
 class ImpatientProtocol(H11Protocol):
-    """Closes a connection whose request's head does not come within the time that is given."""
+    """Closes a connection whose request's head does not come in time, or whose answer stays.
+
+    Closing alone would wait until a client that does not read has read.
+    """
 
     seconds = 20.0
     _ending: asyncio.TimerHandle | None = None
+    _giving_up: asyncio.TimerHandle | None = None
 
     @override
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # writing is paused where the client must read
         self._expect_head()
+
+    @override
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._giving_up = self.loop.call_later(self.seconds, self.transport.abort)
+
+    @override
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_giving_up()
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -57,6 +72,7 @@ class ImpatientProtocol(H11Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._stop_giving_up()
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:
@@ -66,6 +82,11 @@ class ImpatientProtocol(H11Protocol):
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None
+
+    def _stop_giving_up(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
 
 
 def listen(config: ServerConfig) -> socket.socket:

@@ -79,7 +79,8 @@ class ServerConfig(Config):
     takes all cores for one batch, whatever stands here."""
 
     read_seconds: float = Field(20, gt=0)
-    """How long a client may take to send a request, or to take an answer."""
+    """How long a client may take to send a request, or to take a part of an answer; for all of it
+    there are ``work_seconds``."""
 
     stop_seconds: float = Field(30, gt=0)
     """How long the server finishes what was begun once it is told to stop."""

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from nmt_core.server.errors import RequestError
-from nmt_core.server.guard import Held
+from nmt_core.server.guard import PART_BYTES, Held
 from nmt_core.server.texts import LEAST_TOKENS
 from tests.support.stand_in import StandIn, client_of, in_a_loop, serve_stand_in
 from tests.unit.server.test_scheduler import Slow
@@ -16,6 +16,8 @@ HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
 
 class Connection:
     """One request, sent part by part."""
+
+    seconds = 0.0
 
     def __init__(self, app, *, length=None, reads=True):
         self.app = app
@@ -46,6 +48,7 @@ class Connection:
     async def send(self, message):
         if not self.reads:
             await asyncio.sleep(3600)
+        await asyncio.sleep(self.seconds)
         self.answer.append(message)
 
     async def run(self):
@@ -151,6 +154,33 @@ async def test_who_does_not_read_the_answer_is_given_up():
             await connection.run()
 
     assert connection.answer == []
+
+
+@in_a_loop
+async def test_an_answer_goes_out_in_parts_as_fast_as_it_is_taken():
+    """Or the whole of it lies in memory once more for each client that does not read."""
+    app = serve_stand_in(read_seconds=1.0, work_seconds=1.5)
+    service = app.state.service
+    for size in (PART_BYTES - 1, PART_BYTES, PART_BYTES + 1, 2 * PART_BYTES, 0):
+        content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+        connection = await fetch(app, service.downloads.keep("a.txt", "text/plain", content))
+        parts = [message["body"] for message in connection.answer[1:]]
+        assert (content, True) == (b"".join(parts), max(map(len, parts)) <= PART_BYTES)
+        last = [message.get("more_body", False) for message in connection.answer[1:]]
+        assert last == [True] * (len(parts) - 1) + [False]
+    slow = await fetch(app, service.downloads.keep("a", "b", bytes(9 * PART_BYTES)), seconds=0.4)
+    assert 2 < len(slow.answer) < 6
+
+
+async def fetch(app, key, *, seconds=0.0):
+    """Fetch a file, each part of which takes some time."""
+    connection = Connection(app)
+    connection.scope |= {"method": "GET", "path": f"/download_file/{key}"}
+    connection.scope["raw_path"] = connection.scope["path"].encode()
+    connection.put(b"")
+    connection.seconds = seconds
+    await connection.run()
+    return connection
 
 
 def test_one_address_holds_half_of_the_memory_for_requests_and_gives_it_back():

@@ -1,10 +1,13 @@
 """The socket that the server listens on."""
 
+import asyncio
 import logging
 import resource
 import socket
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from infra.servers.server import find_free_port
 from nmt_core.base.errors import ConfigError
@@ -12,7 +15,7 @@ from nmt_core.server import run
 from nmt_core.server.models import Pair, Watched
 from nmt_core.server.run import UNGUARDED, is_loopback, listen, serve_models
 from nmt_core.server.settings import ServerConfig
-from tests.support.stand_in import StandIn, StandInSource
+from tests.support.stand_in import StandIn, StandInSource, in_a_loop
 
 
 def test_no_answer_waits_for_its_client_to_acknowledge_the_first_half():
@@ -22,6 +25,34 @@ def test_no_answer_waits_for_its_client_to_acknowledge_the_first_half():
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@in_a_loop
+async def test_who_does_not_read_an_answer_is_dropped():
+    """Closing a connection waits until all has been taken, which may be never."""
+    size = 30_000_000  # more than the system keeps
+
+    async def answer(scope, receive, send):
+        length = [(b"content-length", str(size).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        await send({"type": "http.response.body", "body": bytes(size)})
+
+    protocol = type("Protocol", (run.ImpatientProtocol,), {"seconds": 1.0})
+    config, state = uvicorn.Config(answer, lifespan="off", log_config=None), ServerState()
+    config.load()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: protocol(config, state, {}), "127.0.0.1", 0
+    )
+    address = server.sockets[0].getsockname()
+    asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    async with server, asyncio.timeout(20):
+        with socket.create_connection(address) as deaf:
+            deaf.sendall(asked)
+            while not state.total_requests or state.connections:  # noqa: ASYNC110 - counts
+                await asyncio.sleep(0.01)
+        with socket.create_connection(address) as hearing:
+            hearing.sendall(asked)
+            assert await asyncio.to_thread(lambda: len(hearing.makefile("rb").read())) > size
 
 
 def test_a_taken_port_is_told_in_a_sentence():
