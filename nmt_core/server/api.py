@@ -139,7 +139,8 @@ async def translate(request: Request) -> Response:
     """Translate a text, or a list of texts."""
     asked = read_fields(TranslateRequest, await read_admitted(request))
     user = admit(request, asked.api_key)
-    return render_json(await unless_gone(request, service_of(request).translate(user, asked)))
+    answer = await unless_gone(request, service_of(request).translate(user, asked))
+    return Response(answer, media_type="application/json")
 
 
 def file_body() -> dict[str, Any]:

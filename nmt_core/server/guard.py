@@ -196,6 +196,8 @@ class Visit:
             left = self._until - time.monotonic()
             async with asyncio.timeout(min(left, self._config.read_seconds)):
                 await self._send(part)
+            if part.get("more_body"):  # others go on where the client reads fast
+                await asyncio.sleep(0)
 
     async def _refuse(self, error: RequestError) -> None:
         if self._status:  # the answer has begun; the connection is closed without its end

@@ -59,7 +59,8 @@ class Translated(NamedTuple):
     text: str
     detected: Guess | None
     alternatives: list[str]
-    details: TextDetails | None
+    details: Sequence[bytes]
+    """JSON of ``TextDetails`` in pieces; there may be a hundred times as much as there is text."""
 
 
 class Service:
@@ -130,8 +131,8 @@ class Service:
             )
         check_text(list(texts))
 
-    async def translate(self, user: User, asked: TranslateRequest) -> TranslateAnswer:
-        """Answer a request to translate.
+    async def translate(self, user: User, asked: TranslateRequest) -> bytes:
+        """Answer a request to translate, by the JSON of a ``TranslateAnswer``.
 
         Raises:
             RequestError: if it is refused, or fails.
@@ -164,7 +165,7 @@ class Service:
         guess = await self._detect(user, sheet, asked.target) if asked.source == AUTO else None
         source = guess.language if guess else asked.source
         if source == asked.target and self.models.knows(source):
-            return Translated(text, guess, [], None)
+            return Translated(text, guess, [], list_details([], after=""))
         model = self.models.find(source, asked.target)
         search = Search(
             model,
@@ -174,7 +175,7 @@ class Service:
         )
         sent, found, ways = await self._translate_sheet(user, search, sheet)
         others = [*dict.fromkeys(way for way in ways if way != ways[0])]
-        details = None
+        details: Sequence[bytes] = ()
         if asked.details:
             details = await self._describe(user, model, sheet, ways[0], sent.lines, found)
         return Translated(ways[0], guess, others, details)
@@ -252,17 +253,22 @@ class Service:
         translated: str,
         lines: Sequence[str],
         found: Sequence[Sequence[Translation]],
-    ) -> TextDetails:
-        """Return how each sentence of a text was translated."""
+    ) -> list[bytes]:
+        """Return how each sentence of a text was translated.
+
+        Each is written as JSON by itself, and the loop turns after it: of the attention of a long
+        text there is a lot.
+        """
         written = [best.text or line for line, (best, *_) in zip(lines, found, strict=True)]
         there, _ = await self._do(user, sheet, find_places, sheet.content, lines)
         here, after = await self._do(user, sheet, find_places, translated, written)
         sentences = zip(lines, there, here, found, strict=True)
         told = []
         for line, before, place, translations in sentences:
-            told.append(describe_sentence(model, line, [before, place], translations))
+            sentence = describe_sentence(model, line, [before, place], translations)
+            told.append(sentence.model_dump_json(exclude_none=True).encode())
             await asyncio.sleep(0)
-        return TextDetails(sentences=told, after=after)
+        return list_details(told, after=after)
 
     async def _detect(self, user: User, sheet: Manuscript, target: str) -> Guess:
         if not self.models.knows(target):
@@ -318,8 +324,8 @@ def pick(sent: Sent, *, marked: bool) -> tuple[list[str], list[int]]:
     return [sent.lines[number] for number in chosen], [sent.tokens[number] for number in chosen]
 
 
-def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> TranslateAnswer:
-    """Return the answer in the shape of the question: lists for a list."""
+def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> bytes:
+    """Return the JSON of the answer in the shape of the question: lists for a list."""
     several = isinstance(asked.q, list)
 
     def shape(values: list[Any]) -> Any:
@@ -331,10 +337,25 @@ def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> Transl
         answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
     if asked.alternatives:
         answer["alternatives"] = shape([one.alternatives for one in done])
-    if asked.details:
-        empty = TextDetails(sentences=[], after="")
-        answer["details"] = shape([one.details or empty for one in done])
-    return TranslateAnswer(**answer)
+    told = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
+    if not asked.details:
+        return told
+    pieces = [told[:-1], b',"details":', b"[" if several else b""]
+    for number, one in enumerate(done):
+        pieces += [b"," if number else b"", *one.details]
+    return b"".join([*pieces, b"]}" if several else b"}"])
+
+
+def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
+    """Return the JSON of ``TextDetails`` in pieces.
+
+    Args:
+        sentences: JSON of each.
+        after: what stands after the last.
+    """
+    begin, end = TextDetails(sentences=[], after=after).model_dump_json().encode().split(b"]", 1)
+    commas = [piece for sentence in sentences for piece in (b",", sentence)][1:]
+    return [begin, *commas, b"]" + end]
 
 
 def describe_sentence(

@@ -14,6 +14,7 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.server import service as module
 from nmt_core.server.errors import RequestError
 from nmt_core.server.processes import Processes
+from nmt_core.server.schemas import Body
 from tests.support.processes import wait_for
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
@@ -171,6 +172,31 @@ async def test_the_loop_turns_after_each_text_of_a_list(monkeypatch):
 
     steps = [after - before for before, after in pairwise(turns)]
     assert (sum(steps), max(steps)) == (50, 1)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@in_a_loop
+async def test_no_long_answer_is_written_at_once(monkeypatch, several):
+    """Attention makes 45 MB of 100,000 characters, which took the loop half a second."""
+    written, write = [], Body.model_dump_json
+
+    def note(*arguments, **options):
+        written.append(len(result := write(*arguments, **options)))
+        return result
+
+    monkeypatch.setattr(Body, "model_dump_json", note)
+    text = "a " * 10_000
+    asked = [text, "b", text] if several else text
+    async with client_of(serve_stand_in()) as client:
+        fields = {"q": asked, "source": "de", "target": "en", "details": True}
+        answer = await client.post("/translate", json=fields)
+
+    assert len(answer.content) > 20 * max(written)
+    told = answer.json()
+    texts, details = told["translatedText"], told["details"]
+    for one, how in zip(texts, details, strict=True) if several else [(texts, details)]:
+        parts = [sentence["before"] + sentence["text"] for sentence in how["sentences"]]
+        assert one == "".join([*parts, how["after"]])
 
 
 @in_a_loop
