@@ -34,6 +34,7 @@ COLUMNS = {
     "train_loss": "train loss {:.3f}",
     "validation_loss": "validation loss {:.3f}",
     "validation_perplexity": "perplexity {:.2f}",
+    "validation_token_accuracy": "token accuracy {:.1f} %",
 }
 """How the numbers of a validation are written."""
 

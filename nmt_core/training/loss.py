@@ -4,7 +4,7 @@ Dimension letters: N positions that are no padding, V target vocabulary, B sente
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -40,10 +40,7 @@ def batch_loss(
         estimate: replaces the loss over the whole vocabulary, without label smoothing; the plain
             cross entropy is then this estimate as well.
     """
-    memory = model.encode(batch.source, batch.source_padding)
-    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-    hidden = hidden.flatten(0, 1).index_select(0, batch.target_places)
-    target = batch.target_output.flatten().index_select(0, batch.target_places)
+    hidden, target = read_targets(model, batch)
     if estimate is None:
         losses, plain = smoothed_cross_entropy(model.project(hidden), target, label_smoothing)
     else:
@@ -52,15 +49,37 @@ def batch_loss(
     return (losses * compute_token_weights(batch, per, losses.dtype)).sum(), plain.sum()
 
 
+def read_targets(
+    model: Seq2Seq[Any, Any], batch: Batch
+) -> tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]:
+    """Return what to predict each real target token from, and which it is."""
+    memory = model.encode(batch.source, batch.source_padding)
+    hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
+    hidden = hidden.flatten(0, 1).index_select(0, batch.target_places)
+    return hidden, batch.target_output.flatten().index_select(0, batch.target_places)
+
+
+class Predicted(NamedTuple):
+    """How well target tokens are predicted from those before them, ends of sentences included."""
+
+    cross_entropy: float
+    """Plain, per token, in nats."""
+    accuracy: float
+    """Share of tokens that no other was likelier than, in percent."""
+
+
 @torch.inference_mode()
-def mean_cross_entropy(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> float:
-    """Return the plain cross entropy per target token, ends of sentences included, in nats."""
-    total, tokens = 0.0, 0
+def measure_predictions(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> Predicted:
+    """Return how well a model predicts the targets of all batches; zeros if there is none."""
+    total, right, tokens = 0.0, 0, 0
     for batch in batches:
-        _, plain = batch_loss(model, batch, label_smoothing=0.0, per="token")
-        total += plain.item()
+        hidden, target = read_targets(model, batch)
+        logits = model.project(hidden)
+        _, plain = smoothed_cross_entropy(logits, target, 0.0)
+        total += plain.sum().item()
+        right += int((logits.argmax(dim=1) == target).sum())
         tokens += batch.target_tokens
-    return total / max(1, tokens)
+    return Predicted(total / max(1, tokens), 100 * right / max(1, tokens))
 
 
 def compute_token_weights(

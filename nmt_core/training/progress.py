@@ -23,6 +23,8 @@ class Point(Config):
     validation_loss: float
     """Plain cross entropy per token, in nats."""
     validation_perplexity: float
+    validation_token_accuracy: float
+    """Tokens of the references that were predicted as the likeliest ones, in percent."""
     validation_scores: dict[str, float]
     """Of greedy translations, by the name of the metric."""
 

@@ -38,7 +38,7 @@ from nmt_core.training.checkpoint import (
 from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.ema import ExponentialMovingAverage
 from nmt_core.training.interrupt import Interrupted, catch_stop_signals
-from nmt_core.training.loss import batch_loss, mean_cross_entropy
+from nmt_core.training.loss import Predicted, batch_loss, measure_predictions
 from nmt_core.training.progress import Clock, CurvePoint, Point, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
@@ -330,7 +330,7 @@ class Trainer:
         place = f"validating after step {progress.step}"
         with self._average.swapped_in(), explain_out_of_memory(place, lower):
             self.model.eval()
-            loss = self._validation_loss()
+            found = self._measure()
             score = self.translate_and_score(self.model)
             weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
         self.model.train()
@@ -340,8 +340,9 @@ class Trainer:
             target_tokens=progress.target_tokens,
             learning_rate=self._learning_rate,
             train_loss=progress.loss_sum / max(1, progress.loss_tokens),
-            validation_loss=loss,
-            validation_perplexity=math.exp(min(loss, 100.0)),
+            validation_loss=found.cross_entropy,
+            validation_perplexity=math.exp(min(found.cross_entropy, 100.0)),
+            validation_token_accuracy=found.accuracy,
             validation_scores={self.metric: score},
         )
         progress.loss_sum, progress.loss_tokens = 0.0, 0
@@ -353,6 +354,7 @@ class Trainer:
             {
                 "validation/loss": point.validation_loss,
                 "validation/perplexity": point.validation_perplexity,
+                "validation/token_accuracy": point.validation_token_accuracy,
                 **{f"validation/{name}": v for name, v in point.validation_scores.items()},
                 "train/target_tokens": progress.target_tokens,
                 "train/seconds": self._clock.seconds,
@@ -375,17 +377,18 @@ class Trainer:
         score = point.validation_scores[self.metric]
         return (score if self.higher_is_better else -score, *by_loss)
 
-    def _validation_loss(self) -> float:
-        """Return the plain cross entropy per target token over the validation pairs, in nats."""
+    def _measure(self) -> Predicted:
+        """Return how well the targets of the validation pairs are predicted."""
         with self.compute.autocast():
             on_device = (batch.to(self.compute.device) for batch in self.validation)
-            loss = mean_cross_entropy(self.model, on_device)
-        return require_finite(
-            loss,
+            found = measure_predictions(self.model, on_device)
+        require_finite(
+            found.cross_entropy,
             name="validation loss",
             place=f"step {self.progress.step}",
             remedy="lower train.schedule's learning rate",
         )
+        return found
 
     def _save(self) -> None:
         self._read_losses(leave=0)

@@ -1,6 +1,7 @@
 """What an update, a validation and a choice are, against the same computed by hand."""
 
 import itertools
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -17,6 +18,7 @@ from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.training import trainer as module
 from nmt_core.training.budget import Budget
+from nmt_core.training.loss import Predicted, measure_predictions
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import WarmupDecay
@@ -172,7 +174,7 @@ def test_patience_begins_anew_with_every_best(dataset, tmp_path, scores, patienc
     )
     values = iter(scores)
     training.translate_and_score = lambda _: float(next(values))
-    training._validation_loss = lambda: 1.0  # which would decide between equals
+    training._measure = lambda: Predicted(1.0, 0.0)  # whose loss would decide between equals
     progress = training.fit()
 
     assert (progress.step, progress.best_step) == (ends, best)
@@ -183,9 +185,31 @@ def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
         dataset, tmp_path, trainings.Log(), select_by="loss", validate_every=2
     )
     losses = iter([3.0, 1.0, 2.0, 1.5, 1.0, 4.0])
-    training._validation_loss = lambda: next(losses)
+    training._measure = lambda: Predicted(next(losses), 0.0)
 
     assert training.fit().best_step == 4
+
+
+def test_a_validation_tells_how_well_tokens_are_predicted(dataset, tmp_path):
+    """On the terminal and in MLflow, too (Vahid 2017: ``--metrics perplexity accuracy``)."""
+    log, shown = trainings.Log(), []
+    log.validation = lambda point, **_: shown.append(point)
+    training = trainings.trainer(dataset, tmp_path, log)
+    last = training.fit().history[-1]
+    found = measure_predictions(training.model.eval(), training.validation)
+    told = next(values for _, values in reversed(log.points) if "validation/loss" in values)
+    by_name = {
+        "loss": found.cross_entropy,
+        "perplexity": math.exp(found.cross_entropy),
+        "token_accuracy": found.accuracy,
+    }
+
+    assert training.progress.best_step == last.step
+    assert 0 < found.accuracy < 100
+    for name, value in by_name.items():
+        assert getattr(last, f"validation_{name}") == pytest.approx(value)
+        assert shown[-1][f"validation_{name}"] == pytest.approx(value)
+        assert told[f"validation/{name}"] == pytest.approx(value)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -249,7 +273,7 @@ def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("kind", ["torch", "numpy"])
-@pytest.mark.parametrize("where", ["batch_loss", "mean_cross_entropy"])
+@pytest.mark.parametrize("where", ["batch_loss", "measure_predictions"])
 def test_where_memory_ran_out_is_told(dataset, tmp_path, monkeypatch, kind, where):
     def greedy(*_, **__):
         return torch.empty(2**60) if kind == "torch" else np.empty(2**55)
@@ -257,7 +281,7 @@ def test_where_memory_ran_out_is_told(dataset, tmp_path, monkeypatch, kind, wher
     monkeypatch.setattr(module, where, greedy)
     place = {
         "batch_loss": r"at step 1, in batch 1 of epoch 1 .*lower train.batching.max_tokens, ",
-        "mean_cross_entropy": r"validating after step 5; .*lower train.training.validation_sent",
+        "measure_predictions": r"validating after step 5; .*lower train.training.validation_sent",
     }
     with pytest.raises(TrainingError, match=f"memory ran out {place[where]}"):
         trainings.trainer(dataset, tmp_path, trainings.Log()).fit()
@@ -283,7 +307,7 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
     """Loss, draws and modes: with dropout in an update, and none in a validation."""
     updates, shares, validations = [], [], []
     batch_loss, with_own_words = module.batch_loss, module.replace_with_predictions
-    mean_cross_entropy = module.mean_cross_entropy
+    measure_predictions = module.measure_predictions
 
     def loss(model, batch, **given):
         updates.append({**given, "training": model.training, "seed": torch.initial_seed()})
@@ -293,14 +317,14 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
         shares.append((config, done))
         return with_own_words(model, batch, config, done)
 
-    def validation_loss(model, batches):
+    def measure(model, batches):
         validations.append(model.training)
-        return mean_cross_entropy(model, batches)
+        return measure_predictions(model, batches)
 
     for name, spy in (
         ("batch_loss", loss),
         ("replace_with_predictions", own_words),
-        ("mean_cross_entropy", validation_loss),
+        ("measure_predictions", measure),
     ):
         monkeypatch.setattr(module, name, spy)
     sampling = ScheduledSampling(shape="linear", final=0.5)

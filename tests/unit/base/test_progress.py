@@ -15,6 +15,7 @@ POINT = {
     "train_loss": 2.5,
     "validation_loss": 2.25,
     "validation_perplexity": 9.49,
+    "validation_token_accuracy": 54.25,
     "validation_bleu": 31.44,
 }
 
@@ -117,7 +118,7 @@ def test_a_validation_is_one_line_however_narrow_the_output():
 
     line = (
         "step   1,200  epoch   3  train loss 2.500  validation loss 2.250  perplexity 9.49  "
-        "BLEU 31.4"
+        "token accuracy 54.2 %  BLEU 31.4"
     )
     assert said(display).splitlines() == [f"{line}  best so far", line]
 

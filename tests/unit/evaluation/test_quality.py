@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -17,7 +15,7 @@ from nmt_core.evaluation.quality import (
     warn_of_tokenized,
 )
 from nmt_core.text.vocabulary import UNK
-from nmt_core.training.loss import mean_cross_entropy
+from nmt_core.training.loss import measure_predictions
 from tests.support.presets import tiny_model
 
 
@@ -149,23 +147,30 @@ def test_the_unknown_rate_is_per_token():
 
 
 def summed_by_torch(model, pair):
+    """Return the cross entropy of a pair's target, and how many of its tokens are the likeliest."""
     batch = collate([pair])
-    logits = model(batch.source, batch.source_padding, batch.target_input)
-    return F.cross_entropy(logits[0], batch.target_output[0], reduction="sum").item()
+    logits = model(batch.source, batch.source_padding, batch.target_input)[0]
+    [target] = batch.target_output
+    loss = F.cross_entropy(logits, target, reduction="sum").item()
+    return loss, sum((logits.argmax(dim=1) == target).tolist())
 
 
-def test_the_mean_cross_entropy_is_that_of_all_tokens_however_batched():
-    pairs = [([4, 5, 6], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [])]
+def test_predictions_are_measured_over_all_tokens_however_batched():
+    """Sentences of few tokens weigh less; ends count, padding does not.
+
+    So small a model, whose words are tied, takes it that the last word comes again.
+    """
+    pairs = [([4, 5, 6], [4, 5]), ([8], [6, 5, 5, 5, 8, 8]), ([4, 4, 5], [])]
     model = tiny_model("transformer").eval()
-    together = mean_cross_entropy(model, [collate(pairs)])
-    apart = mean_cross_entropy(model, [collate(pairs[:1]), collate(pairs[1:])])
+    together = measure_predictions(model, [collate(pairs)])
+    apart = measure_predictions(model, [collate(pairs[:1]), collate(pairs[1:])])
     with torch.inference_mode():
-        by_hand = sum(summed_by_torch(model, pair) for pair in pairs) / 9
+        losses, right = zip(*(summed_by_torch(model, pair) for pair in pairs), strict=True)
 
-    assert together == pytest.approx(by_hand, rel=1e-5)
-    assert apart == pytest.approx(by_hand, rel=1e-5)
-    assert math.isfinite(together)
+    assert together == pytest.approx((sum(losses) / 11, 100 * sum(right) / 11), rel=1e-5)
+    assert apart == pytest.approx(together, rel=1e-5)
+    assert 0 < together.accuracy < 100
 
 
-def test_no_sentences_have_a_mean_cross_entropy():
-    assert mean_cross_entropy(tiny_model("transformer"), []) == 0
+def test_without_sentences_nothing_is_wrong():
+    assert measure_predictions(tiny_model("transformer"), []) == (0, 0)
