@@ -1,4 +1,4 @@
-"""What the Makefile deletes, and what it leaves."""
+"""What the Makefile deletes, what it leaves, and what it passes on."""
 
 import shutil
 import subprocess
@@ -51,3 +51,13 @@ def test_what_was_made_here_is_deleted_and_what_is_ones_own_stays(clone, argumen
 def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
     assert make(clone, "clean").returncode == 0
     assert list_files(clone) == {*MADE, *OWN} - {"checkpoints/a/step"}
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"), [((), ""), (("SCHEDULE=on",), " --schedule on"), (("SCHEDULE=",), "")]
+)
+def test_a_word_switches_the_weekly_retraining(given, passed):
+    """Without it, switches stay as somebody has set them."""
+    last = make(PROJECT, "--dry-run", "deploy", *given).stdout.splitlines()[-1]
+
+    assert last.rstrip() == f"python -m flows.deploy{passed}"
