@@ -14,8 +14,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from nmt_core.classifiers.labelled import LabelledTexts, read_labelled
-from nmt_core.statistics.proportion import compute_wilson_interval
+from nmt_core.evaluation.statistics.proportion import compute_wilson_interval
+from nmt_core.extensions.classifiers.labelled import LabelledTexts, read_labelled
 
 LEAST_TEXTS = 3
 """Of words, and of words in a row, that are counted at all."""
