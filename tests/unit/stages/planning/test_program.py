@@ -10,6 +10,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
 from stages.configure.compose import compose_settings
 from stages.planning import __main__ as program
+from stages.planning.prediction import Plan, PredictedTraining, Prediction
 from stages.planning.scratch import change_settings
 from tests.support.projects import PROJECT
 
@@ -77,3 +78,25 @@ def test_a_budget_of_nothing_is_refused(run):
         ConfigError, match=r"^params\.yaml: train\.budget\.steps must be greater than or equal to 1"
     ):
         run(**{"train.budget.steps": 0})
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_model_that_fits_is_advised_where_it_is_not_the_one(run, monkeypatch, capsys, chosen):
+    small = Prediction(seconds=1.0, processor_seconds=1.0, memory_bytes=1, disk_bytes=1)
+    training = PredictedTraining(
+        updates=10,
+        target_tokens=9000,
+        passes=0.5,
+        limit="steps",
+        tokens_per_second=1000.0,
+        tokens_per_pass=18_000,
+        validations=1,
+    )
+    plan = Plan(settings="", stages={"train": small}, training=training)
+    monkeypatch.setattr(program, "read_plan", lambda _: plan)
+    monkeypatch.setattr(program, "is_chosen", lambda _: chosen)
+    run("compare")
+    shown = capsys.readouterr().out
+
+    assert "of which it reads 50 %" in shown
+    assert ("MODEL=auto" in shown) is not chosen
