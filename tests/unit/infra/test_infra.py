@@ -186,7 +186,7 @@ def test_images_hold_the_packages_that_were_tested(name):
         assert "--require-hashes --constraint requirements/packages.txt" in " ".join(line.split())
     assert [] == [line for line in installs if re.search(r"==[0-9]", line)]
     assert f"ghcr.io/astral-sh/uv:{PINS['uv']} " in text(f"docker/Dockerfile.{name}")
-    assert {"boto3", "psycopg2-binary", "dvc-s3", "dvc-ssh"} <= set(PINS)
+    assert {"boto3", "psycopg2-binary", "dvc-s3"} <= set(PINS)
     assert PINS["boto3"] == PINS["botocore"]
 
 
