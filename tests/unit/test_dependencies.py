@@ -16,7 +16,9 @@ def asked():
 
 
 def test_each_package_is_named_with_its_purpose_and_no_other():
-    rows = re.findall(r"^\| ([^|]+) \|", (PROJECT / "docs/dependencies.md").read_text(), re.M)
+    rows = re.findall(
+        r"^\| ([^|]+) \|", (PROJECT / "docs/dependencies.md").read_text(), re.MULTILINE
+    )
     named = [name for row in rows for name in row.split(", ") if name not in ("package", "---")]
 
     assert sorted(asked()) == sorted(named)
