@@ -25,7 +25,7 @@ from prefect.futures import as_completed
 from prefect.task_runners import ThreadPoolTaskRunner
 from rich.console import Console
 
-from flows import dvc
+from flows import dvc_program
 from flows.artifacts import call_run
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.experiments import (
@@ -69,7 +69,7 @@ _preparing = threading.Lock()
 def run(chosen: Experiment, *, threads: int, parent: str) -> None:
     """Run an experiment, or find that it has been run."""
     log = get_run_logger().info
-    if chosen.name in dvc.list_experiments():
+    if chosen.name in dvc_program.list_experiments():
         log("%s has been run", chosen.name)
         return
     with take_turns() as may_continue:
@@ -79,7 +79,7 @@ def run(chosen: Experiment, *, threads: int, parent: str) -> None:
             if "'train'" in line:
                 may_continue()
 
-        dvc.run_experiment(
+        dvc_program.run_experiment(
             chosen.name,
             chosen.settings,
             target=LAST_STAGE,
@@ -110,7 +110,7 @@ def take_turns() -> Iterator[Callable[[], None]]:
 def run_experiments(experiments: list[Experiment], *, threads: int, parent: str) -> None:
     """Run all experiments; one that fails does not stop the others."""
     log = get_run_logger().info
-    known, began, trained = dvc.list_experiments(), time.monotonic(), 0
+    known, began, trained = dvc_program.list_experiments(), time.monotonic(), 0
     log(describe_plan(experiments))
     try:
         runs = {
@@ -123,7 +123,7 @@ def run_experiments(experiments: list[Experiment], *, threads: int, parent: str)
             trained += runs[finished] not in known
             log(describe_progress(done, len(runs), trained, time.monotonic() - began))
     except BaseException:
-        dvc.stop_all()
+        dvc_program.stop_all()
         raise
     for finished in runs:
         finished.result()
@@ -188,7 +188,7 @@ def schedule_experiments(
     Raises:
         NmtError: if a model or a setting is wrong, or git lacks what experiments need.
     """
-    dvc.check_git()
+    dvc_program.check_git()
     threads = max(1, len(os.sched_getaffinity(0)) // jobs)
     limits = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
     return plan_experiments(models, [*limits, *settings], seeds=seeds), threads
@@ -196,7 +196,7 @@ def schedule_experiments(
 
 def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
     """Read and test what the experiments gave, and write it down."""
-    kept = dvc.list_experiments()
+    kept = dvc_program.list_experiments()
     outcomes = [
         results.read_outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
         for chosen in experiments

@@ -28,7 +28,7 @@ from prefect.deployments import run_deployment
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
 
-from flows import clone, dvc
+from flows import clone, dvc_program
 from flows.artifacts import call_run
 from flows.clone import Order
 from nmt_core.base import files
@@ -54,7 +54,7 @@ class PartFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its 
 async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
     """Tell whether trying again may help: the stage said so by its exit code."""
     error = await state.aresult(raise_on_failure=False)
-    return isinstance(error, dvc.StageFailed) and error.code == os.EX_TEMPFAIL
+    return isinstance(error, dvc_program.StageFailed) and error.code == os.EX_TEMPFAIL
 
 
 @task(
@@ -69,7 +69,7 @@ def reproduce(stage: str, *, shared: bool, done: bool) -> None:
     if done:
         say(f"Stage {stage!r} didn't change, skipping")
     else:
-        dvc.reproduce(stage, shared=shared, log=say)
+        dvc_program.reproduce(stage, shared=shared, log=say)
 
 
 @task(
@@ -82,8 +82,8 @@ def reproduce(stage: str, *, shared: bool, done: bool) -> None:
 def collect(lock: str) -> None:
     """Take what other clones have made, as their lock file has it."""
     files.write_text(paths.LOCK, lock)
-    dvc.pull(log=get_run_logger().info)
-    dvc.check_up_to_date()
+    dvc_program.pull(log=get_run_logger().info)
+    dvc_program.check_up_to_date()
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def hold_up_to_date(
         order = clone.prepare_clone(revision, settings or [], renew=renew, say=say)
         introduce()
         clone.check_shared()
-        dvc.check_remote()
+        dvc_program.check_remote()
         [here, *elsewhere] = list_parts(plan_stages(until))
         run_stages(here.stages, shared=True)
     lock = None
@@ -147,7 +147,7 @@ def run_stages(stages: Sequence[str], *, shared: bool) -> None:
 
     DVC is asked of all at once first: where it has nothing to do, every question takes a second.
     """
-    done = 0 if shared else dvc.count_done(stages)
+    done = 0 if shared else dvc_program.count_done(stages)
     for number, stage in enumerate(stages):
         reproduce.with_options(task_run_name=stage)(stage, shared=shared, done=number < done)
 
@@ -159,7 +159,7 @@ def plan_stages(until: str) -> list[str]:
         ConfigError: if a parameter is wrong, or there is no such stage.
     """
     check_all()
-    stages = dvc.list_stages()
+    stages = dvc_program.list_stages()
     if until not in stages:
         raise ConfigError(f"{until!r} is not a stage of {paths.PIPELINE}: {', '.join(stages)}")
     return stages[: stages.index(until) + 1]
@@ -176,7 +176,7 @@ class Part:
 
 def list_parts(stages: Sequence[str]) -> list[Part]:
     """Return who brings the stages up to date, in order."""
-    pool_of = dvc.map_pools()
+    pool_of = dvc_program.map_pools()
     found: list[Part] = []
     done = 0
     for pool, group in groupby(stages, key=pool_of.__getitem__):
@@ -195,7 +195,7 @@ def part(stages: list[str], revision: str, params: str) -> None:
         params: Text of params.yaml.
     """
     with clone.hold_clone(get_run_logger().info):
-        dvc.check_remote()
+        dvc_program.check_remote()
         clone.write_settings(Order(revision, params))
         get_run_logger().info("this run works on %s", clone.find_lock_folder())
         run_stages(stages, shared=True)

@@ -15,7 +15,7 @@ from contextlib import suppress
 import psutil
 from rich.console import Console
 
-from flows import dvc, processes
+from flows import dvc_program, processes
 from flows.leftovers import clear_leftovers
 from stages import paths
 from stages.runtime.entry import run_stage
@@ -73,7 +73,7 @@ def run_in_terminal(command: list[str]) -> tuple[int, int]:
         stopped_by = stopped_by or number
 
     processes.adopt_orphans()
-    environment = os.environ | {"PATH": dvc.prepend_python()} | dvc.QUIET
+    environment = os.environ | {"PATH": dvc_program.prepend_python()} | dvc_program.QUIET
     process = subprocess.Popen(processes.leash(command), env=environment)
     heard = [number for number in processes.STOPPING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, remember) for number in heard}

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from prefect import flow
 
-from flows import dvc
+from flows import dvc_program
 from flows.artifacts import publish
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import hold_up_to_date, plan_stages
@@ -48,7 +48,7 @@ def main(
     """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
     with report_errors():
         stages = plan_stages(until)  # before a server is started
-        if check_server() is None and dvc.count_done(stages) == len(stages):
+        if check_server() is None and dvc_program.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
         leave_nothing_behind()

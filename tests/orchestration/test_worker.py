@@ -24,7 +24,7 @@ Path(sys.argv[1], "training").touch()
 time.sleep(600)
 """
 FLOW = """\
-from flows import dvc, processes
+from flows import dvc_program, processes
 import subprocess, sys
 from prefect import flow
 

@@ -3,8 +3,11 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import packages_distributions
 
 import pytest
+
+from tests.support.projects import PROJECT
 
 SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "sacrebleu", "spacy", "torch")
 
@@ -85,3 +88,10 @@ def test_what_torchs_libraries_read_is_set_before_them(name, given, read):
     )
 
     assert done.stdout == f"False {read}\n"
+
+
+def test_no_file_of_a_flow_is_called_as_a_package():
+    """A worker loads a flow by its file, whose folder then comes before all that is installed."""
+    taken = {*packages_distributions(), *sys.stdlib_module_names}
+
+    assert set() == taken & {path.stem for path in (PROJECT / "flows").glob("*.py")}

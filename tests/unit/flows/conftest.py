@@ -4,14 +4,14 @@ from textwrap import dedent
 
 import pytest
 
-from flows import dvc
+from flows import dvc_program
 
 
 @pytest.fixture
 def fake_dvc(tmp_path, monkeypatch):
     """Put a program in the place of dvc: ``python -m dvc`` looks where it is run first."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(dvc, "GRACE_SECONDS", 1.0)
+    monkeypatch.setattr(dvc_program, "GRACE_SECONDS", 1.0)
 
     def install(program: str) -> None:
         (tmp_path / "dvc").mkdir()

@@ -10,7 +10,7 @@ import typer
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from typer.testing import CliRunner
 
-from flows import compare, dvc, experiments
+from flows import compare, dvc_program, experiments
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.splitting import SessionSplit, SplitConfig
@@ -204,15 +204,15 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
     git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]
     subprocess.run([*git, "init", "-q"], check=True)
     with pytest.raises(NmtError, match="here is no commit"):
-        dvc.check_git()
+        dvc_program.check_git()
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
-    dvc.check_git()
+    dvc_program.check_git()
     Path("stages").mkdir()
     Path("stages/new.py").touch()
 
     with pytest.raises(NmtError, match=r"git does not know stages/new.py"):
-        dvc.check_git()
-    assert dvc.list_experiments() == {}
+        dvc_program.check_git()
+    assert dvc_program.list_experiments() == {}
 
 
 def test_one_comparison_at_a_time(tmp_path, monkeypatch):

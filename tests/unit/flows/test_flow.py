@@ -11,8 +11,8 @@ import yaml
 from prefect.logging.configuration import setup_logging
 from prefect.states import exception_to_failed_state
 
-from flows import dvc, pipeline
-from flows.dvc import StageFailed
+from flows import dvc_program, pipeline
+from flows.dvc_program import StageFailed
 from nmt_core.base.errors import NmtError
 from stages import paths
 from tests.support.projects import PROJECT
@@ -20,7 +20,7 @@ from tests.support.projects import PROJECT
 
 def logged(stage: str) -> list[str]:
     lines: list[str] = []
-    dvc.reproduce(stage, log=lines.append)
+    dvc_program.reproduce(stage, log=lines.append)
     return lines
 
 
@@ -34,7 +34,7 @@ def test_the_order_of_the_file_is_an_order_to_run_in():
         for kind in ("outs", "metrics", "plots")
         for out in entry.get(kind, [])
     }
-    order = dvc.list_stages(PROJECT / paths.PIPELINE)
+    order = dvc_program.list_stages(PROJECT / paths.PIPELINE)
 
     assert list(pipeline) == order
     for stage in order:
@@ -47,7 +47,7 @@ def test_stages_come_in_the_order_of_the_file(tmp_path):
     pipeline = tmp_path / "dvc.yaml"
     pipeline.write_text("stages:\n  zebra: {cmd: 'true'}\n  ape: {cmd: 'true'}\n")
 
-    assert dvc.list_stages(pipeline) == ["zebra", "ape"]
+    assert dvc_program.list_stages(pipeline) == ["zebra", "ape"]
 
 
 def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc):
@@ -75,7 +75,7 @@ def test_all_stages_are_asked_for_at_once(fake_dvc, program, done):
     fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
 
     stages = ["train", "evaluate", "export"]
-    assert done == dvc.count_done(stages)
+    assert done == dvc_program.count_done(stages)
     asked = f"status --json {' '.join(stages)}"
     assert program.startswith("import") or Path("asked").read_text() == asked
 
@@ -88,7 +88,7 @@ def test_a_task_per_stage_asks_dvc_from_the_first_that_is_not_done(monkeypatch, 
     def task(**settings):
         return lambda stage, **how: told.append((settings["task_run_name"], stage, how["done"]))
 
-    monkeypatch.setattr(dvc, "count_done", lambda stages: stages.index("evaluate"))
+    monkeypatch.setattr(dvc_program, "count_done", lambda stages: stages.index("evaluate"))
     monkeypatch.setattr(pipeline.reproduce, "with_options", task)
     pipeline.run_stages(["train", "evaluate", "export"], shared=shared)
 
@@ -133,9 +133,11 @@ def test_dvc_still_gives_the_advice_that_is_left_out():
     from dvc_data.hashfile import checkout  # noqa: PLC0415
 
     code = "".join(Path(module.__file__).read_text() for module in (repro, scm_context))
-    for beginning in dvc.ADVICE:
+    for beginning in dvc_program.ADVICE:
         assert beginning.replace("\t", "\\t") in code
-    assert dvc.NO_OUTPUTS_YET.removeprefix("WARNING: ") in Path(checkout.__file__).read_text()
+    assert (
+        dvc_program.NO_OUTPUTS_YET.removeprefix("WARNING: ") in Path(checkout.__file__).read_text()
+    )
 
 
 def test_a_failure_names_the_stage_its_own_code_and_the_cure(fake_dvc):
@@ -185,11 +187,13 @@ def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, mon
         print(*sys.argv[1:])
         sys.exit(3)
     """)
-    monkeypatch.setattr(dvc, "clear_leftovers", lambda say: say("x") or not Path("cleared").touch())
+    monkeypatch.setattr(
+        dvc_program, "clear_leftovers", lambda say: say("x") or not Path("cleared").touch()
+    )
     lines = []
 
     with pytest.raises(StageFailed, match="exited with 3;"):
-        dvc.reproduce("train", log=lines.append)
+        dvc_program.reproduce("train", log=lines.append)
     assert lines[1:] == ["x", "repro --single-item train"]
 
 
@@ -206,14 +210,14 @@ def test_an_experiment_that_is_stopped_leaves_no_folder_for_which_dvc_would_list
     """)
 
     with pytest.raises(StageFailed, match="exited with 143"):
-        dvc.run_experiment("stopped", [], target="evaluate", environment={}, log=print)
+        dvc_program.run_experiment("stopped", [], target="evaluate", environment={}, log=print)
     assert not Path("stopped").exists()
     assert Path("another").exists()
 
 
-@pytest.mark.parametrize("message", dvc.LOCKED)
+@pytest.mark.parametrize("message", dvc_program.LOCKED)
 def test_a_lock_is_waited_for(fake_dvc, message, monkeypatch):
-    monkeypatch.setattr(dvc, "LONGEST_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(dvc_program, "LONGEST_WAIT_SECONDS", 0.1)
     fake_dvc(f"""
         import sys
         from pathlib import Path
@@ -227,7 +231,7 @@ def test_a_lock_is_waited_for(fake_dvc, message, monkeypatch):
 
 
 def test_a_lock_is_not_waited_for_forever(fake_dvc, monkeypatch):
-    monkeypatch.setattr(dvc, "LOCK_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(dvc_program, "LOCK_PATIENCE_SECONDS", 0.0)
     fake_dvc("import sys; sys.exit('ERROR: Unable to acquire lock.')")
 
     with pytest.raises(StageFailed, match="in use by another dvc"):
@@ -251,7 +255,7 @@ def interrupted(fake_dvc, on_sigterm: str) -> psutil.Process:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dvc.reproduce("train", log=interrupt)
+        dvc_program.reproduce("train", log=interrupt)
     return stages[0]
 
 
@@ -277,7 +281,10 @@ def test_dvc_does_not_outlive_a_killed_flow(fake_dvc, tmp_path):
         print(os.getpid(), flush=True)
         time.sleep(60)
     """)
-    code = "from flows import dvc; dvc.reproduce('train', log=lambda line: print(line, flush=True))"
+    code = (
+        "from flows import dvc_program; "
+        "dvc_program.reproduce('train', log=lambda line: print(line, flush=True))"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,

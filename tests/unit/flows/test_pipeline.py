@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from prefect.client.schemas.objects import FlowRun
 from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Scheduled
 
-from flows import dvc, pipeline
+from flows import dvc_program, pipeline
 from flows.clone import Order
 from flows.pipeline import Part, PartFailed, delegate, list_parts
 
@@ -22,7 +22,7 @@ POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "
 
 def test_each_part_walks_through_all_stages_up_to_its_last(monkeypatch):
     """What was made elsewhere it takes from the remote: without the first it would find nothing."""
-    monkeypatch.setattr(dvc, "map_pools", lambda: POOLS)
+    monkeypatch.setattr(dvc_program, "map_pools", lambda: POOLS)
 
     assert list_parts(STAGES) == [
         Part("cpu", STAGES[:3]),
@@ -36,7 +36,7 @@ def test_each_part_walks_through_all_stages_up_to_its_last(monkeypatch):
 def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
     stages = [f"stage {number}" for number in range(len(pools))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dvc, "map_pools", lambda: dict(zip(stages, pools, strict=True)))
+        patch.setattr(dvc_program, "map_pools", lambda: dict(zip(stages, pools, strict=True)))
         parts = list_parts(stages)
 
     assert all(part.stages == stages[: len(part.stages)] for part in parts)
