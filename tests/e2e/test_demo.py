@@ -12,7 +12,7 @@ from nmt_core.documents.translator import DocumentTranslator
 from tests.support.projects import PROJECT, begin
 from tests.support.reader import list_examples
 
-DOCUMENTS = ("README.md", "docs/operations.md", "docs/troubleshooting.md")
+DOCUMENTS = ("README.md", "docs/integrate.md", "docs/operations.md", "docs/troubleshooting.md")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes, more on a busy machine
 

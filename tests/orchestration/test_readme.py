@@ -1,10 +1,11 @@
-"""Every command that README.md shows, typed as it stands there, one after another."""
+"""Every command of README.md and of what it leads to, typed as they stand, one after another."""
 
 import pytest
 
 from tests.support.reader import blocks, open_reader, type_block, typed
 
-DOCUMENT = "README.md"
+DOCUMENTS = ("README.md", "docs/your-text.md", "docs/integrate.md", "docs/research.md")
+BLOCKS = [block for document in DOCUMENTS for block in typed(document)]
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +14,7 @@ def reader(postgresql):
         yield reader
 
 
-@pytest.mark.parametrize("block", typed(DOCUMENT), ids=str)
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
 def test_what_is_written_does_what_it_says(reader, block):
     type_block(reader, block)
 
@@ -22,7 +23,9 @@ def test_what_a_reader_started_ends_with_ctrl_c(reader):
     reader.leaves()
 
 
-@pytest.mark.parametrize(("document", "least"), [(DOCUMENT, 8), ("docs/operations.md", 4)])
+@pytest.mark.parametrize(
+    ("document", "least"), [*zip(DOCUMENTS, (4, 1, 4, 2), strict=True), ("docs/operations.md", 4)]
+)
 def test_every_block_is_typed_or_says_why_not(document, least):
     found = blocks(document)
 
