@@ -17,6 +17,7 @@ from nmt_core.server.processes import Processes
 from nmt_core.server.schemas import Body
 from tests.support.processes import wait_for
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+from tests.unit.server.test_scheduler import Slow
 
 
 def tell_process(seconds=0.0):
@@ -214,13 +215,13 @@ async def test_a_text_with_too_many_tokens_is_refused_with_the_limit():
             )
 
 
+@pytest.mark.parametrize("path", ["/translate", "/translate_file"])
 @in_a_loop
-async def test_work_without_end_is_given_up_and_leaves_nothing_behind():
+async def test_work_without_end_is_given_up_and_leaves_nothing_behind(path):
     app = serve_stand_in(work_seconds=0.2)
     app.state.service.models.served[0].translator.seconds = 0.05
     async with client_of(app) as client:
-        fields = {"q": ["wort " * 100] * 100, "source": "de", "target": "en"}
-        answer = await client.post("/translate", json=fields)
+        answer = await client.post(path, **ask_for(path, "wort " * 10_000))
         scheduler = app.state.service.scheduler
 
         assert (answer.status_code, answer.json()["error"]) == (
@@ -228,3 +229,50 @@ async def test_work_without_end_is_given_up_and_leaves_nothing_behind():
             "this took longer than the 0.2 seconds that it may; send less at once",
         )
         assert (scheduler.tokens, scheduler.count_waiting()) == (0, 0)
+
+
+def ask_for(path, text):
+    """Return what is posted for a text to be translated, as a file or as it is."""
+    fields = {"source": "de", "target": "en"}
+    if path == "/translate":
+        return {"json": fields | {"q": text}}
+    return {"data": fields, "files": {"file": ("a.txt", text.encode())}}
+
+
+@pytest.mark.parametrize("path", ["/translate", "/translate_file"])
+@in_a_loop
+async def test_nothing_is_done_for_a_client_that_has_gone(path):
+    app = serve_stand_in(Slow())
+    service = app.state.service
+    translator = service.models.served[0].translator
+    async with client_of(app) as client:
+        request = client.build_request("POST", path, **ask_for(path, "wort " * 10_000))
+        parts = [{"type": "http.request", "body": await request.aread()}]
+        left = asyncio.Event()
+
+        async def receive():
+            if parts:
+                return parts.pop()
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": path,
+            "query_string": b"",
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+            "server": ("localhost", 80),
+        }
+        task = asyncio.ensure_future(app(scope, receive, lambda _: asyncio.sleep(0)))
+        assert await asyncio.to_thread(translator.begun.wait, 30)
+        assert service.scheduler.tokens
+        left.set()
+        async with asyncio.timeout(5):
+            await task
+        assert (service.scheduler.tokens, service.scheduler.count_waiting()) == (0, 0)
+        translator.go.set()
+
+    assert service.metrics.registry.get_sample_value("nmt_gone_total") == 1

@@ -4,12 +4,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
+from nmt_core import cli
 from nmt_core.base.errors import BundleError
 from nmt_core.server import trial
 from nmt_core.server.models import FolderSource, Models, Pair, Watched
+from stages.registry import __main__ as registry
 from tests.support.stand_in import StandIn
 
 FOLDER = Path("models/some")
@@ -126,6 +130,25 @@ def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
         "threads": 2,
         "gave_way": True,
     }
+
+
+def test_whoever_serves_has_models_tried(monkeypatch, tmp_path):
+    """``nmt serve``, and the server of the registry's champion."""
+    served = []
+    monkeypatch.setattr(
+        "nmt_core.server.run.serve_models", lambda *given, **_: served.append(given)
+    )
+    monkeypatch.setattr(registry, "serve_models", lambda *given, **_: served.append(given))
+    known = SimpleNamespace(champion=lambda: "1", name="nmt-de-en")
+    monkeypatch.setattr(registry, "open_registry", lambda _: known)
+
+    for app, arguments in (
+        (cli.app, ["serve", "--model", str(tmp_path)]),
+        (registry.app, ["serve"]),
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+
+    assert [trial.load_tried] * 2 == [load.func for _, load, _ in served]
 
 
 def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
