@@ -121,6 +121,12 @@ def test_no_proxy_is_believed_but_those_that_are_named(monkeypatch):
     assert (named["proxy_headers"], named["forwarded_allow_ips"]) == (True, ["10.0.0.1"])
 
 
+def test_those_beyond_what_may_be_open_are_told_so(monkeypatch):
+    monkeypatch.setattr(run, "allow_connections", lambda count: count - 1)
+
+    assert run_with(monkeypatch, max_connections=50)["limit_concurrency"] == 49
+
+
 @pytest.mark.parametrize(
     ("limits", "raised", "allowed"),
     [
