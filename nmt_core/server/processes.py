@@ -52,6 +52,9 @@ class _Process:
     def kill(self) -> None:
         """End the process, whatever it does."""
         self._process.kill()
+
+    def wait(self) -> None:
+        """Return when it has ended, which takes the longer the more memory it had."""
         self._process.wait()
 
 
@@ -78,7 +81,9 @@ class Processes:
     def stop(self) -> None:
         """End the processes."""
         while self._idle:
-            self._idle.pop().kill()
+            process = self._idle.pop()
+            process.kill()
+            process.wait()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, user: str, do: Callable[..., Result], *arguments: Any) -> Result:
@@ -120,5 +125,6 @@ class Processes:
         finally:
             if lasts:
                 self._idle.append(process)
-            else:  # a moment: it is killed outright
+            else:
                 process.kill()
+                loop.run_in_executor(None, process.wait)

@@ -13,7 +13,7 @@ import pytest
 from nmt_core.base.errors import DocumentError
 from nmt_core.server import service as module
 from nmt_core.server.errors import RequestError
-from nmt_core.server.processes import Processes
+from nmt_core.server.processes import Processes, _Process
 from nmt_core.server.schemas import Body
 from tests.support.processes import wait_for
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
@@ -84,8 +84,11 @@ async def test_what_goes_wrong_is_told_and_the_next_task_is_done(caplog):
 
 
 @in_a_loop
-async def test_a_task_that_nobody_waits_for_is_killed(tmp_path):
-    path = tmp_path / "process"
+async def test_a_task_that_nobody_waits_for_is_killed(tmp_path, monkeypatch):
+    path, waiting, wait = tmp_path / "process", [], _Process.wait
+    monkeypatch.setattr(
+        _Process, "wait", lambda self: waiting.append(threading.get_ident()) or wait(self)
+    )
     async with processes_of() as processes:
         task = asyncio.ensure_future(processes.run("me", note_and_sleep, path))
         while not path.exists() or not path.read_text():  # noqa: ASYNC110 - a file
@@ -95,6 +98,8 @@ async def test_a_task_that_nobody_waits_for_is_killed(tmp_path):
         pid = int(path.read_text())
 
         assert await processes.run("me", tell_process) != pid
+        assert waiting
+        assert threading.get_ident() not in waiting  # 450 MB take up to 0.2 seconds to go
         assert wait_for(lambda: not psutil.pid_exists(pid), seconds=5)
 
 
