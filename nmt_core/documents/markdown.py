@@ -4,7 +4,6 @@ The parser markdown-it says what stands where, and is asked again about what was
 that would not have the same markup as before is written more loosely, or else left as it was.
 """
 
-import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -228,9 +227,11 @@ class _Document:
             piece.text = BREAK
             yield start, end, piece
         elif rule in {"escape", "entity"}:
-            piece = self._piece(Type.TEXT, block, start, end)
-            piece.text = html.unescape(piece.text) if rule == "entity" else piece.text[1:]
-            yield start, end, piece
+            [*_, (token, _)] = found.tokens
+            if token.content != token.markup:  # else it is a backslash that escapes nothing
+                piece = self._piece(Type.TEXT, block, start, end)
+                piece.text = token.content
+                yield start, end, piece
         elif rule == "html_inline":
             yield start, end, self._read_tag(block, start, end)
         elif rule in {"autolink", "image"} or "code_inline" in kinds:

@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -129,6 +129,7 @@ def test_what_is_translated_to_itself_stays_as_it_was(text):
     assert keep(read_markdown(text)) == text
 
 
+@example("x\n\\ \n&", "/b>")  # a backslash that is none at the end of a line
 @settings(max_examples=60)
 @given(documents, documents)
 def test_markup_is_neither_lost_nor_invented(text, answered):
@@ -163,6 +164,13 @@ def test_windows_line_ends_stay():
 )
 def test_what_is_answered_is_no_markup(answered, written):
     assert answer(read_markdown("Some text"), answered) == written
+
+
+def test_a_backslash_that_escapes_nothing_is_text():
+    echo = Echo(str.upper)
+
+    assert echo.translate(read_markdown("in C:\\dir \\* x")) == "IN C:\\\\DIR \\* X"
+    assert echo.calls == [(["in C:\\dir * x"], False)]
 
 
 def test_emphasis_that_would_not_be_one_gets_spaces():
