@@ -129,6 +129,8 @@ def test_what_is_translated_to_itself_stays_as_it_was(text):
     assert keep(read_markdown(text)) == text
 
 
+@example("~~<b>~~s~~", "</b>")  # each passage has its markup, both together have another
+@example("`<br>a\\\n<br>]", " `")
 @example("x\n\\ \n&", "/b>")  # a backslash that is none at the end of a line
 @settings(max_examples=60)
 @given(documents, documents)
