@@ -1,0 +1,31 @@
+"""What of a document is translated together."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
+
+MARKUP = {"<b>": Type.OPEN, "</b>": Type.CLOSE, "<i>": Type.OPEN, "</i>": Type.CLOSE}
+
+
+@given(st.lists(st.sampled_from([*MARKUP, *MARKUP, "one ", "two ", "<p>"]), max_size=12))
+def test_only_markup_that_is_nested_is_translated_with_text(written):
+    """What one tag opens, another of its name closes in the same passage; none is lost."""
+    kinds = MARKUP | {"<p>": Type.WALL}
+    pieces = [
+        Piece(kinds.get(raw, Type.TEXT), raw, "" if raw in kinds else raw, name=raw.strip("</>"))
+        for raw in written
+    ]
+    found = []
+    for part in join_pieces(pieces, write_plainly):
+        members = part.pieces if isinstance(part, Segment) else [part]
+        found += [piece.raw for piece in members]
+        opened = []
+        for piece in members if isinstance(part, Segment) else ():
+            if piece.type is Type.OPEN:
+                opened.append(piece.name)
+            elif piece.type is Type.CLOSE:
+                assert opened.pop() == piece.name
+        assert not opened
+
+    assert found == written
