@@ -1,7 +1,8 @@
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.alignment import align, carry_cuts, find_words
+from nmt_core.documents.alignment import SPACE, align, carry_cuts, find_words
 from tests.support.echoes import Answer
 
 texts = st.text("aé1 ,.'-本カ。\N{COMBINING ACUTE ACCENT}\n")
@@ -112,6 +113,41 @@ def test_a_word_stands_for_that_at_which_its_tokens_look_most(order, whole):
     found = link(" ".join(there), answer, tokens=tokens)
 
     assert found == [(word, there[number]) for word, number in zip(here, order, strict=True)]
+
+
+def draw_tokens(chance):
+    """Return a text, its tokens, and which part of each token (column) spells each word (row).
+
+    Words and signs share tokens, as in SentencePiece, and have several.
+    """
+    text, tokens, of_token = "", [], {}
+    for _ in range(chance.randint(1, 4)):
+        for number, letter in enumerate(chance.choices("ab,.", k=chance.randint(1, 6))):
+            if not number or chance.random() < 0.4:
+                tokens.append("" if number else SPACE)
+            of_token[len(text)] = len(tokens) - 1
+            tokens[-1] += letter
+            text += letter
+        text += " "
+    words = find_words(text)
+    parts = np.zeros((len(words), len(tokens)))
+    for number, word in enumerate(words):
+        for place in range(*word):
+            parts[number, of_token[place]] += 1
+    return text, tokens, parts / parts.sum(axis=0)
+
+
+@given(st.randoms(use_true_random=False))
+def test_letters_have_equal_parts_in_what_their_token_looks_at(chance):
+    """And in how it is looked at; a word stands for that at which its letters look most."""
+    (source, source_tokens, there), (target, tokens, here) = (draw_tokens(chance) for _ in range(2))
+    rows = np.array([[chance.random() ** 9 for _ in (*source_tokens, "")] for _ in (*tokens, "")])
+    looks = here @ rows[:-1, :-1] @ there.T
+    answer = Answer(target, tokens, rows)
+
+    links = align(source, find_words(source), source_tokens, answer, target, find_words(target))
+
+    np.testing.assert_allclose(looks[range(len(links)), links], looks.max(axis=1))
 
 
 @given(st.integers(2, 6), st.integers(0, 5))
