@@ -36,7 +36,8 @@ from stages.registry.promotion import (
     render_verdict,
     run_contest,
 )
-from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, file_lock
+from stages.registry.registry import Registry, file_lock
+from stages.registry.versions import ChampionMovedError, RegistryAwayError
 
 LEASE_SECONDS = 60.0
 """After which the lock of one who died while promoting falls to the next."""

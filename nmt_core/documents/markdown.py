@@ -12,7 +12,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nmt_core.documents.html import COMMENT, INLINE, VOID
-from nmt_core.documents.passage import BREAK, Kind
+from nmt_core.documents.markdown_escapes import escape_plainly, escape_text, loosen
+from nmt_core.documents.passage import BREAK
 from nmt_core.documents.pieces import (
     Guarded,
     Part,
@@ -38,15 +39,8 @@ FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)[ \t]*(?:\r?
 FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?|^\[[ xX]\](?=\s)")
 """References to footnotes and boxes to tick, of which CommonMark knows nothing."""
 
-SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#+$")
-STARTS = re.compile(r"^\s*[-+>#=:]")
-NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])")
-"""Characters that may be markup, anywhere and at the beginning of a line."""
-
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
-
-EMPHASIS = frozenset("*_~")
 
 TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)")
 
@@ -114,7 +108,7 @@ class _Document:
     def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
         """Write a translation so that it has the markup of the source; None if that cannot be."""
         solid = drop_blank_lines(written)
-        for parts in (_escape_text(solid), _escape_text(_loosen(solid))):
+        for parts in (escape_text(solid), escape_text(loosen(solid))):
             if self._holds(raw, "".join(parts)):
                 return parts
         return None
@@ -240,7 +234,7 @@ class _Document:
                 alt = Piece(Type.TEXT, described[1], described[1])
                 piece.parts = [
                     "![",
-                    *make_parts([alt], _escape_plainly),
+                    *make_parts([alt], escape_plainly),
                     piece.raw[described.end(1) :],
                 ]
             yield start, end, piece
@@ -358,46 +352,3 @@ def _count_markup(
             if not token.nesting:
                 inside.pop()
     return counts
-
-
-def _loosen(written: Sequence[Written]) -> list[Written]:
-    """Return a translation with spaces around emphasis, and none at its inner edges."""
-    parts = [*written]
-    for number, part in enumerate(parts):
-        if not part.mark or not EMPHASIS.issuperset(part.text):
-            continue
-        outside = -1 if part.mark.kind is Kind.OPEN else 1
-        for side in (outside, -outside):
-            if not 0 <= number + side < len(parts) or parts[number + side].mark:
-                continue
-            text = parts[number + side].text
-            cut = text.rstrip() if side < 0 else text.lstrip()
-            if side == outside:
-                cut = f"{cut} " if side < 0 else f" {cut}"
-            parts[number + side] = Written(cut)
-    return parts
-
-
-def _escape_text(written: Sequence[Written]) -> list[str]:
-    """Return the parts of a translation with all that might be markup in texts escaped."""
-    parts: list[str] = []
-    for number, part in enumerate(written):
-        if part.mark:
-            parts.append(part.text)
-            continue
-        first, *others = [SPECIAL.sub(r"\\\g<0>", line) for line in part.text.split(BREAK)]
-        lines = [_escape_start(first) if not "".join(parts[-1:]) else first]
-        lines += [_escape_start(line) for line in others]
-        following = written[number + 1 : number + 2]
-        if lines[-1].endswith("!") and following and following[0].text.startswith("["):
-            lines[-1] = f"{lines[-1][:-1]}\\!"
-        parts.append(BREAK.join(lines))
-    return parts
-
-
-def _escape_start(line: str) -> str:
-    return NUMBERED.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
-
-
-def _escape_plainly(_: str, written: Sequence[Written]) -> list[str]:
-    return [SPECIAL.sub(r"\\\g<0>", part.text) for part in written]

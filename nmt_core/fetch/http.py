@@ -29,6 +29,8 @@ from nmt_core.fetch.kept import (
     ServerVersion,
     count_lines,
     cut_lines,
+    find_known,
+    find_place,
     find_recorded,
     quarantine,
     read_record,
@@ -60,30 +62,10 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
             the file is then kept as ``NAME.rejected``.
     """
     path = find_place(source, folder)
-    if known := _find_known(path, source):
+    if known := find_known(path, source):
         return known
     with files.locked(sibling_path(path, ".lock")):
-        return _find_known(path, source) or _fetch(source, path, config)
-
-
-def find_place(source: Source, folder: Path) -> Path:
-    """Return the path at which a file is to be.
-
-    Raises:
-        DownloadError: if a folder stands there, or where something of the file is kept beside it.
-    """
-    path = folder / source.name
-    for suffix in ("", ".json", ".part", ".part.json", ".before", ".before.json", ".lock"):
-        if (place := sibling_path(path, suffix)).is_dir():
-            raise DownloadError(f"{place} is a folder, where a file is to be; move it away")
-    return path
-
-
-def _find_known(path: Path, source: Source) -> Fetched | None:
-    known = find_recorded(path, source)
-    if known is None and source.digest:
-        known = find_recorded(sibling_path(path, ".before"), source)
-    return known
+        return find_known(path, source) or _fetch(source, path, config)
 
 
 def _fetch(source: Source, path: Path, config: HttpConfig) -> Fetched:

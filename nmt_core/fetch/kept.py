@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from nmt_core.base import files
+from nmt_core.base.errors import DownloadError
 from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.source import Fetched, Source
 
@@ -32,6 +33,19 @@ def sibling_path(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
+def find_place(source: Source, folder: Path) -> Path:
+    """Return the path at which a file is to be.
+
+    Raises:
+        DownloadError: if a folder stands there, or where something of the file is kept beside it.
+    """
+    path = folder / source.name
+    for suffix in ("", ".json", ".part", ".part.json", ".before", ".before.json", ".lock"):
+        if (place := sibling_path(path, suffix)).is_dir():
+            raise DownloadError(f"{place} is a folder, where a file is to be; move it away")
+    return path
+
+
 def quarantine(path: Path) -> Path:
     """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
     rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
@@ -49,6 +63,14 @@ def find_recorded(path: Path, source: Source) -> Fetched | None:
     if digest != expected or digest != (source.digest or digest):
         return None
     return Fetched(path, redact_url(source.url), path.stat().st_size, digest)
+
+
+def find_known(path: Path, source: Source) -> Fetched | None:
+    """Return the file that is at hand, or the one before it, if that is the wanted one."""
+    known = find_recorded(path, source)
+    if known is None and source.digest:
+        known = find_recorded(sibling_path(path, ".before"), source)
+    return known
 
 
 def read_version(path: Path) -> ServerVersion:

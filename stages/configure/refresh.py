@@ -28,7 +28,8 @@ from stages import paths
 from stages.configure import compose
 from stages.params import DownloadParams, check_all
 from stages.registry.exported import model_name
-from stages.registry.registry import Registry, RegistryAwayError
+from stages.registry.registry import Registry
+from stages.registry.versions import RegistryAwayError
 from stages.runtime.entry import run_stage
 
 LOGGER = logging.getLogger(__name__)

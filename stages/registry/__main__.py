@@ -24,7 +24,8 @@ from stages.registry.champion import ChampionSource
 from stages.registry.exported import model_name
 from stages.registry.following import follow_champion
 from stages.registry.overview import list_doubts, render_versions
-from stages.registry.registry import CHAMPION, Promotion, Registry, RegistryError
+from stages.registry.registry import CHAMPION, Registry
+from stages.registry.versions import Promotion, RegistryError
 from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 

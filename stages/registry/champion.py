@@ -5,12 +5,8 @@ from pathlib import Path
 
 from nmt_core.base.errors import NmtError
 from nmt_core.server.models import Bundle
-from stages.registry.registry import (
-    Registry,
-    RegistryAwayError,
-    RegistryError,
-    Version,
-)
+from stages.registry.registry import Registry
+from stages.registry.versions import RegistryAwayError, RegistryError, Version
 
 
 class ChampionSource:

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from nmt_core.base import files, seal
 from nmt_core.base.errors import NmtError
-from stages.registry.registry import Registry, RegistryError, Version
+from stages.registry.registry import Registry
+from stages.registry.versions import RegistryError, Version
 
 LOGGER = logging.getLogger(__name__)
 

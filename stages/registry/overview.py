@@ -8,7 +8,8 @@ from rich.text import Text
 
 from nmt_core.evaluation.metrics.registered import METRICS, find_label, find_metric_class
 from stages.registry.exported import ARCHITECTURE, CORPUS, PAIRS, TEST_SET
-from stages.registry.registry import CHAMPION, Registry, Version
+from stages.registry.registry import CHAMPION, Registry
+from stages.registry.versions import Version
 
 USELESS_BLEU = 10.0
 """Below, people hardly get the gist of a translation."""

@@ -29,7 +29,8 @@ from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.registry import Promotion, Registry, Version
+from stages.registry.registry import Registry
+from stages.registry.versions import Promotion, Version
 from stages.tracking.tracker import open_tracker
 
 Judged = Literal["same", "current"]

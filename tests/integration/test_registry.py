@@ -31,13 +31,8 @@ from stages.params import EvaluateParams
 from stages.registry.__main__ import app
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import enact, record_verdict, run_contest
-from stages.registry.registry import (
-    ChampionMovedError,
-    Promotion,
-    Registry,
-    RegistryAwayError,
-    RegistryError,
-)
+from stages.registry.registry import Registry
+from stages.registry.versions import ChampionMovedError, Promotion, RegistryAwayError, RegistryError
 from stages.tracking import mlflow_run, tracker
 from stages.tracking.journal import BUNDLE_DIGEST
 from stages.tracking.tracker import open_tracker
@@ -144,7 +139,8 @@ def test_what_is_promoted_and_withdrawn_is_told_by_tags(three):
 
 PROMOTER = """
 import sys, time
-from stages.registry.registry import ChampionMovedError, Promotion, Registry
+from stages.registry.registry import Registry
+from stages.registry.versions import ChampionMovedError, Promotion
 number = sys.argv[1]
 registry = Registry("nmt-de-en")
 registry.champion()
@@ -178,7 +174,8 @@ def test_of_two_who_promote_at_once_one_is_refused(three):
 
 KILLED = """
 import os, signal
-from stages.registry.registry import Promotion, Registry
+from stages.registry.registry import Registry
+from stages.registry.versions import Promotion
 registry = Registry("nmt-de-en")
 registry._move = lambda _: os.kill(os.getpid(), signal.SIGKILL)
 registry.promote(2, expected=1, promotion=Promotion(id="second", by="me", reason="better"))

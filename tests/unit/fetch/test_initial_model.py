@@ -18,7 +18,7 @@ from nmt_core.training.initial import load_initial_model
 from stages import download
 from stages.configure import refresh
 from stages.params import DownloadParams
-from stages.registry.registry import RegistryAwayError
+from stages.registry.versions import RegistryAwayError
 from tests.support.tiny import MODEL, export, tiny_translator
 
 

@@ -13,7 +13,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.statistics.gate import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
-from stages.registry.registry import ChampionMovedError, RegistryAwayError, RegistryError
+from stages.registry.versions import ChampionMovedError, RegistryAwayError, RegistryError
 
 CHALLENGER = SimpleNamespace(name="nmt-de-en", digest="d")
 GATE = GateConfig(significance=0.03)

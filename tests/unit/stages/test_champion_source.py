@@ -4,7 +4,7 @@ import pytest
 
 from nmt_core.base.errors import BundleError
 from stages.registry.champion import ChampionSource
-from stages.registry.registry import RegistryAwayError, RegistryError, Version
+from stages.registry.versions import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST
 
 

@@ -12,7 +12,7 @@ from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, DiskError
 from stages.registry import following
 from stages.registry.following import fetch_champion, follow_champion
-from stages.registry.registry import RegistryAwayError, RegistryError
+from stages.registry.versions import RegistryAwayError, RegistryError
 
 
 class FakeRegistry:

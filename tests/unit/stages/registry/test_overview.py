@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from stages.registry.overview import list_doubts, render_versions
-from stages.registry.registry import Version
+from stages.registry.versions import Version
 
 OF_DEMO = {"corpus": "demo", "test_set": "d" * 64, "pairs": "20,000", "architecture": "rnn"}
 OF_FILES = {"corpus": "files", "test_set": "f" * 64, "pairs": "29,000", "architecture": "rnn"}

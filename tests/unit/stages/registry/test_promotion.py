@@ -20,7 +20,7 @@ from stages.registry.promotion import (
     render_verdict,
     run_contest,
 )
-from stages.registry.registry import RegistryError, Version
+from stages.registry.versions import RegistryError, Version
 
 HASH = "by hash, 10 in 10,000, salt 'nmt'"
 TAGS = {

@@ -11,12 +11,8 @@ from hypothesis import strategies as st
 
 from stages.registry import registry as module
 from stages.registry.overview import find_last_event
-from stages.registry.registry import (
-    ChampionMovedError,
-    Promotion,
-    Registry,
-    RegistryError,
-)
+from stages.registry.registry import Registry
+from stages.registry.versions import ChampionMovedError, Promotion, RegistryError
 from stages.tracking.journal import pack_tags, unpack_tags
 
 VERSIONS = (1, 2, 3)

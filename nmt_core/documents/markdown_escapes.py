@@ -1,0 +1,58 @@
+"""Write translated text into Markdown, so that none of it becomes markup."""
+
+import re
+from collections.abc import Sequence
+
+from nmt_core.documents.passage import BREAK, Kind
+from nmt_core.documents.pieces import Written
+
+SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#+$")
+STARTS = re.compile(r"^\s*[-+>#=:]")
+NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])")
+"""Characters that may be markup, anywhere and at the beginning of a line."""
+
+EMPHASIS = frozenset("*_~")
+
+
+def loosen(written: Sequence[Written]) -> list[Written]:
+    """Return a translation with spaces around emphasis, and none at its inner edges."""
+    parts = [*written]
+    for number, part in enumerate(parts):
+        if not part.mark or not EMPHASIS.issuperset(part.text):
+            continue
+        outside = -1 if part.mark.kind is Kind.OPEN else 1
+        for side in (outside, -outside):
+            if not 0 <= number + side < len(parts) or parts[number + side].mark:
+                continue
+            text = parts[number + side].text
+            cut = text.rstrip() if side < 0 else text.lstrip()
+            if side == outside:
+                cut = f"{cut} " if side < 0 else f" {cut}"
+            parts[number + side] = Written(cut)
+    return parts
+
+
+def escape_text(written: Sequence[Written]) -> list[str]:
+    """Return the parts of a translation with all that might be markup in texts escaped."""
+    parts: list[str] = []
+    for number, part in enumerate(written):
+        if part.mark:
+            parts.append(part.text)
+            continue
+        first, *others = [SPECIAL.sub(r"\\\g<0>", line) for line in part.text.split(BREAK)]
+        lines = [_escape_start(first) if not "".join(parts[-1:]) else first]
+        lines += [_escape_start(line) for line in others]
+        following = written[number + 1 : number + 2]
+        if lines[-1].endswith("!") and following and following[0].text.startswith("["):
+            lines[-1] = f"{lines[-1][:-1]}\\!"
+        parts.append(BREAK.join(lines))
+    return parts
+
+
+def _escape_start(line: str) -> str:
+    return NUMBERED.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
+
+
+def escape_plainly(_: str, written: Sequence[Written]) -> list[str]:
+    """Return the parts of a translation with every sign escaped that may be markup."""
+    return [SPECIAL.sub(r"\\\g<0>", part.text) for part in written]
