@@ -6,6 +6,7 @@ reader's own: ports, addresses, files. A block that cannot run says why, in a co
 a block of ``text`` shows something else than commands, one of ``python`` is run by Python.
 """
 
+import ast
 import gzip
 import os
 import re
@@ -338,7 +339,7 @@ CHECKS = {
     "nmt translate --model models/export --prefix 'On Monday'": shows("On Monday"),
     "nmt translate --model models/export <": leaves_files("out.txt"),
     "nmt translate --model models/export letter.txt": leaves_files("letter.en.txt", "page.en.html"),
-    ".venv/bin/python -c 'from nmt_core import Translator\n\n": shows(r"\(\d+, \d+\)$"),
+    ".venv/bin/python -c 'from nmt_core import Translator\ntranslator": shows(r"\(\d+, \d+\)$"),
     ".venv/bin/python -c 'from nmt_core import Translator\nfrom": shows("<p>.*</p>"),
     "nmt next": shows(r"\d"),
     "nmt learn": leaves_files("models/novel"),
@@ -407,8 +408,11 @@ def type_block(reader, block):
         reader.leaves()
     if block.lines[0].startswith("git clone"):
         reader.goes_elsewhere()
-    program = f".venv/bin/python -c {shlex.quote(chr(10).join(block.lines))}"
-    for line in [program] if block.kind == "python" else joined(block.lines):
+    lines = joined(block.lines)
+    if block.kind == "python":
+        code = ast.unparse(ast.parse("\n".join(block.lines)))  # without comments
+        lines = [f".venv/bin/python -c {shlex.quote(code)}"]
+    for line in lines:
         bring(reader.folder)
         command = line.partition("  # ")[0].strip()
         for earlier in next((BEFORE[one] for one in BEFORE if command.startswith(one)), ()):
