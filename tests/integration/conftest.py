@@ -22,3 +22,9 @@ def empty_database(tmp_path_factory):
     file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
     MlflowClient(f"sqlite:///{file}").search_experiments()
     return file
+
+
+@pytest.fixture
+def database(project, empty_database):
+    (project / "mlflow.db").write_bytes(empty_database.read_bytes())
+    return MlflowClient(tracker.tracking_uri())

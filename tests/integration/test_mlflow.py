@@ -1,4 +1,4 @@
-"""The real MLflow, in a SQLite file or behind HTTP, and servers that are away and come back."""
+"""The real MLflow, in a SQLite file: runs that are told at once, later, or after a kill."""
 
 import json
 import os
@@ -7,34 +7,28 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from mlflow import MlflowClient
-from mlflow.entities import Run
-from mlflow.server import app, handlers
 from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
 from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
 from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
-from werkzeug.serving import make_server
 
-from nmt_core.base import seal
 from stages import paths
-from stages.tracking import __main__, mlflow_experiment, mlflow_run, system_metrics
+from stages.tracking import __main__, mlflow_experiment, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
-from stages.tracking.journal import BUNDLE_DIGEST, COMPARISON, Journal, pack_tags
+from stages.tracking.journal import COMPARISON, Journal
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
-from tests.support.tiny import LINES, export, tiny_translator
+from tests.support.runs import journaled, only_run, points, runs, train
 
 pytestmark = pytest.mark.slow
 
@@ -45,50 +39,6 @@ DEAD = "http://127.0.0.1:9"
 def _fast(mlflow_here, monkeypatch):
     monkeypatch.setattr(tracking, "SEND_SECONDS", 0.05)
     monkeypatch.setattr(tracking, "RETRY_SECONDS", 0.1)
-
-
-@pytest.fixture
-def database(project, empty_database):
-    (project / "mlflow.db").write_bytes(empty_database.read_bytes())
-    return MlflowClient(tracking.tracking_uri())
-
-
-def runs(client: MlflowClient) -> list[Run]:
-    experiment = client.get_experiment_by_name("e")
-    return client.search_runs([experiment.experiment_id]) if experiment else []
-
-
-def only_run(client: MlflowClient) -> Run:
-    [run] = runs(client)
-    return run
-
-
-def said(caplog) -> list[str]:
-    return [record.message for record in caplog.records if record.name == "stages.tracking.tracker"]
-
-
-def points(client: MlflowClient, name: str) -> list[tuple[int, float]]:
-    return [
-        (point.step, point.value)
-        for run in runs(client)
-        for point in client.get_metric_history(run.info.run_id, name)
-    ]
-
-
-def journaled(name: str) -> list[tuple[int, float]]:
-    entries, _ = Journal("f").read()
-    return [
-        (entry["step"], entry["values"][name])
-        for entry in entries
-        if entry["kind"] == "metrics" and name in entry["values"]
-    ]
-
-
-def train(first: int, last: int) -> None:
-    with open_tracker("f", experiment="e") as tracker:
-        tracker.params({"model.width": 512, "model.kind": "transformer", "train.seed": None})
-        for step in range(first, last + 1):
-            tracker.metrics({"train/loss": 1 / step, "train/norm": step}, step=step)
 
 
 def test_mlflow_knows_what_the_journal_knows(database, caplog):
@@ -527,244 +477,3 @@ def test_samples_of_a_run_that_is_continued_are_counted_on(database, monkeypatch
     steps = [step for step, _ in points(database, system_metrics.CPU)]
     assert len(steps) >= 4
     assert steps == list(range(len(steps)))
-
-
-@pytest.fixture
-def silent_server():
-    """Takes connections and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-
-
-@pytest.mark.parametrize("server", ["dead", "silent"])
-def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monkeypatch, caplog):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD if server == "dead" else silent_server)
-    with open_tracker("f", experiment="e") as tracker:
-        start = time.monotonic()
-        for step in range(200):
-            tracker.metrics({"train/loss": 1.0}, step=step)
-        measured_seconds = time.monotonic() - start
-    closed_seconds = time.monotonic() - start
-
-    assert measured_seconds < 10  # MLflow would be waited for ten times as long, again and again
-    assert closed_seconds < 60
-    [warning] = said(caplog)
-    assert "runs/f/journal.jsonl" in warning
-    assert "python -m stages.tracking sync" in warning
-    assert len(journaled("train/loss")) == 200
-
-
-class Server:
-    """MLflow behind HTTP, in this process, at one port through all outages."""
-
-    def __init__(self) -> None:
-        self.port = 0
-        self.start()
-
-    def start(self) -> None:
-        self._serving = make_server("127.0.0.1", self.port, app, threaded=True)
-        self.port = self._serving.port
-        self._thread = threading.Thread(target=self._serving.serve_forever)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._serving.shutdown()
-        self._thread.join()
-        self._serving.server_close()
-
-    @contextmanager
-    def away(self, how: str) -> Iterator[None]:
-        self.stop()
-        with {"gone": nothing, "hanging": silent, "failing": failing}[how](self.port):
-            yield
-        self.start()
-
-
-@contextmanager
-def nothing(port: int) -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def silent(port: int) -> Iterator[None]:
-    with socket.create_server(("127.0.0.1", port)):
-        yield
-
-
-@contextmanager
-def failing(port: int) -> Iterator[None]:
-    def answer(_, start_response):
-        start_response("500 Internal Server Error", [])
-        return [b"out of order"]
-
-    server = make_server("127.0.0.1", port, answer, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture
-def server(project, empty_database, monkeypatch):
-    shutil.copy(empty_database, project / "mlflow.db")
-    monkeypatch.setenv("_MLFLOW_SERVER_FILE_STORE", tracking.tracking_uri())
-    monkeypatch.setenv("_MLFLOW_SERVER_ARTIFACT_ROOT", f"{project}/served")
-    monkeypatch.setattr(handlers, "_tracking_store", None)
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "2")
-    server = Server()
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.port}")
-    yield server
-    server.stop()
-
-
-@pytest.mark.parametrize("how", ["gone", "hanging", "failing"])
-def test_a_server_that_comes_back_is_told_everything_once(project, server, how, caplog):
-    """While the run lasts, which never waits."""
-    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
-    waited = []
-
-    def measure(tracker, steps):
-        for step in steps:
-            start = time.monotonic()
-            tracker.metrics({"train/loss": 1 / step}, step=step)
-            waited.append(time.monotonic() - start)
-
-    with open_tracker("f", experiment="e") as tracker:
-        measure(tracker, range(1, 21))
-        assert wait_for(
-            lambda: journaled("train/loss") == points(client, "train/loss"), seconds=120
-        )
-        with server.away(how):
-            measure(tracker, range(21, 41))
-            assert wait_for(lambda: said(caplog), seconds=120)
-            measure(tracker, range(41, 61))
-        assert wait_for(
-            lambda: journaled("train/loss") == points(client, "train/loss"), seconds=120
-        )
-        measure(tracker, range(61, 81))
-
-    assert journaled("train/loss") == points(client, "train/loss")
-    assert len(journaled("train/loss")) == 80
-    assert only_run(client).info.status == "FINISHED"
-    lost, back = said(caplog)[::2], said(caplog)[1::2]  # more than one on a busy machine
-    assert len(lost) == len(back)
-    assert all("is lost" in line for line in lost)
-    assert all("is back" in line for line in back)
-    # which is what a server that hangs would cost each time; a busy machine holds up a few
-    assert sorted(waited)[-5] < 2
-
-
-def test_sync_after_an_outage_sends_every_point_once(database, monkeypatch, tmp_path):
-    """Of a run whose middle MLflow has missed."""
-    up = tracking.tracking_uri()
-    train(1, 5)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
-    train(6, 10)
-    assert len(points(database, "train/loss")) == 5
-    failed = CliRunner().invoke(program, ["sync"])
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
-    first = CliRunner().invoke(program, ["sync"])
-    second = CliRunner().invoke(program, ["sync", "f"])
-
-    assert (failed.exit_code, first.exit_code, second.exit_code) == (1, 0, 0)
-    assert f"error: MLflow at {DEAD}" in failed.stderr
-    assert first.stdout == "runs/f/journal.jsonl: 10 points were missing in MLflow\n"
-    assert second.stdout == "runs/f/journal.jsonl: 0 points were missing in MLflow\n"
-    assert journaled("train/loss") == points(database, "train/loss")
-
-
-def test_the_next_stage_makes_up_for_an_outage(database, monkeypatch):
-    up = tracking.tracking_uri()
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
-    train(1, 5)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
-    train(6, 10)
-
-    assert journaled("train/loss") == points(database, "train/loss")
-
-
-SERVED = """
-import json, sys
-from mlflow.pyfunc import load_model
-lines = json.loads(sys.argv[1])
-model = load_model("models:/nmt-de-en/1")
-print(json.dumps([model.predict(lines), model.predict(lines, params={"beam_size": 1})]))
-"""
-
-
-def test_a_registered_model_translates_where_there_is_no_project(database, project, monkeypatch):
-    """It brings the library along, and searches as wide as it is asked to."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
-    translator = tiny_translator(seed=1)
-    folder = export(project / "export", translator=translator)
-    tags = {BUNDLE_DIGEST: seal.digest_bundle(folder), "bleu": "30.10"}
-    with open_tracker("f", experiment="e") as tracker:
-        tracker.model(folder, name="nmt-de-en", tags=tags)
-    served = subprocess.run(
-        [sys.executable, "-c", SERVED, json.dumps(LINES)],
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    expected = [translator.translate(LINES), translator.translate(LINES, beam_size=1)]
-    assert expected[0] != expected[1]
-    assert expected == json.loads(served.stdout)
-    [version] = database.search_model_versions("name = 'nmt-de-en'")
-    assert version.run_id == only_run(database).info.run_id
-    assert version.tags == pack_tags(tags)
-    assert version.description == (folder / "README.md").read_text()
-
-
-ECHO = """
-from mlflow.models import set_model
-from mlflow.pyfunc.model import PythonModel
-class Echo(PythonModel):
-    def predict(self, model_input: list[str], params=None) -> list[str]:
-        return model_input
-set_model(Echo())
-"""
-
-
-def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
-    monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
-    (project / "code.py").write_text(ECHO)
-    folder = project / "export"
-    folder.mkdir()
-    card = f"---\nlicense: mit\n---\n\n# A card\n\n---\n{'long ' * 2000}"
-    for weights in ("first", "first", "second"):
-        (folder / seal.MANIFEST).write_text(weights)
-        (folder / "README.md").write_text(card)
-        with open_tracker("f", experiment="e") as tracker:
-            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
-
-    versions = database.search_model_versions("name = 'echo'")
-    assert len(versions) == 2
-    for version in versions:  # what MLflow's databases take, and no more
-        assert version.description.startswith("# A card\n\n---\nlong ")
-        assert len(version.description) == 5000
-
-
-def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, project, monkeypatch):
-    """MLflow was away, and when it is back, another training has exported."""
-    up = tracking.tracking_uri()
-    monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
-    (project / "code.py").write_text(ECHO)
-    folder = project / "export"
-    folder.mkdir()
-    for run, uri in (("first", DEAD), ("second", up)):
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-        (folder / seal.MANIFEST).write_text(run)
-        (folder / "README.md").touch()
-        with open_tracker(run, experiment="e") as tracker:
-            tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
-    assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
-
-    [version] = database.search_model_versions("name = 'echo'")
-    assert version.tags == pack_tags({BUNDLE_DIGEST: seal.digest_bundle(folder)})
-    assert database.get_run(version.run_id).data.tags["nmt.fingerprint"] == "second"
