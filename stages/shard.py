@@ -28,7 +28,7 @@ def run(
     shards: Path,
     workers: WorkersConfig,
 ) -> dict[str, float]:
-    """Number the tokens; leave training pairs out that are too long or have an empty side."""
+    """Turn tokens into numbers; leave out training pairs too long or with an empty side."""
     metrics: dict[str, float] = {}
     with files.whole_folder(shards) as part:
         for split in ("train", "validation"):

@@ -37,7 +37,7 @@ class Vocabulary:
     def most_frequent(
         cls, counts: Mapping[str, int], *, max_size: int | None = None, min_count: int = 1
     ) -> "Vocabulary":
-        """Number the tokens from the most frequent on; ties go by the alphabet.
+        """Return a vocabulary by frequency, the most frequent token first; ties go by the alphabet.
 
         Args:
             counts: occurrences per token.

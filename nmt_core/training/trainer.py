@@ -9,7 +9,6 @@ Several processes that train one model run this loop together, update by update 
 ``distributed.py``); the first one alone reads and writes, shows and validates.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -39,11 +38,11 @@ from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.ema import ExponentialMovingAverage
 from nmt_core.training.interrupt import Interrupted, catch_stop_signals
 from nmt_core.training.loss import Predicted, batch_loss, measure_predictions
-from nmt_core.training.progress import Clock, CurvePoint, Point, Progress
+from nmt_core.training.progress import Clock, Progress
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
 from nmt_core.training.scheduled_sampling import replace_with_predictions
-from nmt_core.training.selection import Merit, Selection, select
+from nmt_core.training.selection import Selection, select
 from nmt_core.training.settings import TrainingConfig
 from nmt_core.training.step import apply_gradients, require_finite
 
@@ -285,19 +284,12 @@ class Trainer:
                 place=place,
                 remedy="lower train.schedule's learning rate or train with precision float32",
             )
-            self.progress.loss_sum += value
-            self.progress.loss_tokens += tokens
-            self.progress.recent_sum += value
-            self.progress.recent_tokens += tokens
+            self.progress.add_loss(value, tokens)
 
     def _log(self) -> None:
         self._read_losses(leave=0)
         progress = self.progress
-        loss = progress.recent_sum / max(1, progress.recent_tokens)
-        progress.recent_sum, progress.recent_tokens = 0.0, 0
-        progress.curve.append(
-            CurvePoint(step=progress.step, loss=loss, learning_rate=self._learning_rate)
-        )
+        loss = progress.add_curve_point(self._learning_rate)
         self.display.step(
             step=progress.step,
             tokens=progress.target_tokens,
@@ -334,28 +326,18 @@ class Trainer:
             score = self.translate_and_score(self.model)
             weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
         self.model.train()
-        point = Point(
-            step=progress.step,
-            epoch=progress.position.epoch,
-            target_tokens=progress.target_tokens,
+        point = progress.add_point(
             learning_rate=self._learning_rate,
-            train_loss=progress.loss_sum / max(1, progress.loss_tokens),
             validation_loss=found.cross_entropy,
-            validation_perplexity=math.exp(min(found.cross_entropy, 100.0)),
             validation_token_accuracy=found.accuracy,
             validation_scores={self.metric: score},
         )
-        progress.loss_sum, progress.loss_tokens = 0.0, 0
-        progress.history.append(point)
         selection = self._select()
         progress.finished = progress.has_spent(self.budget) or selection.is_out_of_patience
         self.display.validation(point.row(), best=selection.is_best)
         self.tracker.metrics(
-            {
-                "validation/loss": point.validation_loss,
-                "validation/perplexity": point.validation_perplexity,
-                "validation/token_accuracy": point.validation_token_accuracy,
-                **{f"validation/{name}": v for name, v in point.validation_scores.items()},
+            point.measures()
+            | {
                 "train/target_tokens": progress.target_tokens,
                 "train/seconds": self._clock.seconds,
             },
@@ -367,15 +349,10 @@ class Trainer:
         self._save()
 
     def _select(self) -> Selection:
-        return select([self._merit(each) for each in self.progress.history], self.config.patience)
-
-    def _merit(self, point: Point) -> Merit:
-        """Return what the best validation has most of; at equal scores the lower loss wins."""
-        by_loss = (-point.validation_loss,)
-        if self.config.select_by == "loss":
-            return by_loss
-        score = point.validation_scores[self.metric]
-        return (score if self.higher_is_better else -score, *by_loss)
+        chosen = None if self.config.select_by == "loss" else self.metric
+        better = self.higher_is_better
+        merits = [point.judge(chosen, higher_is_better=better) for point in self.progress.history]
+        return select(merits, self.config.patience)
 
     def _measure(self) -> Predicted:
         """Return how well the targets of the validation pairs are predicted."""

@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def _journals() -> None:
-    """What runs have told MLflow, and what they could not."""
+    """Show runs in MLflow, and send what it has not been told."""
 
 
 @app.command()

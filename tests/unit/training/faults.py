@@ -69,7 +69,7 @@ FAULTS = [
     ),
     (
         "of equal scores the first is best",
-        "nmt_core/training/trainer.py",
+        "nmt_core/training/progress.py",
         "else -score, *by_loss)",
         "else -score,)",
     ),
