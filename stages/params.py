@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.filters import FilterConfig
@@ -221,7 +221,7 @@ class TrainParams(Config):
                 raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
         select_by = self.training.select_by
         if select_by not in ("loss", *METRICS):
-            known = config.suggest(select_by, ["loss", *METRICS])
+            known = suggest(select_by, ["loss", *METRICS])
             raise ValueError(f"training.select_by {select_by!r} is not a metric; {known}")
         if self.compute.processes * self.compute.accumulate > 1 and self.model.normalizes_batches:
             raise ValueError(
@@ -353,7 +353,7 @@ def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
         ConfigError: naming ``source`` and every wrong key.
     """
     problems = [
-        f"{source}: {name} is not a section; {config.suggest(str(name), SECTIONS)}"
+        f"{source}: {name} is not a section; {suggest(str(name), SECTIONS)}"
         for name in document
         if name not in SECTIONS
     ]

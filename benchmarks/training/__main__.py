@@ -34,7 +34,7 @@ from benchmarks.training.loops import System
 from benchmarks.training.peers import PEERS
 from benchmarks.training.work import Work, write_work
 from nmt_core.base.compute import prepare_compute
-from nmt_core.base.config import suggest
+from nmt_core.base.errors import suggest
 
 WARM_UP = 10
 """Updates that both runs of a round make, and that count for neither."""

@@ -5,14 +5,13 @@ Nothing is coerced, except an int where a float is due, and every unknown, missi
 is named with its place.
 """
 
-import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import ConfigError, suggest
 
 
 class Config(BaseModel):
@@ -50,13 +49,6 @@ def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settin
         raise ConfigError("\n".join(problems)) from None
     except TypeError as error:
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what somebody may have meant who wrote ``name``."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"
 
 
 def shorten(value: object) -> str:

@@ -20,6 +20,9 @@ Each message says what is wrong, what was got and what to do. A wrong argument i
 a ``ValueError``; what only we can break is an ``assert``.
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class NmtError(Exception):
     """Base of all errors that are told to the user without a traceback."""
@@ -77,3 +80,10 @@ def is_out_of_memory(error: Exception) -> bool:
     """Tell whether memory ran out, on a processor or on a GPU; torch need not be imported."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool({"MemoryError", "OutOfMemoryError"} & names) or "allocate memory" in str(error)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return what somebody may have meant who wrote ``name``."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nmt_core.base import config
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.errors import CorpusError, suggest
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.corpora.splitting import SessionSplit, Split
 from nmt_core.corpora.text_files import require_pinned
@@ -53,9 +53,9 @@ def suggest_sessions(beginning: str, known: Sequence[str]) -> str:
     """Return what somebody may have meant who wrote ``beginning``."""
     alike = sorted({name[: len(beginning)] for name in known})
     if len(alike) > config.BRIEF_CHARACTERS // 10:
-        found = config.suggest(beginning, alike)
+        found = suggest(beginning, alike)
         return found if found.startswith("did") else f"it names {known[0]} to {known[-1]}"
-    return config.suggest(beginning, alike)
+    return suggest(beginning, alike)
 
 
 def take_last(

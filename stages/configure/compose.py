@@ -16,8 +16,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from nmt_core.base import config, files
-from nmt_core.base.config import Config, suggest
-from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, NmtError, suggest
 from nmt_core.fetch.address import redact
 from nmt_core.training.budget import Budget
 from stages import paths

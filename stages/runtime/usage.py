@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 
 from nmt_core.base import config, files
-from nmt_core.base.config import Config, suggest
-from nmt_core.base.errors import ConfigError, DiskError
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, DiskError, suggest
 from stages import paths
 from stages.params import SECTIONS, read
 from stages.runtime.fingerprint import hash_json

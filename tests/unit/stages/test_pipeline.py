@@ -25,6 +25,7 @@ PLUMBING = {
     "nmt_core/base/parallel/spans.py",
     "nmt_core/base/parallel/parent.py",
     "nmt_core/base/progress.py",
+    "nmt_core/base/registry.py",
     "nmt_core/base/tracking.py",
 }
 """Code that reads, writes and reports, but decides no byte of a result."""

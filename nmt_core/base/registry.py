@@ -1,0 +1,74 @@
+"""Things by name: ours from a table, those of others by the entry points of their packages."""
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pkgutil import resolve_name
+from typing import Generic, TypeVar
+
+from nmt_core.base.errors import ConfigError, suggest
+
+Thing = TypeVar("Thing")
+
+
+class Registry(Generic[Thing]):
+    """Things of one kind, each loaded when it is asked for.
+
+    Another package adds one by an entry point; for a ``Registry("a metric", "nmt.metrics", ...)``::
+
+        [project.entry-points."nmt.metrics"]
+        ter = "their_package.ter:Ter"
+
+    Args:
+        noun: what each is, such as ``a metric``, for messages.
+        group: of entry points; they are read only where our own things do not answer, since that
+            takes as long as there are packages.
+        ours: things by name, or where they are: ``module:thing``.
+    """
+
+    def __init__(self, noun: str, group: str, ours: Mapping[str, Thing | str]) -> None:
+        self.noun, self.group, self.ours = noun, group, ours
+
+    def names(self) -> list[str]:
+        """Return all names, ours first."""
+        return [*dict.fromkeys([*self.ours, *self._theirs()])]
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is such a thing, without loading it."""
+        return name in self.ours or name in self._theirs()
+
+    def check(self, name: str) -> str:
+        """Return a name, without loading what it names.
+
+        Raises:
+            ValueError: if there is no such thing.
+        """
+        if name not in self:
+            raise ValueError(f"{name!r} is not {self.noun}; {suggest(name, self.names())}")
+        return name
+
+    def load(self, name: str) -> Thing:
+        """Return what a name stands for.
+
+        Raises:
+            ConfigError: if there is no such thing.
+        """
+        try:
+            self.check(name)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+        found = self.ours[name] if name in self.ours else self._theirs()[name]
+        thing: Thing = resolve_name(found) if isinstance(found, str) else found
+        return thing
+
+    def _theirs(self) -> Mapping[str, str]:
+        return _read_entry_points(self.group, tuple(sys.path))
+
+
+@cache
+def _read_entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the values of a group's entry points by name, of all packages on a path."""
+    from importlib import metadata  # noqa: PLC0415 - slow, and seldom needed
+
+    del path  # of effect by what was asked before
+    return {point.name: point.value for point in metadata.entry_points(group=group)}

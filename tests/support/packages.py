@@ -1,0 +1,37 @@
+"""Packages of others, installed for a test: a module, and the entry points that name what is in it."""
+
+import sys
+from itertools import count
+from textwrap import dedent
+
+_numbers = count()
+
+
+def install(folder, monkeypatch, code, **points):
+    """Put a module on the path whose package offers things, and return its name.
+
+    Args:
+        folder: takes the package.
+        monkeypatch: takes it away again.
+        code: of the module.
+        points: names of things in it, by the group without ``nmt.``: ``metrics={"ter": "Ter"}``.
+    """
+    name = f"their_package_{next(_numbers)}"
+    place = folder / name
+    place.mkdir()
+    (place / f"{name}.py").write_text(dedent(code), encoding="utf-8")
+    described = place / f"{name}-1.0.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = [
+        line
+        for group, things in points.items()
+        for line in (
+            f"[nmt.{group}]",
+            *(f"{called} = {name}:{thing}" for called, thing in things.items()),
+        )
+    ]
+    (described / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(place))
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return name
