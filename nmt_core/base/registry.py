@@ -1,7 +1,7 @@
 """Things by name: ours from a table, those of others by the entry points of their packages."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pkgutil import resolve_name
 from typing import Generic, TypeVar
@@ -29,9 +29,10 @@ class Registry(Generic[Thing]):
     def __init__(self, noun: str, group: str, ours: Mapping[str, Thing | str]) -> None:
         self.noun, self.group, self.ours = noun, group, ours
 
-    def names(self) -> list[str]:
-        """Return all names, ours first."""
-        return [*dict.fromkeys([*self.ours, *self._theirs()])]
+    def __iter__(self) -> Iterator[str]:
+        """Yield all names, ours first."""
+        yield from self.ours
+        yield from (name for name in self._theirs() if name not in self.ours)
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is such a thing, without loading it."""
@@ -44,7 +45,7 @@ class Registry(Generic[Thing]):
             ValueError: if there is no such thing.
         """
         if name not in self:
-            raise ValueError(f"{name!r} is not {self.noun}; {suggest(name, self.names())}")
+            raise ValueError(f"{name!r} is not {self.noun}; {suggest(name, self)}")
         return name
 
     def load(self, name: str) -> Thing:

@@ -10,6 +10,7 @@ import typer
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.cli.lines import open_standard_input
+from nmt_core.documents.formats import FORMATS, list_suffixes
 
 if TYPE_CHECKING:  # takes a moment to import, and lines need none of it
     from nmt_core.translation.translator import Translator
@@ -23,7 +24,7 @@ FormatName = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Read a document of this format: text, html, markdown, subtitles or docx. "
+        help=f"Read a document of this format: {', '.join(FORMATS.ours)}. "
         "\\[default: by a file's name]",
     ),
 ]
@@ -34,13 +35,12 @@ Output = Annotated[
     ),
 ]
 
-SUFFIXES = (".txt", ".html", ".htm", ".xhtml", ".md", ".markdown", ".srt", ".vtt", ".docx")
-"""Of names of documents; those of ``nmt_core.documents.files``, which lines need not import."""
-
 
 def is_document(argument: str) -> bool:
     """Tell whether an argument names a document and is no line: one word with such an ending."""
-    return argument.lower().endswith(SUFFIXES) and (len(argument.split()) == 1 or is_file(argument))
+    if len(argument.split()) != 1 and not is_file(argument):
+        return False
+    return argument.lower().endswith(tuple(list_suffixes()))
 
 
 def is_file(argument: str) -> bool:
@@ -75,7 +75,7 @@ def wants_documents(
     if unknown := [file for file in files if file not in named]:
         raise ConfigError(
             f"{unknown[0]} is a file with an ending that says no format, which would be one of "
-            f"{' '.join(SUFFIXES)}; name its format by --format, or convert it"
+            f"{' '.join(list_suffixes())}; name its format by --format, or convert it"
         )
     if arguments and not named and (paragraphs or kind or output):
         raise ConfigError(
@@ -119,21 +119,21 @@ def translate_documents(
     from nmt_core.documents import files  # noqa: PLC0415 - takes a moment
     from nmt_core.documents.translator import DocumentTranslator  # noqa: PLC0415 - takes a moment
 
-    if kind is not None and kind not in files.FORMATS:
-        raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(files.FORMATS)}")
+    if kind is not None and kind not in FORMATS:
+        raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
     language = translator.languages.source if translator.languages else ""
     documents = DocumentTranslator.using(translator, language, beam_size=beam_size)
     for name in arguments:
         path = Path(name)
         out = output or _name_translation(path, translator)
-        files.translate_file(path, out, documents, files.FORMATS[kind] if kind else None)
+        files.translate_file(path, out, documents, kind)
         typer.echo(out, err=True)
     if not arguments:
         stream = open_standard_input()
         if stream.isatty():
             typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
         data = stream.read(files.MOST_BYTES + 1)
-        written = files.translate_document(data, files.FORMATS[kind or "text"], documents)
+        written = files.translate_document(data, kind or "text", documents)
         if output:
             files.write_document(output, written)
         else:

@@ -11,7 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from nmt_core.documents.files import SUFFIXES
+from nmt_core.documents.formats import list_suffixes
 from nmt_core.server.card import summarize_card
 from nmt_core.server.detect import MOST, load, rank_languages
 from nmt_core.server.docs import STYLE, render_docs
@@ -216,7 +216,7 @@ async def frontend_settings(request: Request) -> FrontendSettings:
         keyRequired=service.keys is not None,
         suggestions=False,
         filesTranslation=True,
-        supportedFilesFormat=list(SUFFIXES),
+        supportedFilesFormat=list_suffixes(),
         language=DefaultLanguages(
             source=LanguageName(code=AUTO, name="Auto Detect"),
             target=LanguageName(code=first.pair.target, name=name_language(first.pair.target)),

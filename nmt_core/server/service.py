@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.files import FORMATS, Format, find_format, name_translation
+from nmt_core.documents.files import name_translation
+from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.server.detect import Guess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
@@ -194,19 +195,18 @@ class Service:
         return await self._in_time(self._translate_file(user, asked, kind, name, content))
 
     async def _translate_file(
-        self, user: User, asked: FileRequest, kind: Format, name: str, content: bytes
+        self, user: User, asked: FileRequest, kind: str, name: str, content: bytes
     ) -> str:
-        [called] = [called for called, one in FORMATS.items() if one is kind]
-        sheet = Manuscript(called, content)
+        sheet, mime_type = Manuscript(kind, content), FORMATS.load(kind).mime_type
         source = asked.source
         if source == AUTO:
             source = (await self._detect(user, sheet, asked.target)).language
         if source == asked.target and self.models.knows(source):
-            return self.downloads.keep(name, kind.mime_type, content)
+            return self.downloads.keep(name, mime_type, content)
         model = self.models.find(source, asked.target)
         _, _, [translated] = await self._translate_sheet(user, Search(model), sheet)
         told = name_translation(Path(Path(name).name), asked.target).name
-        return self.downloads.keep(told, kind.mime_type, translated)
+        return self.downloads.keep(told, mime_type, translated)
 
     async def _translate_sheet(
         self, user: User, search: Search, sheet: Manuscript
@@ -291,8 +291,8 @@ class Service:
             return do(*arguments)
 
 
-def find_kind(name: str) -> Format:
-    """Return the kind of a file by the end of its name.
+def find_kind(name: str) -> str:
+    """Return the format of a file by the end of its name.
 
     Raises:
         RequestError: if it is of no kind that is translated, in LibreTranslate's words.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.alignment import Translated
-from nmt_core.documents.files import FORMATS
+from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import CHARACTERS, Document, Plan, Segmenter
@@ -39,7 +39,7 @@ class Manuscript(NamedTuple):
         """
         if isinstance(self.content, str):
             return READERS[self.kind](self.content)
-        return FORMATS[self.kind].read(self.content)
+        return FORMATS.load(self.kind).read(self.content)
 
 
 class Tokenizer(Protocol):

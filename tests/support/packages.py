@@ -1,22 +1,31 @@
-"""Packages of others, installed for a test: a module, and the entry points that name what is in it."""
+"""Packages of others, installed for a test: a module, and entry points for what is in it."""
 
+import re
 import sys
+from inspect import cleandoc
 from itertools import count
 from textwrap import dedent
 
 _numbers = count()
 
 
-def install(folder, monkeypatch, code, **points):
+def example_of(kind):
+    """The code that a docstring shows."""
+    text = cleandoc(kind.__doc__)
+    return dedent(re.search(r"::\n\n((?:    .*\n|\n)+)", f"{text}\n")[1])
+
+
+def install(folder, monkeypatch, code, *, name=None, **points):
     """Put a module on the path whose package offers things, and return its name.
 
     Args:
         folder: takes the package.
         monkeypatch: takes it away again.
         code: of the module.
+        name: of the module; None for one that no other has.
         points: names of things in it, by the group without ``nmt.``: ``metrics={"ter": "Ter"}``.
     """
-    name = f"their_package_{next(_numbers)}"
+    name = name or f"their_package_{next(_numbers)}"
     place = folder / name
     place.mkdir()
     (place / f"{name}.py").write_text(dedent(code), encoding="utf-8")

@@ -26,14 +26,14 @@ def test_things_are_loaded_by_name(registry):
 
 def test_an_unknown_name_is_answered_by_the_one_that_was_meant(registry):
     for ask, kind in ((registry.load, ConfigError), (registry.check, ValueError)):
-        with pytest.raises(kind, match="'orderd' is not a mapping.*'ordered'"):
+        with pytest.raises(kind, match=r"'orderd' is not a mapping.*'ordered'"):
             ask("orderd")
     assert "orderd" not in registry
 
 
 def test_other_packages_offer_theirs_after_ours(registry, tmp_path, monkeypatch):
     code = "class Theirs: pass\nclass Other: pass"
-    assert registry.names() == [*OURS]
+    assert [*registry] == [*OURS]
     name = install(
         tmp_path,
         monkeypatch,
@@ -42,7 +42,7 @@ def test_other_packages_offer_theirs_after_ours(registry, tmp_path, monkeypatch)
         others={"x": "y"},
     )
 
-    assert registry.names() == [*OURS, "theirs"]
+    assert [*registry] == [*OURS, "theirs"]
     assert "theirs" in registry
     assert name not in sys.modules
     assert registry.load("theirs").__module__ == name
@@ -61,4 +61,4 @@ def test_packages_are_looked_through_for_what_is_not_ours_alone(registry, monkey
     assert "ordered" in registry
     assert registry.load("here") is int
     with pytest.raises(AssertionError):
-        registry.names()
+        list(registry)

@@ -6,8 +6,6 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.cli import documents as module
-from nmt_core.documents.files import SUFFIXES
 from nmt_core.documents.html import read_html
 from nmt_core.documents.translator import DocumentTranslator
 from nmt_core.text.languages import Languages
@@ -120,10 +118,6 @@ def test_a_translation_needs_a_name(tmp_path):
     (tmp_path / "a.txt").write_text("Hund")
 
     assert "give one by --output" in refuse(unnamed, tmp_path / "a.txt")
-
-
-def test_endings_are_those_of_the_formats():
-    assert sorted(module.SUFFIXES) == sorted(SUFFIXES)
 
 
 def test_lines_wait_for_no_parser():

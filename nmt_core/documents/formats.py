@@ -1,0 +1,127 @@
+"""Formats of documents by name: each is a file that reads it, and a line here.
+
+This file imports none of them: the names of files are looked at before anything is translated.
+"""
+
+from collections.abc import Sequence
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, NamedTuple
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.base.registry import Registry
+
+if TYPE_CHECKING:
+    from nmt_core.documents.passage import Item, Passage
+    from nmt_core.documents.pieces import TextDocument
+    from nmt_core.documents.plan import Document
+
+
+class Format(NamedTuple):
+    """A format of documents.
+
+    Captions, each a line after a time, in a module ``captions`` that another package offers by an
+    entry point of ``nmt.formats``, ``captions = captions:CAPTIONS``::
+
+        CAPTIONS = Format((".cap",), "text/plain", "captions:read_captions")
+
+        def read_captions(text):
+            pieces = []
+            for line in text.splitlines(keepends=True):
+                time, space, words = line.partition(" ")
+                pieces += [Piece(Type.WALL, time + space), Piece(Type.TEXT, words, words)]
+            return TextDocument(make_parts(pieces, write_plainly))
+    """
+
+    suffixes: tuple[str, ...]
+    """Of the names of its files."""
+    mime_type: str
+    reader: str
+    """Where what reads it is, ``module:thing``; it is given text, and raises DocumentError if that
+    cannot be read."""
+    binary: bool = False
+    """Whether it is given bytes, as they are no text in UTF-8."""
+
+    def read(self, data: bytes) -> "Document[bytes]":
+        """Read a document.
+
+        Raises:
+            DocumentError: if it cannot be read.
+        """
+        read = resolve_name(self.reader)
+        document: Document[bytes] = read(data) if self.binary else TextFile(read(decode(data)))
+        return document
+
+
+class TextFile(NamedTuple):
+    """A document of text that is written as bytes."""
+
+    document: "TextDocument"
+
+    @property
+    def passages(self) -> "Sequence[Passage]":
+        """What of it is translated."""
+        return self.document.passages
+
+    def write(self, translations: "Sequence[tuple[Item, ...]]") -> bytes:
+        """Return the document with translations of its passages, at most once."""
+        return self.document.write(translations).encode()
+
+
+FORMATS = Registry(
+    "a format",
+    "nmt.formats",
+    {
+        "text": Format((".txt",), "text/plain", "nmt_core.documents.plain_text:read_plain_text"),
+        "html": Format(
+            (".html", ".htm", ".xhtml"), "text/html", "nmt_core.documents.html:read_html"
+        ),
+        "markdown": Format(
+            (".md", ".markdown"), "text/markdown", "nmt_core.documents.markdown:read_markdown"
+        ),
+        "subtitles": Format(
+            (".srt", ".vtt"), "text/plain", "nmt_core.documents.subtitles:read_subtitles"
+        ),
+        "docx": Format(
+            (".docx",),
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "nmt_core.documents.docx:WordDocument",
+            binary=True,
+        ),
+    },
+)
+"""The formats of documents by name."""
+
+
+def list_suffixes() -> list[str]:
+    """Return how names of documents end."""
+    return [suffix for name in FORMATS for suffix in FORMATS.load(name).suffixes]
+
+
+def find_format(name: str) -> str:
+    """Return the format of a file by the end of its name.
+
+    Raises:
+        DocumentError: if it is of none that is translated.
+    """
+    for known in FORMATS:
+        if name.lower().endswith(FORMATS.load(known).suffixes):
+            return known
+    raise DocumentError(
+        f"{name} is of no kind that is translated; its name must end in "
+        f"{', '.join(list_suffixes())}"
+    )
+
+
+def decode(data: bytes) -> str:
+    """Return a document's bytes as text.
+
+    Raises:
+        DocumentError: if they are not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise DocumentError(
+            f"this document is not UTF-8 (byte {error.start + 1:,} is 0x{data[error.start]:02x}); "
+            f"save it as UTF-8"
+        ) from None
