@@ -7,11 +7,15 @@ is named with its place.
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, ValidationInfo
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from nmt_core.base.errors import ConfigError, suggest
+from nmt_core.base.registry import Registry
 
 
 class Config(BaseModel):
@@ -27,6 +31,56 @@ BRIEF_CHARACTERS = 200
 """Of a wrong value, in a message."""
 
 Settings = TypeVar("Settings", bound=Config)
+
+
+@dataclass(frozen=True)
+class OpenUnion:
+    """Marks a setting that may be of any kind in a registry: ``Annotated[Corpus, OpenUnion(...)]``.
+
+    A kind is loaded when settings name it; all else is as in a union that pydantic tells apart.
+    """
+
+    registry: Registry[Any]
+    """Types of settings by their tag."""
+    tag: str = "kind"
+    """The key that says of which kind settings are."""
+
+    def __get_pydantic_core_schema__(self, base: type[Config], _: object) -> Any:
+        """Return how pydantic is to read the setting."""
+
+        def read(values: Any, info: ValidationInfo) -> Config:
+            if isinstance(values, base):
+                return values
+            kind = self.find(values)
+            if info.mode == "json":
+                return kind.model_validate_json(json.dumps(values))
+            return kind.model_validate(values)
+
+        return core_schema.with_info_plain_validator_function(read)
+
+    def __get_pydantic_json_schema__(self, *_: object) -> dict[str, Any]:
+        """Return what JSON may hold there."""
+        return {"type": "object"}
+
+    def find(self, values: Any) -> type[Config]:
+        """Return the kind that settings name.
+
+        Raises:
+            PydanticKnownError: if they name none, or one that is not there.
+            PydanticCustomError: if they are no mapping.
+        """
+        if not isinstance(values, Mapping):
+            raise PydanticCustomError("object_type", "Input should be an object")
+        told = {"discriminator": f"'{self.tag}'"}
+        if self.tag not in values:
+            raise PydanticKnownError("union_tag_not_found", told)
+        name = str(values[self.tag])
+        if name not in self.registry:
+            known = ", ".join(f"'{name}'" for name in self.registry)
+            told |= {"tag": name, "expected_tags": known}
+            raise PydanticKnownError("union_tag_invalid", told)
+        kind: type[Config] = self.registry.load(name)
+        return kind
 
 
 def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settings:
@@ -73,7 +127,7 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
         case "union_tag_invalid":
             context = problem["ctx"]
             key = context["discriminator"].strip("'")
-            options = _configs(owner.model_fields[names[-1]].annotation)
+            options = list_kinds(owner.model_fields[names[-1]])
             renamed = {old: new for option in options for old, new in option.renamed.items()}
             now = renamed.get(context["tag"])
             answer = f"; that is now {now!r}" if now else ""
@@ -108,7 +162,7 @@ def _follow(
             owner = inner[0]
         names.append(str(part))
         if isinstance(part, str) and part in owner.model_fields:
-            inner = tuple(_configs(owner.model_fields[part].annotation))
+            inner = tuple(_kinds_of(owner.model_fields[part], _item(values, part)))
         values = _item(values, part)
     return names, owner
 
@@ -118,6 +172,22 @@ def _item(values: Any, part: str | int) -> Any:
         return values[part]
     except (KeyError, IndexError, TypeError):
         return None
+
+
+def list_kinds(field: FieldInfo) -> list[type[Config]]:
+    """Return all types that the settings of a field may have, at any depth of its annotation."""
+    opens = [one for one in field.metadata if isinstance(one, OpenUnion)]
+    found = [one.registry.load(name) for one in opens for name in one.registry]
+    return found or [*_configs(field.annotation)]
+
+
+def _kinds_of(field: FieldInfo, values: Any) -> list[type[Config]]:
+    """Return the types that the given values may have."""
+    opens = [one for one in field.metadata if isinstance(one, OpenUnion)]
+    try:
+        return [one.find(values) for one in opens] or list_kinds(field)
+    except (PydanticCustomError, PydanticKnownError):
+        return []
 
 
 def _configs(annotation: Any) -> Iterator[type[Config]]:

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, model_validator
 
-from nmt_core.base.config import Config, build
+from nmt_core.base.config import Config, OpenUnion, build
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.registry import Registry
 
 
 class Adam(Config):
@@ -100,3 +101,62 @@ def test_values_are_typed():
 def test_settings_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
         Train(seed=1).seed = 2
+
+
+class Optimizer(Config):
+    kind: str
+
+
+class Cosine(Optimizer):
+    kind: Literal["cosine"]
+    steps: tuple[int, ...]
+
+
+class Linear(Optimizer):
+    kind: Literal["linear"] = "linear"
+
+
+class Open(Config):
+    """As ``Train``, but with a union that a registry may extend."""
+
+    inner: Annotated[
+        Optimizer,
+        OpenUnion(Registry("a kind", "nmt.kinds", {"cosine": Cosine, "linear": Linear})),
+    ] = Linear()
+
+
+class Closed(Config):
+    inner: Annotated[Cosine | Linear, Field(discriminator="kind")] = Linear()
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        {},
+        3,
+        None,
+        {"kind": "cosin"},
+        {"kind": "cosine"},
+        {"kind": "cosine", "steps": [1, "x"], "step": 2},
+        {"kind": "linear", "steps": [1]},
+    ],
+)
+def test_an_open_union_says_what_a_closed_one_says(inner):
+    told = []
+    for kind in (Open, Closed):
+        with pytest.raises(ConfigError) as error:
+            build(kind, {"inner": inner}, at="train")
+        told.append(str(error.value))
+
+    assert told[0] == told[1]
+
+
+def test_an_open_union_is_read_and_written_as_a_closed_one():
+    values = {"inner": {"kind": "cosine", "steps": [1, 2]}}
+    one, other = (build(kind, values, at="train") for kind in (Open, Closed))
+
+    assert one.inner == other.inner == Cosine(kind="cosine", steps=(1, 2))
+    assert one.model_dump(mode="json") == other.model_dump(mode="json") == values
+    assert one.model_dump() == other.model_dump()
+    assert Open(inner=one.inner) == one
+    assert isinstance(Open().inner, Linear)
