@@ -12,7 +12,7 @@ from nmt_core.extensions.language_models import (
     NGramConfig,
     RecurrentConfig,
     TransformerLanguageConfig,
-    build_neural,
+    build_language_model,
 )
 from nmt_core.extensions.language_models.ngram import AddK, MaximumLikelihood
 from nmt_core.extensions.language_models.scoring import line_log_likelihoods, stream_log_likelihoods
@@ -49,7 +49,7 @@ def tiny(name):
     if isinstance(config, NGramConfig):
         return NGram.count(config, WORDS, learnt_text()).eval()
     torch.manual_seed(0)
-    model = build_neural(config, WORDS).double().eval()
+    model = build_language_model(config, WORDS).double().eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(0.3 * torch.randn_like(weight))

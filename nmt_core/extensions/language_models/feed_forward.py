@@ -3,7 +3,7 @@
 The vectors of the last N - 1 tokens side by side, a hidden layer that combines them, a softmax.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -11,8 +11,8 @@ from pydantic import Field
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.base.config import Config
 from nmt_core.extensions.language_models.model import (
+    LanguageModelSettings,
     NeuralLanguageModel,
     Window,
     empty_window,
@@ -22,11 +22,12 @@ from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
 
 
-class FeedForwardConfig(Config):
+class FeedForwardConfig(LanguageModelSettings):
     """A feed-forward language model."""
 
+    builds: ClassVar = "nmt_core.extensions.language_models.feed_forward:FeedForwardLanguageModel"
+
     kind: Literal["feed_forward"] = "feed_forward"
-    """Which language model this is."""
     order: int = Field(5, ge=2, le=1000)
     """Tokens of an n-gram, N: the context and the token after it."""
     embedding_width: int = Field(128, ge=1, le=65_536)

@@ -6,7 +6,7 @@ from what it has learnt.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -14,20 +14,21 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.extensions.language_models.encoder import Encoder
-from nmt_core.extensions.language_models.model import forbid
+from nmt_core.extensions.language_models.model import LanguageModelSettings, Restorable, forbid
 from nmt_core.extensions.language_models.units import Units
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS
 
 
-class MaskedConfig(EncoderConfig):
+class MaskedConfig(LanguageModelSettings, EncoderConfig):
     """A masked language model."""
 
+    builds: ClassVar = "nmt_core.extensions.language_models.masked:MaskedLanguageModel"
+
     kind: Literal["masked"] = "masked"
-    """Which language model this is."""
 
 
-class MaskedLanguageModel(nn.Module):
+class MaskedLanguageModel(Restorable):
     """Looks at a whole line; the output shares the embedding, which has a row for the mask, too.
 
     Args:

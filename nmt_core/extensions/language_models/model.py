@@ -9,16 +9,20 @@ model that looks at a window of the last N - 1 tokens.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
+from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError
 from nmt_core.models.seq2seq import State
+from nmt_core.models.weights import compare_shapes, load_own_tensors
 from nmt_core.text.vocabulary import BOS, PAD
 
 StateT = TypeVar("StateT", bound="Past")
@@ -32,8 +36,62 @@ class Past(State):
         return self.map(Tensor.detach)
 
 
-class LanguageModel(nn.Module, ABC, Generic[StateT]):
-    """Says how likely every token is after those before it."""
+class LanguageModelSettings(Config):
+    """What every language model has in its settings."""
+
+    builds: ClassVar[str]
+    """Where the model of such settings is: ``module:class``."""
+
+    kind: str
+    """Which language model this is."""
+
+
+class Restorable(nn.Module):
+    """A model that is built of its settings and the size of its vocabulary, then given weights."""
+
+    @classmethod
+    def restore(
+        cls, config: LanguageModelSettings, words: int, tensors: Mapping[str, Tensor]
+    ) -> Self:
+        """Return a model as it was saved.
+
+        Raises:
+            BundleError: if the tensors are not those of such a model.
+        """
+        build = partial(cls, config, words)
+        shapes = {name: tensor.shape for name, tensor in tensors.items()}
+        if wrong := compare_shapes(build, shapes):
+            raise BundleError(f"the tensors do not fit the settings of the model: {wrong}")
+        model = build()
+        load_own_tensors(model, tensors)
+        return model
+
+
+class LanguageModel(Restorable, ABC, Generic[StateT]):
+    """Says how likely every token is after those before it.
+
+    One that finds every token alike, in a module ``even`` that another package offers by an entry
+    point of ``nmt.language_models``, ``even = even:EvenConfig``::
+
+        class EvenConfig(LanguageModelSettings):
+            builds: ClassVar = "even:Even"
+            kind: Literal["even"] = "even"
+
+        class Even(NeuralLanguageModel[Window]):
+            def __init__(self, config, words):
+                super().__init__()
+                self.logits = nn.Parameter(torch.zeros(words))
+
+            def start(self, rows):
+                return empty_window(rows, 2, self.device)
+
+            def decode(self, tokens, state):
+                seen, state = slide(tokens, state)
+                return seen.float(), state
+
+            def project(self, hidden):
+                return self.logits.expand(*hidden.shape[:-1], -1)
+    """
 
     carries = False
     """Whether it was trained to go on from line to line, and is to be read so."""

@@ -12,7 +12,7 @@ Contexts begin at BOS and never reach behind it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,14 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.base.config import Config
-from nmt_core.extensions.language_models.model import LanguageModel, Window, empty_window, slide
+from nmt_core.base.errors import BundleError
+from nmt_core.extensions.language_models.model import (
+    LanguageModel,
+    LanguageModelSettings,
+    Window,
+    empty_window,
+    slide,
+)
 from nmt_core.text.vocabulary import BOS, PAD
 
 UNSEEN = -1
@@ -62,11 +69,12 @@ class KneserNey(Config):
 Smoothing = Annotated[MaximumLikelihood | AddK | KneserNey, Field(discriminator="kind")]
 
 
-class NGramConfig(Config):
+class NGramConfig(LanguageModelSettings):
     """A counting language model."""
 
+    builds: ClassVar = "nmt_core.extensions.language_models.ngram:NGram"
+
     kind: Literal["ngram"] = "ngram"
-    """Which language model this is."""
     order: int = Field(5, ge=1, le=1000)
     """Tokens of an n-gram, N: the context and the token after it."""
     smoothing: Smoothing = KneserNey()
@@ -127,11 +135,21 @@ class NGram(LanguageModel[Window]):
         return cls(config, words, levels)
 
     @classmethod
-    def load(cls, config: NGramConfig, words: int, tensors: Mapping[str, Tensor]) -> "NGram":
-        """Build the model from its :meth:`state_dict`."""
+    @override
+    def restore(
+        cls, config: LanguageModelSettings, words: int, tensors: Mapping[str, Tensor]
+    ) -> "NGram":
+        assert isinstance(config, NGramConfig)
         names = range(config.order)
-        levels = [Level(tensors[f"levels.{k}.keys"], tensors[f"levels.{k}.counts"]) for k in names]
-        return cls(config, words, levels)
+        try:
+            levels = [
+                Level(tensors[f"levels.{k}.keys"], tensors[f"levels.{k}.counts"]) for k in names
+            ]
+            return cls(config, words, levels)
+        except (KeyError, RuntimeError) as error:
+            raise BundleError(
+                f"the tensors do not fit the settings of the model: {error}"
+            ) from None
 
     @override
     def start(self, rows: int) -> Window:

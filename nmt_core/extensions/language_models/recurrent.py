@@ -4,15 +4,18 @@ Dropout falls between layers (Zaremba et al. 2014), and between moments where th
 """
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from jaxtyping import Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.base.config import Config
-from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past
+from nmt_core.extensions.language_models.model import (
+    LanguageModelSettings,
+    NeuralLanguageModel,
+    Past,
+)
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import embedding_table
 from nmt_core.models.recurrence import (
@@ -27,11 +30,12 @@ from nmt_core.models.settings import CellKind
 from nmt_core.models.unrolled import CellState, draw_state_mask, unroll
 
 
-class RecurrentConfig(Config):
+class RecurrentConfig(LanguageModelSettings):
     """A recurrent language model."""
 
+    builds: ClassVar = "nmt_core.extensions.language_models.recurrent:Recurrent"
+
     kind: Literal["rnn"] = "rnn"
-    """Which language model this is."""
     cell: CellKind = "lstm"
     """Long short-term memory (Hochreiter and Schmidhuber 1997; Gers et al. 2000), the same without
     a forget gate (``lstm_1997``), a gated unit (``gru``, Cho et al. 2014), which is the faster one

@@ -25,14 +25,14 @@ from nmt_core.base.tracking import Display
 from nmt_core.extensions.language_models import (
     AnyLanguageModel,
     LanguageModelConfig,
+    LanguageModelSettings,
     MaskedConfig,
     MaskedLanguageModel,
-    NeuralConfig,
     NeuralLanguageModel,
     NGram,
     NGramConfig,
     RecurrentConfig,
-    build_trained,
+    build_language_model,
 )
 from nmt_core.extensions.language_models.masking import MaskedWindows
 from nmt_core.extensions.language_models.model import LanguageModel
@@ -183,7 +183,7 @@ def train_language_model(
     wanted = config.training.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     torch.manual_seed(derive_seed(config.seed, "weights"))
-    model = build_trained(config.model, words).to(compute.device)
+    model = build_language_model(config.model, words).to(compute.device)
     reading = choose_reading(config, config.model, training, words)
     total = sum(reading.steps(epoch) for epoch in range(config.training.epochs))
     with display(total) as shown:
@@ -205,7 +205,7 @@ def train_language_model(
 
 def choose_reading(
     config: LearningConfig,
-    model: NeuralConfig | MaskedConfig,
+    model: LanguageModelSettings,
     text: Int[np.ndarray, " N"],
     words: int,
 ) -> Reading[Passage]:

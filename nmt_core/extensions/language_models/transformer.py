@@ -6,7 +6,7 @@ So what it predicts depends on a token's place in the text, and never on how the
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -14,17 +14,22 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.extensions.language_models.encoder import Encoder
-from nmt_core.extensions.language_models.model import NeuralLanguageModel, Past
+from nmt_core.extensions.language_models.model import (
+    LanguageModelSettings,
+    NeuralLanguageModel,
+    Past,
+)
 from nmt_core.models.attention import KeyValue
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import BOS
 
 
-class TransformerLanguageConfig(EncoderConfig):
+class TransformerLanguageConfig(LanguageModelSettings, EncoderConfig):
     """A Transformer language model."""
 
+    builds: ClassVar = "nmt_core.extensions.language_models.transformer:TransformerLanguageModel"
+
     kind: Literal["transformer"] = "transformer"
-    """Which language model this is."""
 
 
 @dataclass(frozen=True)

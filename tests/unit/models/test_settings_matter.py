@@ -10,7 +10,7 @@ from nmt_core.extensions.language_models import (
     FeedForwardConfig,
     RecurrentConfig,
     TransformerLanguageConfig,
-    build_neural,
+    build_language_model,
 )
 from nmt_core.models import attention, convs2s, rnn, transformer
 from nmt_core.models.architectures import build_model
@@ -139,7 +139,7 @@ def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
 def test_language_models_drop_too(monkeypatch, config, places):
     from nmt_core.extensions.language_models import encoder, feed_forward, recurrent  # noqa: PLC0415 - by one test
 
-    model = build_neural(config, 9).train()
+    model = build_language_model(config, 9).train()
     modules = (feed_forward, recurrent, encoder, transformer, attention)
     with counted(monkeypatch, modules) as seen:
         model.decode(TARGET, model.start(len(TARGET)))

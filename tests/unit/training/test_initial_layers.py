@@ -10,7 +10,7 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.extensions.language_models import (
     MaskedConfig,
     TransformerLanguageConfig,
-    build_trained,
+    build_language_model,
 )
 from nmt_core.extensions.language_models.bundle import with_units, write_language_model
 from nmt_core.extensions.language_models.units import SubwordUnit, Units
@@ -32,7 +32,7 @@ TEXT = torch.tensor([[BOS, 9, 14, 5, 30]])
 def learnt(folder, config, *, units=None):
     torch.manual_seed(3)
     units = units or Units(SubwordUnit(), TOKENS.tokenizer, TOKENS.vocabulary)
-    model = build_trained(config, len(units.vocabulary))
+    model = build_language_model(config, len(units.vocabulary))
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) / 10)

@@ -24,7 +24,7 @@ from nmt_core.extensions.language_models import (
     NGram,
     NGramConfig,
     RecurrentConfig,
-    build_neural,
+    build_language_model,
     restore_language_model,
 )
 from nmt_core.extensions.language_models import training as module
@@ -512,8 +512,8 @@ def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
     words = 9
     torch.manual_seed(0)
     shape = {"width": 12, "embedding_width": words, "layers": 2}
-    plain = build_neural(RecurrentConfig(input="one_hot", **shape), words).eval()
-    vectors = build_neural(RecurrentConfig(**shape), words).eval()
+    plain = build_language_model(RecurrentConfig(input="one_hot", **shape), words).eval()
+    vectors = build_language_model(RecurrentConfig(**shape), words).eval()
     with torch.no_grad():
         for name, weight in plain.named_parameters():
             vectors.get_parameter(name).copy_(weight)
@@ -540,7 +540,7 @@ def test_a_state_is_dropped_by_one_mask_a_window_and_layer(monkeypatch):
     monkeypatch.setattr("nmt_core.extensions.language_models.recurrent.draw_state_mask", draw)
     torch.manual_seed(0)
     config = RecurrentConfig(width=6, embedding_width=4, dropout=0.0, state_dropout=0.4)
-    model = build_neural(config, 9)
+    model = build_language_model(config, 9)
     tokens = torch.tensor([[BOS, 4, 5, 8, 4], [BOS, 5, 5, 6, 7]])
     whole = model.eval()(tokens)
     assert drawn == []
@@ -553,7 +553,7 @@ def test_a_state_is_dropped_by_one_mask_a_window_and_layer(monkeypatch):
 
 @pytest.mark.parametrize("cell", ["lstm", "lstm_1997"])
 def test_the_forget_gate_begins_open_or_stays_so(cell):
-    model = build_neural(RecurrentConfig(cell=cell, width=4, embedding_width=4), 9)
+    model = build_language_model(RecurrentConfig(cell=cell, width=4, embedding_width=4), 9)
     gates = {name: w.detach().chunk(4)[1] for name, w in model.layers.named_parameters()}
     bias = 1.0 if cell == "lstm" else 100.0
 

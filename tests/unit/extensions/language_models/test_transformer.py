@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.language_models import TransformerLanguageConfig, build_neural
+from nmt_core.extensions.language_models import TransformerLanguageConfig, build_language_model
 from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.text.vocabulary import BOS, PAD
 
@@ -17,7 +17,7 @@ TEXT = torch.tensor([[BOS, 4, 5, 6, 7, 8, 9, 10, 11, 4, 6, 8, 10]])
 
 def tiny(context):
     torch.manual_seed(0)
-    model = build_neural(TransformerLanguageConfig(**SHAPE, context=context), WORDS)
+    model = build_language_model(TransformerLanguageConfig(**SHAPE, context=context), WORDS)
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(0.3 * torch.randn_like(weight))
