@@ -41,10 +41,9 @@ from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.greedy import greedy_search
 from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.models.architectures import build_model
+from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import read_model_config
-from nmt_core.text.vocabulary import EOS, PAD
+from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
 
 if TYPE_CHECKING:
     from nmt_core.engines.onnx import OnnxEngine
@@ -109,11 +108,12 @@ def write_engines(name: str, folder: Path) -> dict[str, Translate]:
     from nmt_core.engines.tracing import write_onnx  # noqa: PLC0415
 
     model = build_preset(name)
+    words = Vocabulary([*SPECIALS, *map(str, range(VOCABULARY - len(SPECIALS)))])
     found = {}
     for precision in ("float32", "int8"):
         place = folder / f"{name}-{precision}"
         write_onnx(place, precision, model=model, positions=80)
-        engine = load_onnx(place, VOCABULARY, name=f"onnx_{precision}", device="cpu", threads=1)
+        engine = load_onnx(place, words, words, name=f"onnx_{precision}", device="cpu", threads=1)
 
         def search(
             sentences: Sequence[list[int]], beam_size: int, engine: "OnnxEngine" = engine

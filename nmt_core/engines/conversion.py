@@ -6,12 +6,14 @@ needs neither torch nor memory beside the weights.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 
+from nmt_core.engines.engine import InexpressibleError
 from nmt_core.engines.settings import Precision
 from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
@@ -149,8 +151,8 @@ def write_ctranslate2(
     folder: Path,
     precision: Precision,
     *,
-    config: TransformerConfig,
-    weights: Weights,
+    model: Any,
+    config: Seq2SeqConfig,
     vocabularies: tuple[Vocabulary, Vocabulary],
     positions: int,
 ) -> None:
@@ -159,11 +161,19 @@ def write_ctranslate2(
     Args:
         folder: where to; it is made.
         precision: how the weights are stored.
-        config: the shape of the model, of which :func:`explain_inexpressible` has nothing to say.
-        weights: of the model, float32.
+        model: the model.
+        config: its shape.
         vocabularies: of the source and the target.
         positions: how many there may be on either side, in tokens.
+
+    Raises:
+        InexpressibleError: if it cannot be written so.
     """
+    if (reason := explain_inexpressible(config)) or not isinstance(config, TransformerConfig):
+        raise InexpressibleError(reason)
+    # copies, for the specification quantises in place
+    state = model.state_dict()
+    weights = {name: weight.float().cpu().numpy().copy() for name, weight in state.items()}
     converter = Converter(config, weights)
     converter.convert(config, positions)
     spec = converter.spec

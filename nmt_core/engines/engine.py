@@ -39,6 +39,10 @@ def explain_failure(name: str, *kinds: type[Exception]) -> Iterator[None]:
         ) from None
 
 
+class InexpressibleError(Exception):
+    """A program cannot express a model; says why in a few words."""
+
+
 class Request(NamedTuple):
     """One sentence to translate, in numbers of tokens."""
 
@@ -91,7 +95,18 @@ class Engine(Protocol):
 
 
 class PlainEngine(Engine, Protocol):
-    """An engine of plain beam search."""
+    """An engine of plain beam search.
+
+    One that copies every source::
+
+        @dataclass(frozen=True)
+        class CopyingEngine(PlainEngine):
+            name: str
+            sees_attention = False
+
+            def search(self, requests, search, *, batch_tokens, probabilities, attention):
+                return [[Hypothesis(tuple(one.source[:-1]), 0.0, 0.0, ())] for one in requests]
+    """
 
     @override
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:

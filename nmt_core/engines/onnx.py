@@ -24,7 +24,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.beam import Ints, Next, search_beams
 from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER
-from nmt_core.text.vocabulary import BOS, PAD, UNK
+from nmt_core.text.vocabulary import BOS, PAD, UNK, Vocabulary
 
 FAILURES = (
     state.Fail,
@@ -158,13 +158,14 @@ class Batch:
 
 
 def load_onnx(
-    folder: Path, vocabulary_size: int, *, name: str, device: str, threads: int
+    folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
 ) -> OnnxEngine:
     """Load a model that export wrote.
 
     Args:
         folder: of a verified bundle.
-        vocabulary_size: of the target language, in tokens.
+        source: tokens of the source language.
+        target: tokens of the target language.
         name: what to call the engine.
         device: ``cpu``.
         threads: of the processor; each looks at a batch of its own.
@@ -173,6 +174,7 @@ def load_onnx(
         BundleError: if there is no such model in the folder.
         ConfigError: if the device is another.
     """
+    del source
     if device != "cpu":
         raise ConfigError(
             f"{name} computes on the processor, not on {device!r}; use --engine torch"
@@ -182,7 +184,7 @@ def load_onnx(
     encoder, decoder = (_load_graph(folder / file, options) for file in (ENCODER, DECODER))
     if missing := NEEDED - {one.name for one in decoder.get_outputs()}:
         raise BundleError(f"{folder / DECODER} gives no {min(missing)}; export the model again")
-    return OnnxEngine(encoder, decoder, vocabulary_size, name, threads)
+    return OnnxEngine(encoder, decoder, len(target), name, threads)
 
 
 def _load_graph(path: Path, options: onnxruntime.SessionOptions) -> Graph:

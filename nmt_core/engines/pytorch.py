@@ -26,11 +26,10 @@ from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.sampling import sample
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import FullEngine, Request
-from nmt_core.models.architectures import build_model
+from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import read_model_config
 from nmt_core.models.weights import compare_shapes, load_own_tensors
-from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
 
 MOST_LOG_PROBS = 2**24
 """Log-probabilities of next tokens, hypotheses by vocabulary, that are looked at together: some
@@ -166,14 +165,14 @@ class PyTorchEngine(FullEngine):
 
 
 def load_pytorch(
-    folder: Path, source_size: int, target_size: int, *, device: str, threads: int | None
+    folder: Path, source: Vocabulary, target: Vocabulary, *, device: str, threads: int | None
 ) -> PyTorchEngine:
     """Load the model of a sealed folder.
 
     Args:
         folder: a verified bundle.
-        source_size: source vocabulary, in tokens.
-        target_size: target vocabulary, in tokens.
+        source: tokens of the source language.
+        target: tokens of the target language.
         device: as torch names it; ``auto`` takes a GPU if there is one.
         threads: of the processor; None leaves their number as it is.
 
@@ -184,7 +183,7 @@ def load_pytorch(
     set_threads(threads)
     with explain_unreadable(folder / "model.json"):
         settings = read_model_config(files.read_json(folder / "model.json"))
-    build = partial(build_model, settings, source_size=source_size, target_size=target_size)
+    build = partial(build_model, settings, source_size=len(source), target_size=len(target))
     path = folder / "model.safetensors"
     with explain_unreadable(path, SafetensorError), safe_open(path, "pt") as file:
         stored = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118 - no mapping
@@ -194,4 +193,4 @@ def load_pytorch(
         )
     model = build()
     load_own_tensors(model, load_file(path))
-    return PyTorchEngine(model.to(find_device(device)), target_size)
+    return PyTorchEngine(model.to(find_device(device)), len(target))

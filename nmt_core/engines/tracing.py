@@ -19,9 +19,11 @@ import torch
 from jaxtyping import Float, Int
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch import Tensor, nn
+from torch.onnx.errors import OnnxExporterError
 from typing_extensions import override
 
 from nmt_core.data.batch import pad
+from nmt_core.engines.engine import InexpressibleError
 from nmt_core.engines.quantization import quantize
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER, Precision
 from nmt_core.models import convs2s, rnn
@@ -174,7 +176,7 @@ def watch(modules: Sequence[nn.Module], part: int, seen: list[Tensor]) -> Iterat
 
 
 def write_onnx(
-    folder: Path, precision: Precision, *, model: Seq2Seq[Any, Any], positions: int
+    folder: Path, precision: Precision, *, model: Seq2Seq[Any, Any], positions: int, **_: object
 ) -> None:
     """Write a model as ONNX Runtime reads it.
 
@@ -183,6 +185,9 @@ def write_onnx(
         precision: of products by weights.
         model: of any architecture.
         positions: how many there may be on either side, in tokens.
+
+    Raises:
+        InexpressibleError: if ONNX has no operator for something that the model does.
     """
     model = deepcopy(model).to("cpu", torch.float32).eval().requires_grad_(requires_grad=False)
     for module in model.modules():
@@ -294,17 +299,20 @@ def trace(
         sizes: what varies: of inputs, names of axes.
     """
     file = BytesIO()
-    with silence(), torch.enable_grad():  # else layers compute as is fastest in a search
-        torch.onnx.export(
-            module.eval(),
-            tuple(inputs.values()),
-            cast("Any", file),
-            input_names=list(inputs),
-            output_names=list(outputs),
-            dynamic_axes=sizes,
-            opset_version=OPERATORS,
-            dynamo=False,  # whose successor knows no packed sequences
-        )
+    try:
+        with silence(), torch.enable_grad():  # else layers compute as is fastest in a search
+            torch.onnx.export(
+                module.eval(),
+                tuple(inputs.values()),
+                cast("Any", file),
+                input_names=list(inputs),
+                output_names=list(outputs),
+                dynamic_axes=sizes,
+                opset_version=OPERATORS,
+                dynamo=False,  # whose successor knows no packed sequences
+            )
+    except OnnxExporterError as error:
+        raise InexpressibleError(str(error).split("\n")[0].rstrip(".")) from None
     return onnx.load_model_from_string(file.getvalue())
 
 

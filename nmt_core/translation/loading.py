@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
+from pkgutil import resolve_name
 from typing import Any
 
 from nmt_core.base import config, files
@@ -14,7 +15,8 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.engines.engine import Engine, FullEngine
-from nmt_core.engines.settings import ENGINES, FOLDER, PACKAGES, PREFERRED, find_program
+from nmt_core.engines.registered import PROGRAMS, find_program, list_choices, rank_engine
+from nmt_core.engines.settings import FOLDER
 from nmt_core.text import load_tokenizer
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
@@ -35,7 +37,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     load_full = partial(
         _load_full,
         folder,
-        (len(source.vocabulary), len(target.vocabulary)),
+        (source.vocabulary, target.vocabulary),
         device=device,
         threads=threads,
     )
@@ -84,20 +86,16 @@ def load_engine(
         BundleError: if the folder holds what its program cannot read.
         ConfigError: if the device is not there.
     """
-    if find_program(name) == "onnx":
-        from nmt_core.engines.onnx import load_onnx  # noqa: PLC0415 - may be missing
-
-        return load_onnx(folder, len(vocabularies[1]), name=name, device=device, threads=threads)
-    from nmt_core.engines.ctranslate2 import load_ctranslate2  # noqa: PLC0415 - may be missing
-
-    return load_ctranslate2(folder, *vocabularies, name=name, device=device, threads=threads)
+    load = resolve_name(PROGRAMS.load(find_program(name)).loader)
+    engine: Engine = load(folder, *vocabularies, name=name, device=device, threads=threads)
+    return engine
 
 
 def list_engines(folder: Path) -> list[str]:
     """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
-    sealed = read_manifest(folder)
-    there = {PurePosixPath(file).parent.as_posix() for file in sealed}
-    return [name for name in PREFERRED if f"{FOLDER}/{name}" in there]
+    places = {PurePosixPath(file).parent for file in read_manifest(folder)}
+    held = [place.name for place in places if place.parent.as_posix() == FOLDER]
+    return sorted((name for name in held if find_program(name) in PROGRAMS), key=rank_engine)
 
 
 def list_usable_engines(folder: Path) -> list[str]:
@@ -117,15 +115,16 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
     """Return the engine to load: ``torch``, or one that the bundle holds.
 
     Args:
-        asked: one of ``ENGINES``.
+        asked: one of :func:`list_choices`.
         there: what the bundle holds, the fastest first.
         device: where to compute; ``auto`` prefers a GPU, and there PyTorch.
 
     Raises:
         ConfigError: if it is not one, or not there.
     """
-    if asked not in ENGINES:
-        raise ConfigError(f"there is no engine {asked!r}; choose one of {', '.join(ENGINES)}")
+    if asked != "auto" and find_program(asked) not in PROGRAMS:
+        known = ", ".join(list_choices())
+        raise ConfigError(f"there is no engine {asked!r}; choose one of {known}")
     if asked == "torch":
         return asked
     if asked == "auto":
@@ -146,7 +145,7 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
 
 def is_usable(engine: str) -> bool:
     """Tell whether the program of an engine that export adds is installed."""
-    return is_installed(PACKAGES[find_program(engine)])
+    return is_installed(PROGRAMS.load(find_program(engine)).package)
 
 
 def is_processor(device: str) -> bool:
@@ -168,21 +167,25 @@ def count_cores() -> int:
 
 def _lack(engines: Sequence[str]) -> ConfigError:
     """Return the error that names what the first of these engines needs, or else PyTorch."""
-    package = PACKAGES[find_program(engines[0])] if engines else "torch"
+    package = PROGRAMS.load(find_program([*engines, "torch"][0])).package
     return ConfigError(
         f"this needs {package}, which is not installed; run: {advise_installing(package)}"
     )
 
 
 def _load_full(
-    folder: Path, sizes: tuple[int, int], *, device: str, threads: int | None
+    folder: Path,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    *,
+    device: str,
+    threads: int | None,
 ) -> FullEngine:
     """Load the weights of a verified bundle for PyTorch."""
     if not is_installed("torch"):
         raise _lack([])
-    from nmt_core.engines.pytorch import load_pytorch  # noqa: PLC0415 - takes seconds
-
-    return load_pytorch(folder, *sizes, device=device, threads=threads)
+    load = resolve_name(PROGRAMS.load("torch").loader)
+    engine: FullEngine = load(folder, *vocabularies, device=device, threads=threads)
+    return engine
 
 
 def _load_later(folder: Path, digest: str, load_full: Callable[[], FullEngine]) -> FullEngine:

@@ -1,15 +1,15 @@
 """The model written for faster programs, as far as they can express it and translate as well."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from nmt_core.engines.conversion import explain_inexpressible, write_ctranslate2
-from nmt_core.engines.engine import Engine
-from nmt_core.engines.settings import Added, Precision, Program, name_engine
-from nmt_core.engines.tracing import write_onnx
-from nmt_core.models.settings import Seq2SeqConfig, TransformerConfig
+from nmt_core.engines.engine import Engine, InexpressibleError
+from nmt_core.engines.registered import PROGRAMS, name_engine
+from nmt_core.engines.settings import Precision
+from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.translation.loading import load_engine
 from nmt_core.translation.parity import Parity, explain_failure, measure_parity
 from nmt_core.translation.translator import Translator
@@ -23,7 +23,7 @@ EXACT: Precision = "float32"
 class AddedEngine(NamedTuple):
     """An engine beside PyTorch's, which may go into a bundle."""
 
-    name: Added
+    name: str
     folder: Path
     """The model as it reads it."""
     engine: Engine
@@ -64,11 +64,14 @@ def prepare_engines(
         threads: of the processor.
     """
     prepared = Prepared([], {})
-    program = choose_program(model_config)
     waiting = list(precisions)
     for precision in waiting:
-        name = name_engine(program, precision)
-        _write(program, precision, translator, model_config, folder / name)
+        try:
+            name = _write(precision, translator, model_config, folder)
+        except InexpressibleError as error:
+            name, reason = error.args
+            prepared.told[name] = _leave_out(name, reason)
+            continue
         engine = load_engine(
             folder / name,
             name,
@@ -90,36 +93,33 @@ def prepare_engines(
     return prepared
 
 
-def choose_program(config: Seq2SeqConfig) -> Program:
-    """Return the fastest program that can express a model."""
-    return "onnx" if explain_inexpressible(config) else "ctranslate2"
-
-
-def _leave_out(name: Added, reason: str) -> dict[str, str]:
+def _leave_out(name: str, reason: str) -> dict[str, str]:
     _log.warning("%s is left out: %s", name, reason)
     return {"left_out": reason}
 
 
 def _write(
-    program: Program,
-    precision: Precision,
-    translator: Translator,
-    config: Seq2SeqConfig,
-    folder: Path,
-) -> None:
-    model = translator.full.model
-    positions = max(translator.config.max_source_tokens + 1, translator.config.beam.max_length)
-    if program == "onnx":
-        write_onnx(folder, precision, model=model, positions=positions)
-        return
-    assert isinstance(config, TransformerConfig)
-    state: Mapping[str, Any] = model.state_dict()
-    write_ctranslate2(
-        folder,
-        precision,
-        config=config,
-        # copies, for the specification quantises in place
-        weights={key: weight.float().cpu().numpy().copy() for key, weight in state.items()},
-        vocabularies=(translator.source.vocabulary, translator.target.vocabulary),
-        positions=positions,
-    )
+    precision: Precision, translator: Translator, config: Seq2SeqConfig, folder: Path
+) -> str:
+    """Write a model for the fastest program that can express it; return what is written, by name.
+
+    Raises:
+        InexpressibleError: if none can, with the name of the last and its reason.
+    """
+    beam = translator.config.beam
+    for program in (one for one in PROGRAMS if PROGRAMS.load(one).writer):
+        name = name_engine(program, precision)
+        try:
+            resolve_name(PROGRAMS.load(program).writer)(
+                folder / name,
+                precision,
+                model=translator.full.model,
+                config=config,
+                vocabularies=(translator.source.vocabulary, translator.target.vocabulary),
+                positions=max(translator.config.max_source_tokens + 1, beam.max_length),
+            )
+        except InexpressibleError as error:
+            reason = InexpressibleError(name, f"it cannot express the model ({error})")
+        else:
+            return name
+    raise reason

@@ -61,7 +61,7 @@ class Translator:
 
         Args:
             folder: what the export stage wrote.
-            engine: ``auto`` takes the fastest one that is there; see ``ENGINES`` for the others.
+            engine: ``auto`` takes the fastest one that is there; others: ``list_choices``.
             device: as torch names it; ``auto`` takes a GPU if there is one.
             threads: of the processor; None takes all.
 

@@ -78,12 +78,11 @@ def pair(folder, shape, *, seed=0, precision="float32", likely=EOS):
     torch.manual_seed(seed)
     model = build_model(config, source_size=len(source), target_size=len(target)).eval()
     make_certain(model, config, likely)
-    weights = {name: weight.numpy().copy() for name, weight in model.state_dict().items()}
     write_ctranslate2(
         folder / precision,
         precision,
+        model=model,
         config=config,
-        weights=weights,
         vocabularies=(source, target),
         positions=80,
     )

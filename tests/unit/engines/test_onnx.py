@@ -15,13 +15,13 @@ from nmt_core.engines.engine import Request
 from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.engines.tracing import write_onnx
-from nmt_core.models.architectures import build_model
-from nmt_core.models.settings import read_model_config
+from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.presets import PRESETS, SHRUNK, VARIANTS, tiny_config
 from tests.support.slow_cases import mark_slow
 
 SIZE = 30
+WORDS = range(SIZE)
 MODELS = [*PRESETS, *VARIANTS]
 FAMILIES = [
     "rnn_attention",
@@ -76,7 +76,7 @@ def pair(tmp_path_factory):
     def make(name, precision="float32"):
         folder = tmp_path_factory.mktemp("onnx") / "model"
         write_onnx(folder, precision, model=build(name), positions=600)
-        other = load_onnx(folder, SIZE, name=f"onnx_{precision}", device="cpu", threads=2)
+        other = load_onnx(folder, WORDS, WORDS, name=f"onnx_{precision}", device="cpu", threads=2)
         return PyTorchEngine(build(name), SIZE), other
 
     return make
@@ -238,7 +238,7 @@ def test_eight_bits_take_less_room(tmp_path):
 
 def test_other_devices_are_refused(tmp_path):
     with pytest.raises(ConfigError, match="onnx_int8 computes on the processor, not on 'cuda'"):
-        load_onnx(tmp_path, SIZE, name="onnx_int8", device="cuda", threads=1)
+        load_onnx(tmp_path, WORDS, WORDS, name="onnx_int8", device="cuda", threads=1)
 
 
 @pytest.mark.parametrize("content", [b"", b"no graph", None])
@@ -250,7 +250,7 @@ def test_what_is_no_graph_is_told_in_a_sentence(tmp_path, content):
     else:
         file.write_bytes(content)
     with pytest.raises(BundleError, match=r"decoder\.onnx"):
-        load_onnx(tmp_path / "model", SIZE, name="onnx_int8", device="cpu", threads=1)
+        load_onnx(tmp_path / "model", WORDS, WORDS, name="onnx_int8", device="cpu", threads=1)
 
 
 def test_a_graph_that_is_another_is_told_in_a_sentence(tmp_path):
@@ -259,4 +259,4 @@ def test_a_graph_that_is_another_is_told_in_a_sentence(tmp_path):
     (tmp_path / "model/decoder.onnx").write_bytes(encoder)
 
     with pytest.raises(BundleError, match=r"decoder\.onnx gives no end; export the model again"):
-        load_onnx(tmp_path / "model", SIZE, name="onnx_int8", device="cpu", threads=1)
+        load_onnx(tmp_path / "model", WORDS, WORDS, name="onnx_int8", device="cpu", threads=1)

@@ -14,12 +14,13 @@ import nmt_core
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Engine
+from nmt_core.models.rnn import Rnn
 from nmt_core.models.settings import RnnConfig, TransformerConfig
 from nmt_core.text.languages import Languages
 from nmt_core.text.vocabulary import UNK
 from nmt_core.translation import loading, parity
 from nmt_core.translation.golden import check_golden
-from nmt_core.translation.prepared import choose_program, prepare_engines
+from nmt_core.translation.prepared import prepare_engines
 from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
@@ -216,22 +217,20 @@ def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch
     assert found.told["ctranslate2_int8"]["left_out"] == "it is bad"
 
 
-@pytest.mark.parametrize(
-    ("changes", "program"),
-    [
-        ({}, "ctranslate2"),
-        ({"norm": "post", "positions": "learned"}, "ctranslate2"),
-        ({"position_scale": "trained", "activation": "gelu"}, "ctranslate2"),
-        ({"norm": "article"}, "onnx"),
-        ({"activation": "leaky_relu"}, "onnx"),
-        ({"activate_output": True}, "onnx"),
-        ({"head_width": 5}, "onnx"),
-        ({"source_start": True}, "onnx"),
-        ({"attention_output_bias": False}, "ctranslate2"),
-    ],
-)
-def test_ctranslate2_gets_what_it_can_express(changes, program):
-    assert choose_program(TransformerConfig(**MODEL.model_dump() | changes)) == program
+def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, monkeypatch, caplog):
+    """Here for an operator that ONNX does not have."""
+    project = Rnn.project
+    monkeypatch.setattr(
+        Rnn,
+        "project",
+        lambda self, hidden, *rest: project(self, hidden, *rest) + torch.special.i1(hidden).sum(),
+    )
+    found = prepare(tmp_path, model=RNN, translator=tiny_translator(model=RNN))
+
+    assert found.engines == []
+    for name in ("onnx_int8", "onnx_float32"):
+        assert "i1" in found.told[name]["left_out"]
+        assert f"{name} is left out: it cannot express the model" in caplog.text
 
 
 @pytest.mark.parametrize(("model", "name"), [(MODEL, "ctranslate2_int8"), (RNN, "onnx_int8")])

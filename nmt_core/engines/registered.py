@@ -1,0 +1,82 @@
+"""Programs that search models, by name: each is a file or two, and a line here.
+
+This file imports none of them: which engines a bundle holds is looked at before one is loaded.
+"""
+
+from typing import NamedTuple, get_args
+
+from nmt_core.base.registry import Registry
+from nmt_core.engines.settings import Precision
+
+
+class Program(NamedTuple):
+    """A program that searches models: how it is given one, and how its engine is loaded.
+
+    One for the engine that ``PlainEngine`` shows, in a module ``copying`` that another package
+    offers by an entry point of ``nmt.engines``, ``copying = copying:COPYING``::
+
+        COPYING = Program("copying", loader="copying:load", writer="copying:write")
+
+        def write(folder, precision, *, model, config, vocabularies, positions):
+            if config.architecture != "rnn":
+                raise InexpressibleError("it is not recurrent")
+            folder.mkdir(parents=True)
+
+        def load(folder, source, target, *, name, device, threads):
+            return CopyingEngine(name)
+    """
+
+    package: str
+    """The module that has to be installed for it."""
+    loader: str
+    """Where the function is that loads a verified folder, ``module:thing``."""
+    writer: str = ""
+    """Where the function is that writes a model for it, or else raises InexpressibleError; none for
+    PyTorch, which reads the bundle itself."""
+
+
+PROGRAMS = Registry(
+    "an engine",
+    "nmt.engines",
+    {
+        "ctranslate2": Program(
+            "ctranslate2",
+            loader="nmt_core.engines.ctranslate2:load_ctranslate2",
+            writer="nmt_core.engines.conversion:write_ctranslate2",
+        ),
+        "onnx": Program(
+            "onnxruntime",
+            loader="nmt_core.engines.onnx:load_onnx",
+            writer="nmt_core.engines.tracing:write_onnx",
+        ),
+        "torch": Program("torch", loader="nmt_core.engines.pytorch:load_pytorch"),
+    },
+)
+"""The programs, the fastest first."""
+
+
+def name_engine(program: str, precision: Precision) -> str:
+    """Return what a program of a precision is called in a bundle."""
+    return f"{program}_{precision}"
+
+
+def find_program(engine: str) -> str:
+    """Return the program that runs an engine."""
+    return engine.rpartition("_")[0] if engine.endswith(get_args(Precision)) else engine
+
+
+def rank_engine(engine: str) -> tuple[int, int]:
+    """Return how an engine is sorted among others, the fastest first."""
+    ours, program = [*PROGRAMS.ours], find_program(engine)
+    place = ours.index(program) if program in ours else len(ours)
+    return place, get_args(Precision).index(engine.removeprefix(f"{program}_"))
+
+
+def list_choices() -> list[str]:
+    """Return which engines a person may ask for.
+
+    ``auto`` takes the fastest that is there, the name of a program the fastest of that program's.
+    """
+    written = [program for program in PROGRAMS if PROGRAMS.load(program).writer]
+    each = [name_engine(program, one) for program in written for one in get_args(Precision)]
+    return ["auto", *written, *each, "torch"]
