@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from nmt_core.base.errors import NmtError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths
+from stages.params import SECTIONS
 from stages.planning.costs import Cost
 from stages.planning.measuring import measure_folder
 from stages.planning.sampling import write_sample
@@ -19,7 +21,8 @@ from stages.planning.scratch import Scratch
 PAIRS = 20_000
 """Of train, that are read at most; half as many, too, where there are more."""
 
-STAGES = ("tokenize", "vocabulary", "embeddings", "shard")
+STAGES = tuple(takewhile(lambda stage: stage != "train", list(SECTIONS)[1:]))
+"""Those between download and training."""
 
 
 @dataclass(frozen=True)

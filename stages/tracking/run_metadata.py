@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import yaml
@@ -12,10 +13,10 @@ from nmt_core.base import files
 from nmt_core.fetch.address import redact_url
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.params import DownloadParams, TrainParams, load, read
+from stages.params import SECTIONS, DownloadParams, TrainParams, load, read
 from stages.tracking import provenance
 
-SECTIONS = ("download", "tokenize", "vocabulary", "embeddings", "shard", "train")
+UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))
 """What of params.yaml decides what a trained model is."""
 
 CONTEXTS = {"train": "training", "validation": "validation", "test": "evaluation"}

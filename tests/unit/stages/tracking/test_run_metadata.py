@@ -48,7 +48,7 @@ def set_up(*settings):
 
 def test_settings_have_the_names_by_which_they_are_set():
     document = yaml.safe_load(paths.PARAMS.read_text())
-    found = run_metadata.read_public_settings(*run_metadata.SECTIONS, "evaluate")
+    found = run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING, "evaluate")
 
     assert len(found) > 50
     for name, value in found.items():
@@ -115,7 +115,7 @@ def test_no_secret_of_an_address_is_told():
     """Also where it has no name by which it is known."""
     set_up("data=europarl", f"download.corpus.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
-        run_metadata.read_public_settings(*run_metadata.SECTIONS),
+        run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING),
         run_metadata.describe_dataset("train"),
         run_metadata.read_public_params(),
     ]
