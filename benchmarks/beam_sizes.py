@@ -20,8 +20,8 @@ from rich.progress import track
 
 from nmt_core.base import files
 from nmt_core.evaluation import quality
-from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.evaluation.pictures import Curve, Panel, draw_panels
+from nmt_core.evaluation.registered import load_metric
 from nmt_core.translation.translator import Translator
 
 PENALTIES = {"mean per token (length_penalty 1)": 1.0, "sum (length_penalty 0)": 0.0}

@@ -12,7 +12,7 @@ from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 
 from nmt_core.base import files
-from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
+from nmt_core.evaluation.registered import find_label, find_metric_names
 from stages import paths
 
 SCORES = paths.METRICS / "evaluate.json"

@@ -21,7 +21,7 @@ from rich.table import Table
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleaningOutcome, clean_and_split
-from nmt_core.corpora.corpus import Obtained
+from nmt_core.corpora.corpus import GIVEN, Obtained
 from nmt_core.fetch import http
 from nmt_core.fetch.initial_model import (
     BundleModel,
@@ -119,6 +119,7 @@ def _write_corpus(
         workers=workers,
     )
     measured = _measured(obtained, outcome)
+    measured["corpus"] = describe_corpus(params)
     described = {
         "languages": params.languages.model_dump(),
         "pairs": measured["pairs"],
@@ -126,6 +127,31 @@ def _write_corpus(
     }
     files.write_json(folder / "corpus.json", described)
     return measured
+
+
+def describe_corpus(params: DownloadParams) -> dict[str, Any]:
+    """Return what is to be said of the corpus where a model is exported and registered."""
+    corpus = params.corpus
+    return {
+        "kind": corpus.kind,
+        **corpus.describe()._asdict(),
+        "held_out": describe_rule(params),
+    }
+
+
+def describe_rule(params: DownloadParams) -> str:
+    """Return by which rule the test set was held out.
+
+    By the same rule, whatever the amount of text, no source sentence of one model's test set was
+    any other model's training text; a test set that was given follows no rule.
+    """
+    split = params.split
+    given = GIVEN if split.sessions else None  # what stands nowhere else may, in another corpus
+    return (
+        params.corpus.held_out()
+        or given
+        or f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
+    )
 
 
 @contextmanager

@@ -17,8 +17,8 @@ import numpy as np
 from nmt_core.base import files
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
-from nmt_core.evaluation.metrics.registered import find_label, load_metric
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
+from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.engines.conversion import explain_inexpressible
-from nmt_core.models.settings import read_model_config
+from nmt_core.models.architectures import read_model_config
 from nmt_core.text.languages import Languages
 from nmt_core.translation.bundle import write_bundle
 from nmt_core.translation.loading import count_cores

@@ -7,27 +7,26 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import yaml
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.settings import BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
-from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS, MetricName
+from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
-from nmt_core.models.settings import ModelConfig
+from nmt_core.models.architectures import ModelConfig
 from nmt_core.text.languages import Languages
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
@@ -35,16 +34,9 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
 from nmt_core.training.settings import OptimizerConfig, Part, TrainingConfig, WorldConfig
 from stages import paths
-from stages.dates.corpus import DatesCorpus
-from stages.demo.corpus import DemoCorpus
 
 OF_USERS = ("corpus", "split", "initial_model")
 """Settings of the download stage that may name the user's own files."""
-
-CorpusConfig = Annotated[
-    DatesCorpus | DemoCorpus | EuroparlCorpus | FilesCorpus, Field(discriminator="kind")
-]
-"""All sources of parallel text, told apart by ``kind``; see :mod:`nmt_core.corpora.corpus`."""
 
 
 class DownloadParams(Config):
@@ -220,7 +212,7 @@ class TrainParams(Config):
             if not self.budget.ends_schedules:
                 raise ValueError(f"{name} needs budget.steps, budget.tokens or .seconds")
         select_by = self.training.select_by
-        if select_by not in ("loss", *METRICS):
+        if select_by != "loss" and select_by not in METRICS:
             known = suggest(select_by, ["loss", *METRICS])
             raise ValueError(f"training.select_by {select_by!r} is not a metric; {known}")
         if self.compute.processes * self.compute.accumulate > 1 and self.model.normalizes_batches:
@@ -246,7 +238,9 @@ class EvaluateParams(Config):
     batch_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch while translating."""
 
-    metrics: list[MetricName] = Field(DEFAULT_METRICS, min_length=1)
+    metrics: list[Annotated[str, AfterValidator(METRICS.check)]] = Field(
+        DEFAULT_METRICS, min_length=1
+    )
     """What translations are scored by, the most important first."""
 
     resamples: int = Field(1000, ge=0, le=1_000_000)

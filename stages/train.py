@@ -33,8 +33,8 @@ from nmt_core.base.tracking import NullTracker, Tracker
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.shards import ShardDataset
-from nmt_core.evaluation.metrics.base import Metric
-from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_label, load_metric
+from nmt_core.evaluation.metric import Metric
+from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
@@ -273,7 +273,7 @@ def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
     ):
         for split in ("train", "validation"):
             tracker.dataset(run_metadata.describe_dataset(split))
-        tracker.params(run_metadata.read_public_settings(*run_metadata.SECTIONS))
+        tracker.params(run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING))
         tracker.text("params.yaml", run_metadata.read_public_params())
         yield tracker
 

@@ -9,6 +9,7 @@ import typer
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_lines, show_progress
 from nmt_core.cli.program import Device, EngineName, Threads, open_translator
+from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, find_label, load_metric
 
 if TYPE_CHECKING:  # torch takes seconds to import, and help should not
     from rich.table import Table
@@ -35,7 +36,10 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     ],
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Metric; repeatable. \\[default: bleu, chrf]"),
+        typer.Option(
+            metavar="NAME",
+            help=f"Metric; repeatable. \\[default: {', '.join(DEFAULT_METRICS)}]",
+        ),
     ] = None,
     language: Annotated[
         str | None,
@@ -65,14 +69,10 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     """
     from rich.console import Console  # noqa: PLC0415 - slow to import
 
-    from nmt_core.evaluation.metrics.registered import (  # noqa: PLC0415 - takes a moment
-        DEFAULT_METRICS,
-        check_name,
-    )
     from nmt_core.evaluation.quality import warn_of_tokenized  # noqa: PLC0415 - slow to import
 
     try:
-        metrics = [check_name(name) for name in metric or DEFAULT_METRICS]
+        metrics = [METRICS.check(name) for name in metric or DEFAULT_METRICS]
     except ValueError as error:
         raise ConfigError(f"--metric {error}") from None
     sources, references = read_test_set(source, reference)
@@ -184,11 +184,6 @@ def render_scores(
     from rich.table import Column, Table  # noqa: PLC0415 - slow to import
     from rich.text import Text  # noqa: PLC0415 - slow to import
 
-    from nmt_core.evaluation.metrics.registered import (  # noqa: PLC0415 - takes a moment
-        find_label,
-        load_metric,
-    )
-
     table = Table(
         "model",
         "metric",
@@ -212,8 +207,6 @@ def render_differences(differences: "Sequence[Difference]") -> "Table":
     """Return how every two systems differ, and how probable as much would be by chance."""
     from rich.table import Column, Table  # noqa: PLC0415 - slow to import
     from rich.text import Text  # noqa: PLC0415 - slow to import
-
-    from nmt_core.evaluation.metrics.registered import find_label  # noqa: PLC0415
 
     table = Table(
         "pair",

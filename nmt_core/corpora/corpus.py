@@ -1,7 +1,7 @@
 """What a source of parallel text does for the rest of the project.
 
-A new source is a file with a subclass of :class:`Corpus` and its line in ``CorpusConfig``
-(``stages/params.py``). Nothing else asks which source a corpus is.
+A new source is a file with a subclass of :class:`Corpus`, its line in ``registered.py``, and a
+choice for people, ``conf/data/NAME.yaml``. Nothing else asks which source a corpus is.
 """
 
 from abc import abstractmethod
@@ -56,9 +56,26 @@ class Description(NamedTuple):
 
 
 class Corpus(Pinnable, Fetchable):
-    """Where parallel text comes from, as a person sets it."""
+    """Where parallel text comes from, as a person sets it.
+
+    A table of tab-separated values, of another package with an entry point in ``nmt.corpora``::
+
+        class TableCorpus(Corpus):
+            kind: Literal["table"]
+            path: Path
+
+            def obtain(self, languages, *, fetch, scratch):
+                return Obtained({"train": Text(((self.path,),))}, origins=[])
+
+            def origin(self, split, languages):
+                return Origin("local", str(self.path))
+
+            def describe(self):
+                return Description("table", {"license": "unknown"}, "Nobody knows.")
+    """
 
     kind: str
+    """The name of this choice, by which it is registered."""
 
     @abstractmethod
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:

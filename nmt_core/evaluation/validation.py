@@ -9,7 +9,7 @@ import torch
 from nmt_core.base.compute import Compute
 from nmt_core.data.batch import pad
 from nmt_core.decoding.greedy import greedy_search
-from nmt_core.evaluation.metrics.base import Metric
+from nmt_core.evaluation.metric import Metric
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD

@@ -1,19 +1,43 @@
-"""Architectures: each a file, a member of ``settings.ModelConfig`` and a line here."""
+"""Architectures by name: each a file with its model, its settings, and a line here.
 
-from collections.abc import Callable
-from typing import Any
+This file imports no torch: settings are read before a model is built.
+"""
 
-from nmt_core.models.convs2s import ConvS2S
-from nmt_core.models.rnn import Rnn
-from nmt_core.models.seq2seq import Pretrained, Seq2Seq
-from nmt_core.models.settings import ConvS2SConfig, RnnConfig, Seq2SeqConfig, TransformerConfig
-from nmt_core.models.transformer import Transformer
+from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Annotated, Any
 
-ARCHITECTURES: dict[type[Seq2SeqConfig], Callable[..., Seq2Seq[Any, Any]]] = {
-    TransformerConfig: Transformer,
-    ConvS2SConfig: ConvS2S,
-    RnnConfig: Rnn,
-}
+from nmt_core.base import config
+from nmt_core.base.config import OpenUnion
+from nmt_core.base.registry import Registry
+from nmt_core.models.settings import Seq2SeqConfig
+
+if TYPE_CHECKING:
+    from nmt_core.models.seq2seq import Pretrained, Seq2Seq
+
+ARCHITECTURES: Registry[type[Seq2SeqConfig]] = Registry(
+    "an architecture",
+    "nmt.architectures",
+    {
+        "transformer": "nmt_core.models.settings:TransformerConfig",
+        "convs2s": "nmt_core.models.settings:ConvS2SConfig",
+        "rnn": "nmt_core.models.settings:RnnConfig",
+    },
+)
+"""The settings of each architecture."""
+
+ModelConfig = Annotated[Seq2SeqConfig, OpenUnion(ARCHITECTURES, "architecture")]
+"""The settings of any architecture, told apart by ``architecture``."""
+
+
+def read_model_config(values: Mapping[str, Any]) -> Seq2SeqConfig:
+    """Build the settings of a model from JSON, as saved beside its weights.
+
+    Raises:
+        ConfigError: if there is no such architecture, or a key is unknown, missing or of the wrong
+            type.
+    """
+    return config.build(ARCHITECTURES.load(str(values.get("architecture"))), values, at="model")
 
 
 def build_model(
@@ -21,10 +45,10 @@ def build_model(
     *,
     source_size: int,
     target_size: int,
-    pretrained: Pretrained | None = None,
-) -> Seq2Seq[Any, Any]:
+    pretrained: "Pretrained | None" = None,
+) -> "Seq2Seq[Any, Any]":
     """Return a freshly initialised model; torch's generator decides its weights."""
-    architecture = ARCHITECTURES[type(model)]
-    return architecture(
+    built: Seq2Seq[Any, Any] = resolve_name(model.builds)(
         model, source_size=source_size, target_size=target_size, pretrained=pretrained
     )
+    return built

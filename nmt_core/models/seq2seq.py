@@ -113,7 +113,43 @@ def leave_source_start(weights: Float[Tensor, "*N S+1"]) -> Float[Tensor, "*N S"
 
 
 class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
-    """Scores target sequences given source sequences."""
+    """Scores target sequences given source sequences.
+
+    One that finds every token alike, in a module ``even`` that another package offers by an entry
+    point of ``nmt.architectures``, ``even = even:EvenConfig``::
+
+        class EvenConfig(Seq2SeqConfig):  # among ours, in ``settings.py``, which imports no torch
+            builds: ClassVar = "even:Even"
+            architecture: Literal["even"] = "even"
+
+        @dataclass(frozen=True)
+        class Source(Memory):
+            tokens: Tensor
+
+        @dataclass(frozen=True)
+        class Read(State):
+            rows: Tensor
+
+        class Even(Seq2Seq[Source, Read]):
+            def __init__(self, config, *, source_size, target_size, pretrained=None):
+                super().__init__()
+                self.logits = nn.Parameter(torch.zeros(target_size))
+
+            def encode(self, source, source_padding):
+                return Source(source)
+
+            def start(self, memory, beam_size=1):
+                return Read(torch.zeros(len(memory.tokens) * beam_size))
+
+            def decode(self, tokens, memory, state):
+                return torch.zeros(*tokens.shape, 1), state
+
+            def project(self, hidden, tokens=None):
+                return hidden + (self.logits if tokens is None else self.logits[tokens])
+
+            def attention(self, tokens, memory):
+                return None
+    """
 
     source_start: bool = False
     """Whether the source is read from BOS on, which callers do not give."""

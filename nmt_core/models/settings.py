@@ -1,22 +1,24 @@
 """The shapes of architectures, as a person sets them; this file imports no torch."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from nmt_core.base import config
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError
 
 CellKind = Literal["lstm", "gru", "lstm_1997", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 
 class Seq2SeqConfig(Config):
-    """What every architecture has in its shape."""
+    """What every architecture has in its shape; see :class:`nmt_core.models.seq2seq.Seq2Seq`."""
 
+    builds: ClassVar[str]
+    """Where the model of such settings is: ``module:class``."""
+
+    architecture: str
+    """Which architecture this is."""
     width: int = Field(256, ge=1, le=65_536)
     """Features of a word and of what a word is predicted from, D; pretrained vectors must have
     this many dimensions."""
@@ -59,8 +61,9 @@ class PositionedConfig(Seq2SeqConfig):
 class TransformerConfig(PositionedConfig):
     """The shape of a Transformer."""
 
+    builds: ClassVar = "nmt_core.models.transformer:Transformer"
+
     architecture: Literal["transformer"] = "transformer"
-    """Which architecture this is."""
     heads: int = Field(4, ge=1, le=1024)
     """Attention heads, H."""
     head_width: int | None = Field(None, ge=1, le=65_536)
@@ -150,8 +153,9 @@ class EncoderConfig(Config):
 class ConvS2SConfig(PositionedConfig):
     """The shape of a convolutional model."""
 
+    builds: ClassVar = "nmt_core.models.convs2s:ConvS2S"
+
     architecture: Literal["convs2s"] = "convs2s"
-    """Which architecture this is."""
     block: Literal["published", "article"] = "published"
     """What layers are made of: normalised weights, scaled sums and projected attention as in the
     paper, or batch normalisation and plain attention (van der Goten 2018)."""
@@ -194,8 +198,9 @@ class ConvS2SConfig(PositionedConfig):
 class RnnConfig(Seq2SeqConfig):
     """The shape of a recurrent model."""
 
+    builds: ClassVar = "nmt_core.models.rnn:Rnn"
+
     architecture: Literal["rnn"] = "rnn"
-    """Which architecture this is."""
     cell: CellKind = "lstm"
     """What layers are made of; ``lstm_1997`` has no forget gate (Hochreiter and Schmidhuber
     1997), ``tanh`` no gate at all (Elman 1990)."""
@@ -236,26 +241,3 @@ class RnnConfig(Seq2SeqConfig):
                 "input_feeding feeds what attention gave; set it to false, or choose an attention"
             )
         return self
-
-
-ModelConfig = Annotated[
-    TransformerConfig | ConvS2SConfig | RnnConfig,
-    Field(discriminator="architecture"),
-]
-"""The settings of any architecture, told apart by ``architecture``."""
-
-_SHAPES: tuple[type[Seq2SeqConfig], ...] = get_args(get_args(ModelConfig)[0])
-
-
-def read_model_config(values: Mapping[str, Any]) -> Seq2SeqConfig:
-    """Build the settings of a model from JSON, as saved beside its weights.
-
-    Raises:
-        ConfigError: if a key is unknown, missing or of the wrong type.
-    """
-    known = {kind.model_fields["architecture"].default: kind for kind in _SHAPES}
-    kind = known.get(values.get("architecture"))
-    if kind is None:
-        got = values.get("architecture")
-        raise ConfigError(f"model.architecture must be one of {', '.join(known)}, got {got!r}")
-    return config.build(kind, values, at="model")

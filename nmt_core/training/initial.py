@@ -20,8 +20,9 @@ from torch import Tensor
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
+from nmt_core.models.architectures import read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import Seq2SeqConfig, read_model_config
+from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.initial_layers import find_halves, read_layers, read_shape

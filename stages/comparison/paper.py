@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Iterator
 from statistics import fmean
 
-from nmt_core.evaluation.metrics.registered import find_label
+from nmt_core.evaluation.registered import find_label
 from stages.comparison.results import Comparison, Run, ScoreInterval
 
 MEASURES = (

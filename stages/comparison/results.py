@@ -17,7 +17,7 @@ from dvc.api import DVCFileSystem
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.metrics.registered import find_metric_class, find_metric_names
+from nmt_core.evaluation.registered import METRICS, find_metric_names
 from nmt_core.evaluation.statistics.seeds import Source, compute_t_interval, measure_seeds
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
@@ -303,5 +303,5 @@ def find_best(outcomes: Sequence[Outcome]) -> list[str]:
     metric = next(iter(outcomes[0].signatures))
     scores = tabulate([found.run for found in outcomes])
     means = scores.groupby("system", sort=False)[f"scores.{metric}.value"].mean()
-    lowest_first = not find_metric_class(metric).higher_is_better
+    lowest_first = not METRICS.load(metric).higher_is_better
     return list(means.sort_values(ascending=lowest_first, kind="stable").index)

@@ -9,12 +9,11 @@ preset then holds only what differs from them. Type this after a change of a mod
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
 
 import yaml
 
 from nmt_core.base import files
-from nmt_core.models.settings import ModelConfig
+from nmt_core.models.architectures import ARCHITECTURES
 from stages import paths
 from stages.runtime.entry import run_stage
 
@@ -26,7 +25,7 @@ HEADING = """\
 
 def find_bases(conf: Path = paths.CONF) -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of what presets start from, for each architecture."""
-    for kind in get_args(get_args(ModelConfig)[0]):
+    for kind in map(ARCHITECTURES.load, ARCHITECTURES):
         values = kind().model_dump(mode="json")
         shape = {"architecture": values.pop("architecture"), **values}
         text = yaml.safe_dump({"train": {"model": shape}}, sort_keys=False)

@@ -11,6 +11,7 @@ from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.languages import Languages
+from stages.dates.generate import draw_dates
 
 ISO = "zxx"
 """What ISO 639 calls what is in no language, such as 2019-04-22."""
@@ -71,8 +72,6 @@ class DatesCorpus(Corpus):
 
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
         """Write dates, source first."""
-        from stages.dates.generate import draw_dates  # noqa: PLC0415 - for who wants them
-
         del fetch
         drawn = draw_dates(self.first_year, self.last_year, self._counts(), self.seed)
         texts: dict[Split, Text] = {}

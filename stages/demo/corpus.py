@@ -8,6 +8,7 @@ from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.languages import Languages
+from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
 
 CHARACTERS = 72
@@ -33,8 +34,6 @@ class DemoCorpus(Corpus):
 
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
         """Write sentences, source first."""
-        from stages.demo.generate import generate  # noqa: PLC0415 - all words, for who wants them
-
         del fetch
         drawn = generate(self.grammar)
         texts: dict[Split, Text] = {}

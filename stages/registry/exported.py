@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError
-from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.metrics.registered import find_metric_names, load_metric
+from nmt_core.evaluation.registered import find_metric_names, load_metric
 from nmt_core.evaluation.statistics import gate
 from nmt_core.text.languages import Languages
 from stages import paths
@@ -65,21 +64,6 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
     return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
 
 
-def describe_rule(download: DownloadParams) -> str:
-    """Return by which rule the test set was held out.
-
-    By the same rule, whatever the amount of text, no source sentence of one model's test set was
-    any other model's training text; a test set that was given follows no rule.
-    """
-    split = download.split
-    given = GIVEN if split.sessions else None  # what stands nowhere else may, in another corpus
-    return (
-        download.corpus.held_out()
-        or given
-        or f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
-    )
-
-
 def read_exported(
     download: DownloadParams,
     *,
@@ -98,6 +82,7 @@ def read_exported(
         held_out = read_held_out(corpus)
         language = download.languages.target
         scores = files.read_json(metrics / "evaluate.json")
+        described = files.read_json(metrics / "download.json")["corpus"]
         names = find_metric_names(scores)
         return Exported(
             folder=folder,
@@ -108,10 +93,10 @@ def read_exported(
                 "fingerprint": record["fingerprint"],
                 BUNDLE_DIGEST: seal.digest_bundle(folder),
                 ARCHITECTURE: record["params"]["model"]["architecture"],
-                CORPUS: download.corpus.kind,
+                CORPUS: described["kind"],
                 PAIRS: f"{files.read_json(corpus / 'corpus.json')['pairs']['train']:,}",
                 TEST_SET: held_out.digest,
-                "held_out": describe_rule(download),
+                "held_out": described["held_out"],
                 "signature": load_metric(names[0], language).signature,
                 **{name: f"{scores[name]:.2f}" for name in names},
             },

@@ -6,7 +6,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from nmt_core.evaluation.metrics.registered import METRICS, find_label, find_metric_class
+from nmt_core.evaluation.registered import METRICS, find_label
 from stages.registry.exported import ARCHITECTURE, CORPUS, PAIRS, TEST_SET
 from stages.registry.registry import CHAMPION, Registry
 from stages.registry.versions import Version
@@ -109,4 +109,4 @@ def list_doubts(version: Version, champion: Version | None) -> Iterator[str]:
 def is_worse(metric: str, new: str, old: str) -> bool:
     """Tell whether a score is worse than another."""
     gain = float(new) - float(old)
-    return gain < 0 if find_metric_class(metric).higher_is_better else gain > 0
+    return gain < 0 if METRICS.load(metric).higher_is_better else gain > 0

@@ -16,7 +16,7 @@ from nmt_core.base import files
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.metrics.registered import find_label
+from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.statistics.gate import (
     Candidate,
     Effect,

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from nmt_core.evaluation.metrics.registered import find_label, find_metric_names
+from nmt_core.evaluation.registered import find_label, find_metric_names
 from stages.params import DownloadParams
 
 TEMPLATE = """# {source} to {target}
@@ -83,7 +83,7 @@ def render_card(
         extras: of the distribution, which who translates with the model installs.
     """
     scores, shards = measured["evaluate"], measured["shard"]
-    data = download.corpus.describe()
+    data = measured["download"]["corpus"]
     failures = ", ".join(
         f"{count} {kind.replace('_', ' ')}" for kind, count in scores["failures"].items()
     )
@@ -96,8 +96,8 @@ def render_card(
         "target": download.languages.target,
         "architecture": record["params"]["model"]["architecture"],
         "parameters": record["parameters"],
-        "corpus": data.name,
-        "data": data.text,
+        "corpus": data["name"],
+        "data": data["text"],
         "train": shards["train_pairs"],
         "validation": shards["validation_pairs"],
         "test": scores["sentences"],
@@ -119,7 +119,7 @@ def render_card(
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
     )
-    return f"---\n{_front_matter(download, record, scores)}---\n\n{text}"
+    return f"---\n{_front_matter(download, record, scores, data)}---\n\n{text}"
 
 
 def describe_epochs(number: int) -> str:
@@ -184,10 +184,11 @@ def _quote(text: str) -> str:
     return f"{fence} {text} {fence}"
 
 
-def _front_matter(download: DownloadParams, record: dict[str, Any], scores: dict[str, Any]) -> str:
-    data = download.corpus.describe()
+def _front_matter(
+    download: DownloadParams, record: dict[str, Any], scores: dict[str, Any], data: dict[str, Any]
+) -> str:
     pair = f"{download.languages.source}-{download.languages.target}"
-    names = find_metric_names(scores)
+    names, name = find_metric_names(scores), data["name"]
     values_of = [
         {
             "type": name,
@@ -199,12 +200,12 @@ def _front_matter(download: DownloadParams, record: dict[str, Any], scores: dict
     ]
     result = {
         "task": {"type": "translation", "name": f"Translation {pair}"},
-        "dataset": {"type": data.name.split()[0], "name": f"{data.name} {pair}", "split": "test"},
+        "dataset": {"type": name.split()[0], "name": f"{name} {pair}", "split": "test"},
         "metrics": values_of,
     }
     values = {
         "language": [download.languages.source, download.languages.target],
-        **data.licence,
+        **data["licence"],
         "pipeline_tag": "translation",
         "tags": ["translation", record["params"]["model"]["architecture"]],
         "metrics": names,

@@ -11,7 +11,7 @@ from mlflow.utils.mlflow_tags import (
 )
 
 from nmt_core.base import files
-from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, find_metric_class
+from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from stages import paths
 
 FINGERPRINT = "nmt.fingerprint"
@@ -35,9 +35,7 @@ COLUMNS = {
 TAGS = {
     "mlflow.experimentKind": "custom_model_development",
     MLFLOW_EXPERIMENT_PRIMARY_METRIC_NAME: f"test_{LEADING}",
-    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: str(
-        find_metric_class(LEADING).higher_is_better
-    ),
+    MLFLOW_EXPERIMENT_PRIMARY_METRIC_GREATER_IS_BETTER: str(METRICS.load(LEADING).higher_is_better),
     f"mlflow.sharedViewState.{LIST}": json.dumps(
         {"selectedColumns": [*COLUMNS], "columnOrder": [*COLUMNS], "columnWidths": COLUMNS}
     ),

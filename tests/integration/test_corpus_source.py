@@ -1,4 +1,4 @@
-"""A source of parallel text is one file and its line: a table on the web, added to a project."""
+"""A corpus is a file, its line and its preset: a table on the web, added to a project."""
 
 import hashlib
 import json
@@ -17,17 +17,15 @@ HELD_OUT = ("validation", "test")
 FILE = '''
 """Parallel text on the web, in one table."""
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from nmt_core.fetch.address import Address, redact_url
 from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin
-from nmt_core.text.languages import Languages
-from nmt_core.fetch.settings import Renewed
-from nmt_core.fetch.source import Fetch, Source
 from nmt_core.corpora.parallel_text import UNUSABLE, Text
+from nmt_core.fetch.address import Address, redact_url
+from nmt_core.fetch.settings import Renewed
+from nmt_core.fetch.source import Source
 
 
 class TableCorpus(Corpus):
@@ -60,17 +58,14 @@ class TableCorpus(Corpus):
     def describe(self):
         return Description("table", {"license": "cc0-1.0"}, "A table that anybody may copy.")
 '''
-LINE = "CorpusConfig = Annotated[\n    DatesCorpus |"
+LINE = '        "table": "nmt_core.corpora.table:TableCorpus",\n'
+PLACE = '        "files": '
 
 TOLD = """
 import json
-from stages.params import DownloadParams, load
-from stages.registry.exported import describe_rule
 from stages.tracking.run_metadata import describe_dataset
-download = load(DownloadParams, "download")
 found = describe_dataset("test")
-print(json.dumps([found.name, found.source_type, found.source, describe_rule(download)]))
-print(json.dumps(download.corpus.describe()))
+print(json.dumps([found.name, found.source_type, found.source]))
 """
 
 
@@ -83,12 +78,10 @@ def project(tmp_path):
     for part in ("conf", "nmt_core", "stages"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, tmp_path / part, ignore=ignored)
-    (tmp_path / "nmt_core/fetch/table.py").write_text(FILE)
-    params = tmp_path / "stages/params.py"
-    assert params.read_text().count(LINE) == 1
-    line = LINE.replace("[", "[TableCorpus | ")
-    before = "from nmt_core.fetch.table import TableCorpus\n\n"
-    params.write_text(params.read_text().replace(LINE, before + line))
+    (tmp_path / "nmt_core/corpora/table.py").write_text(FILE)
+    registry = tmp_path / "nmt_core/corpora/registered.py"
+    assert registry.read_text().count(PLACE) == 1
+    registry.write_text(registry.read_text().replace(PLACE, LINE + PLACE))
     return tmp_path
 
 
@@ -129,25 +122,32 @@ def test_a_source_is_one_file_and_one_line(project, run):
         first = hashlib.sha256(table(200)).hexdigest()
         assert told == f"{url} had no pin and got one: SHA-256 {first}\n"
         run("-m", "stages.download")
-        assert measured(project, "sha256") == first
+        assert digest(project) == first
 
         site.put("/a.tsv", whole(table(300), tag='"v2"'))
         run("-m", "stages.download")
-        assert measured(project, "sha256") == first
+        assert digest(project) == first
         second = hashlib.sha256(table(300)).hexdigest()
         assert run("-m", "stages.configure.refresh") == f"{url} changed: SHA-256 {second}\n"
         run("-m", "stages.download")
-        assert measured(project, "sha256") == second
+        assert digest(project) == second
 
-    pairs = json.loads((project / "metrics/download.json").read_text())["pairs"]
+    pairs = measured(project)["pairs"]
     assert sum(pairs.values()) == 300
     assert min(pairs.values()) > 0
-    [origin, description] = map(json.loads, run("-c", TOLD).splitlines())
-    rule = "by hash, 900 in 10,000, salt 'nmt'"
-    assert origin == ["table de-en", "http", {"url": url}, rule]
-    assert description == ["table", {"license": "cc0-1.0"}, "A table that anybody may copy."]
+    assert json.loads(run("-c", TOLD)) == ["table de-en", "http", {"url": url}]
+    assert measured(project)["corpus"] == {
+        "kind": "table",
+        "name": "table",
+        "licence": {"license": "cc0-1.0"},
+        "text": "A table that anybody may copy.",
+        "held_out": "by hash, 900 in 10,000, salt 'nmt'",
+    }
 
 
-def measured(project, what):
-    metrics = json.loads((project / "metrics/download.json").read_text())
-    return metrics["origins"]["0"][what]
+def measured(project):
+    return json.loads((project / "metrics/download.json").read_text())
+
+
+def digest(project):
+    return measured(project)["origins"]["0"]["sha256"]

@@ -1,1 +1,1 @@
-"""What translations are scored by: a metric is a file of this folder, called by its name."""
+"""What translations are scored by: each file is a metric of its name, ``ter.py`` with ``Ter``."""

@@ -2,14 +2,15 @@
 
 import logging
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
 
-from nmt_core.evaluation.metrics.base import Score
+from nmt_core.evaluation.metric import Score
 from nmt_core.evaluation.metrics.chrf import Chrf
-from nmt_core.evaluation.metrics.sacrebleu import SacreBleuMetric
+from nmt_core.evaluation.sacrebleu import SacreBleuMetric
 from nmt_core.evaluation.words import check_installed, tokenizer_of
 
 _log = logging.getLogger(__name__)
@@ -24,6 +25,8 @@ class Bleu(SacreBleuMetric):
     Raises:
         ConfigError: if what cuts the language into words is not installed.
     """
+
+    label: ClassVar = "BLEU"
 
     def __init__(self, language: str) -> None:
         super().__init__(language)

@@ -1,14 +1,18 @@
 """chrF2 (Popovic 2015): n-grams of letters, in any language."""
 
+from typing import ClassVar
+
 import numpy as np
 from jaxtyping import Float
 from sacrebleu.metrics.chrf import CHRF
 
-from nmt_core.evaluation.metrics.sacrebleu import SacreBleuMetric
+from nmt_core.evaluation.sacrebleu import SacreBleuMetric
 
 
 class Chrf(SacreBleuMetric):
     """Recall counts twice as much as precision, which the 2 of its signature's name says."""
+
+    label: ClassVar = "chrF"
 
     def scorer(self) -> CHRF:
         """Return sacreBLEU's chrF2."""

@@ -15,19 +15,18 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.metrics.base import Counts, SummedMetric, check_pairs
-from nmt_core.evaluation.metrics.registered import (
+from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
+from nmt_core.evaluation.registered import (
     DEFAULT_METRICS,
-    MetricName,
+    METRICS,
     find_label,
-    find_metric_class,
     load_metric,
 )
 from nmt_core.evaluation.statistics.resampling import run_paired_test
@@ -41,7 +40,9 @@ class GateError(NmtError):
 class GateConfig(Config):
     """How much evidence a promotion takes."""
 
-    metrics: list[MetricName] = Field(DEFAULT_METRICS, min_length=1)
+    metrics: list[Annotated[str, AfterValidator(METRICS.check)]] = Field(
+        DEFAULT_METRICS, min_length=1
+    )
     """By which the two are judged: better in the first, no worse in any other."""
 
     significance: float = Field(0.04, gt=0, lt=0.5)
@@ -94,9 +95,7 @@ class Effect(Config):
     @property
     def gain(self) -> float:
         """By how much the challenger is better: below 0 where it is worse."""
-        return (
-            self.difference if find_metric_class(self.metric).higher_is_better else -self.difference
-        )
+        return self.difference if METRICS.load(self.metric).higher_is_better else -self.difference
 
 
 class Verdict(Config):

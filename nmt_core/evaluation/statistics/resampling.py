@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from nmt_core.base.random import make_generator
-from nmt_core.evaluation.metrics.base import Counts
+from nmt_core.evaluation.metric import Counts
 
 ScoreOfSums = Callable[[Float[np.ndarray, "R C"]], Float[np.ndarray, " R"]]
 """The scores of test sets, each given by the sum of its sentences' counts."""

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from nmt_core.base.config import Config
-from nmt_core.evaluation.metrics.base import SummedMetric
-from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.evaluation.metric import SummedMetric
+from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test
 from nmt_core.evaluation.statistics.seeds import Source, compute_t_p_value, measure_seeds
 

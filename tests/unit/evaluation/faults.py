@@ -3,7 +3,7 @@
 FAULTS = [
     (
         "an interval of which one end is a step too far",
-        "nmt_core/evaluation/metrics/sacrebleu.py",
+        "nmt_core/evaluation/sacrebleu.py",
         "drawn[-1 - beyond]",
         "drawn[-beyond]",
     ),

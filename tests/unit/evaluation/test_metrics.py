@@ -1,5 +1,5 @@
-"""A metric is one file and one line: translation edit rate, which nobody wrote here, is measured,
-shown, compared and judged by.
+"""A metric is one file, or another package's: translation edit rate, which nobody wrote here, is
+measured, shown, compared and judged by.
 """
 
 import sys
@@ -10,8 +10,7 @@ from sacrebleu.metrics.ter import TER
 
 from flows import artifacts
 from nmt_core.base import config
-from nmt_core.evaluation import metrics
-from nmt_core.evaluation.metrics import registered
+from nmt_core.evaluation import metrics, registered
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, judge
 from nmt_core.evaluation.statistics.significance import compare_all
 from stages import evaluate
@@ -20,16 +19,17 @@ from stages.params import EvaluateParams
 from stages.reporting import card, summary
 from stages.train import choose_metric
 from tests.support.outcomes import outcome
+from tests.support.packages import install
 
-FILES = {
-    "ter": """
+TER_FILE = """
 import numpy as np
 from sacrebleu.metrics.ter import TER
 
-from nmt_core.evaluation.metrics.sacrebleu import SacreBleuMetric
+from nmt_core.evaluation.sacrebleu import SacreBleuMetric
 
 
 class Ter(SacreBleuMetric):
+    label = "TER"
     higher_is_better = False
 
     def scorer(self):
@@ -37,19 +37,19 @@ class Ter(SacreBleuMetric):
 
     def score_of_sums(self, sums):
         return 100 * sums[:, 0] / np.maximum(sums[:, 1], 1)
-""",
-    "translated": """
-from nmt_core.evaluation.metrics.base import Metric, Score
+"""
+THEIRS = """
+from nmt_core.evaluation.metric import Metric, Score
 
 
 class Translated(Metric):
+    label = "translated"
+
     def score(self, hypotheses, references, sources, *, resamples=0):
         other = [source != line for source, line in zip(sources, hypotheses, strict=True)]
         value = 100 * sum(other) / len(other)
         return Score(value=value, low=value, high=value, signature="translated|1", details="")
-""",
-}
-LABELS = {"ter": "TER", "translated": "translated"}
+"""
 SOURCES = [f"Der Rat Nummer {number} tagt im alten Haus." for number in range(60)]
 REFERENCES = [f"The council number {number} has met in the old house." for number in range(60)]
 GOOD = [line.replace("old", "big") if n % 3 else line for n, line in enumerate(REFERENCES)]
@@ -57,15 +57,14 @@ BAD = [" ".join(line.split()[: 4 + n % 5]) for n, line in enumerate(REFERENCES)]
 
 
 @pytest.fixture(autouse=True)
-def metric_files(tmp_path, monkeypatch):
-    """The files and the lines."""
-    for name, text in FILES.items():
-        (tmp_path / f"{name}.py").write_text(text)
-        monkeypatch.setitem(registered.METRICS, name, (name.capitalize(), LABELS[name]))
+def _more_metrics(tmp_path, monkeypatch):
+    """A file among ours, and the package of somebody else."""
+    (tmp_path / "ter.py").write_text(TER_FILE)
     monkeypatch.setattr(metrics, "__path__", [*metrics.__path__, str(tmp_path)])
+    monkeypatch.setattr(registered.METRICS, "ours", registered.list_metrics())
+    install(tmp_path, monkeypatch, THEIRS, metrics={"translated": "Translated"})
     yield
-    for name in FILES:
-        sys.modules.pop(f"{metrics.__name__}.{name}", None)
+    sys.modules.pop(f"{metrics.__name__}.ter", None)
 
 
 def ter_of(hypotheses):

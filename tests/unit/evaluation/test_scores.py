@@ -9,8 +9,8 @@ from sacrebleu.metrics.bleu import BLEU
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.evaluation import words
-from nmt_core.evaluation.metrics.registered import load_metric
 from nmt_core.evaluation.quality import cutter
+from nmt_core.evaluation.registered import load_metric
 from tests.support.slow_cases import mark_slow
 
 LINE = "the owl reads old letters, (quietly) and 2.5 foxes don't sleep; who cares? Äpfel"

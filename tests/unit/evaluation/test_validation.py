@@ -8,7 +8,7 @@ import torch
 from nmt_core.base.compute import Compute
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import validation, words
-from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary

@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 import yaml
 
-from nmt_core.base.config import _configs, _tags
+from nmt_core.base.config import _tags, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
 from stages.params import SECTIONS, TrainParams, build_all, check_all, load, read
@@ -129,32 +129,25 @@ def test_an_old_name_is_answered_by_the_new_one(name, value, answer):
     assert f"params.yaml: {answer}" in problems(**{name: value})
 
 
-def renamed(kind):
-    """Yield a type of settings, its names, and what it says they were called once."""
-    yield kind, set(kind.model_fields) | _tags(kind), kind.renamed
-    for field in kind.model_fields.values():
-        for inner in _configs(field.annotation):
-            yield from renamed(inner)
+def kinds_within(kinds):
+    """The types of settings, with those of all settings in them."""
+    for kind in kinds:
+        yield kind
+        for field in kind.model_fields.values():
+            yield from kinds_within(list_kinds(field))
 
 
 def test_a_new_name_exists_and_an_old_one_does_not():
-    for section in SECTIONS.values():
-        for _, names, old in renamed(section):
-            assert names.isdisjoint(old)
-            assert {new.split(",")[0] for new in old.values()} <= names
-
-
-def settings_of(kind):
-    for name, field in kind.model_fields.items():
-        yield name
-        for inner in _configs(field.annotation):
-            yield from settings_of(inner)
+    for kind in kinds_within(SECTIONS.values()):
+        names = set(kind.model_fields) | _tags(kind)
+        assert names.isdisjoint(kind.renamed)
+        assert {new.split(",")[0] for new in kind.renamed.values()} <= names
 
 
 def test_no_setting_has_a_name_that_dvc_overlooks():
     """Its run cache takes ``size`` and ``nfiles`` for facts about files (its issue 10296): were a
     setting so called, another value of it would bring back the results of the first."""
-    names = {name for kind in SECTIONS.values() for name in settings_of(kind)}
+    names = {name for kind in kinds_within(SECTIONS.values()) for name in kind.model_fields}
 
     assert len(names) > 100
     assert not names & {"size", "nfiles"}
@@ -389,7 +382,7 @@ def test_numbers_that_cost_memory_are_bounded():
     """So that a digit too many is told by the check, and not by a full machine."""
     unbounded = {
         field
-        for kind in SECTIONS.values()
+        for kind in kinds_within(SECTIONS.values())
         for field, schema in numbers(kind.model_json_schema())
         if "maximum" not in schema
     }

@@ -1,14 +1,16 @@
 """dvc.yaml names the code that each stage runs, so that a change runs again what it can change."""
 
 import ast
+import re
 from typing import get_args
 
 import pytest
 import yaml
 
-from nmt_core.evaluation.metrics.registered import DEFAULT_METRICS, METRICS
+from nmt_core.engines.registered import PROGRAMS
+from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.fetch.vectors import VectorsConfig
-from stages.params import SECTIONS, CorpusConfig
+from stages.params import SECTIONS
 from tests.support.projects import PROJECT
 
 STAGES = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
@@ -17,7 +19,7 @@ PLUMBING = {
     "nmt_core/__init__.py",
     "nmt_core/base/config.py",
     "nmt_core/base/errors.py",
-    "nmt_core/evaluation/metrics/registered.py",
+    "nmt_core/evaluation/registered.py",
     "nmt_core/base/files.py",
     "nmt_core/base/packages.py",
     "nmt_core/base/parallel/jobs.py",
@@ -29,6 +31,9 @@ PLUMBING = {
     "nmt_core/base/tracking.py",
 }
 """Code that reads, writes and reports, but decides no byte of a result."""
+
+PLACE = re.compile(r"(nmt_core|stages)[\w.]*:\w+")
+"""Where a registry finds a thing."""
 
 BESIDE = {
     "stages/__init__.py",
@@ -67,9 +72,18 @@ def file_of(module):
 
 
 def imported(path):
-    """The files that a file names in its imports: of a package, its own only for what is in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module:
+    """The files that a file names in its imports, or as ``module:thing`` for a registry.
+
+    Of a package, its own only for what is in it. What writes engines is for export alone.
+    """
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    writers = [one.value for one in nodes if isinstance(one, ast.keyword) and one.arg == "writer"]
+    for node in nodes:
+        if node in writers:
+            continue
+        if isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
+            names = [(node.value.partition(":")[0],)]
+        elif isinstance(node, ast.ImportFrom) and node.module:
             names = [(f"{node.module}.{alias.name}", node.module) for alias in node.names]
         elif isinstance(node, ast.Import):
             names = [(alias.name,) for alias in node.names]
@@ -123,13 +137,15 @@ def modules_of(union):
 
 
 def run_by(stage):
-    """All code that a stage runs; settings bring some, and export asks corpora what they are."""
+    """All code that a stage runs; settings bring some."""
     code = reached(PROJECT / "stages" / f"{stage}.py", set())
     if stage == "download":
-        for path in [*modules_of(CorpusConfig), *modules_of(VectorsConfig)]:
-            code |= reached(path, set())
-    elif "download" in STAGES[stage]["params"]:
-        code.update(modules_of(CorpusConfig))
+        for path in [PROJECT / "nmt_core/corpora/registered.py", *modules_of(VectorsConfig)]:
+            reached(path, code)
+    if PROJECT / "nmt_core/translation/prepared.py" in code:
+        for program in PROGRAMS.ours.values():
+            if program.writer:
+                reached(file_of(program.writer.partition(":")[0]), code)
     return code
 
 
@@ -145,7 +161,9 @@ def test_a_stage_depends_on_all_code_it_runs(stage):
     assert set() == missing
 
 
-@pytest.mark.parametrize(("stage", "names"), [("train", DEFAULT_METRICS), ("evaluate", METRICS)])
+@pytest.mark.parametrize(
+    ("stage", "names"), [("train", DEFAULT_METRICS), ("evaluate", METRICS.ours)]
+)
 def test_a_stage_depends_on_metrics_that_it_loads_by_name(stage, names):
     """Training on those that it uses by itself: a new one must not begin a training anew."""
     listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]
@@ -157,7 +175,7 @@ def test_a_stage_depends_on_metrics_that_it_loads_by_name(stage, names):
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_depends_on_no_code_that_it_never_runs(stage):
     """Or a change of it would run the stage again, and begin a training anew, for nothing."""
-    used = run_by(stage) | loaded_by_name(METRICS)
+    used = run_by(stage) | loaded_by_name(METRICS.ours)
     listed = [PROJECT / dep for dep in STAGES[stage]["deps"]]
     code = {path for dep in listed for path in (dep, *dep.rglob("*.py")) if path.suffix == ".py"}
     never = {path.relative_to(PROJECT).as_posix() for path in code - used if not is_face(path)}

@@ -15,7 +15,7 @@ from sacrebleu.significance import PairedTest
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics import gate as judging
 from nmt_core.evaluation.statistics.gate import (
     Candidate,

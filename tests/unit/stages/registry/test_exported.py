@@ -12,8 +12,9 @@ from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.statistics.gate import digest_test_set
 from stages.demo.generate import generate
 from stages.demo.settings import GrammarConfig
+from stages.download import describe_corpus, describe_rule
 from stages.params import DownloadParams
-from stages.registry.exported import describe_rule, read_exported
+from stages.registry.exported import read_exported
 from tests.support.tiny import export
 
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
@@ -66,6 +67,7 @@ def project(tmp_path_factory):
     record = {"fingerprint": "f" * 16, "params": {"model": {"architecture": "rnn"}}}
     files.write_json(folder / "training.json", record)
     files.write_json(folder / "corpus.json", {"pairs": {"train": 29000}})
+    files.write_json(folder / "download.json", {"corpus": describe_corpus(download())})
     files.write_json(folder / "evaluate.json", {"bleu": 30.127, "bleu_signature": "bs:1000"})
     files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
     files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.metrics.registered import load_metric
+from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from stages.params import EvaluateParams
 from stages.registry import promotion

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from nmt_core.base import config, files
 from nmt_core.base.errors import NmtError
 from nmt_core.server.card import summarize_card
+from stages.download import describe_corpus
 from stages.params import DownloadParams
 from stages.reporting import summary
 from stages.reporting.card import render_card
@@ -72,7 +73,7 @@ def card(corpus=DOWNLOAD["corpus"], near=None, **scores):
         download,
         RECORD,
         {
-            "download": {"near_duplicates": near or {}},
+            "download": {"near_duplicates": near or {}, "corpus": describe_corpus(download)},
             "evaluate": SCORES | scores,
             "shard": SHARDS,
         },
@@ -182,7 +183,7 @@ def test_codes_that_yaml_takes_for_something_else_stay_codes():
     norwegian = {"languages": {"source": "no", "target": "en"}, "corpus": FILES}
     download = config.build(DownloadParams, norwegian, at="download")
     measured = {
-        "download": {"near_duplicates": {}},
+        "download": {"near_duplicates": {}, "corpus": describe_corpus(download)},
         "evaluate": SCORES,
         "shard": SHARDS,
     }

@@ -7,7 +7,7 @@ import numpy as np
 from sacrebleu.metrics.base import Metric as Scorer
 from sacrebleu.significance import _bootstrap_resample
 
-from nmt_core.evaluation.metrics.base import Counts, Score, SummedMetric, check_pairs
+from nmt_core.evaluation.metric import Counts, Score, SummedMetric, check_pairs
 
 
 class SacreBleuMetric(SummedMetric):

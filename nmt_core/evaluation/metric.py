@@ -34,6 +34,17 @@ class Score(Config):
 class Metric(ABC):
     """How good the translations of a test set are.
 
+    A metric is a file of ``metrics/``, say ``exact.py``, or a class that another package offers by
+    an entry point of ``nmt.metrics``::
+
+        class Exact(Metric):
+            label = "exact"
+
+            def score(self, hypotheses, references, sources, *, resamples=0):
+                equal = [one == other for one, other in zip(hypotheses, references, strict=True)]
+                value = 100 * sum(equal) / len(equal)
+                return Score(value=value, low=value, high=value, signature="exact", details="")
+
     Args:
         language: code of the target language, such as en or zh-Hant.
 
@@ -41,6 +52,8 @@ class Metric(ABC):
         ConfigError: if what cuts the language into words is not installed.
     """
 
+    label: ClassVar[str]
+    """What people call it."""
     higher_is_better: ClassVar[bool] = True
 
     def __init__(self, language: str) -> None:

@@ -1,0 +1,52 @@
+"""Metrics by name: each is a file of ``metrics/``, or comes with another package.
+
+This file imports none of them: settings name metrics, and are read before anything slow is loaded;
+and a new metric changes no byte of what is trained without it.
+"""
+
+from collections.abc import Mapping
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+from nmt_core.base.registry import Registry
+from nmt_core.evaluation import metrics
+
+if TYPE_CHECKING:
+    from nmt_core.evaluation.metric import Metric
+
+
+def list_metrics() -> dict[str, str]:
+    """Return where the class of each metric of the folder is: that of ``ter.py`` is ``Ter``."""
+    names = [module.name for module in iter_modules(metrics.__path__)]
+    return {name: f"{metrics.__name__}.{name}:{name.title().replace('_', '')}" for name in names}
+
+
+METRICS: "Registry[type[Metric]]" = Registry("a metric", "nmt.metrics", list_metrics())
+"""The class of each metric by its name."""
+
+DEFAULT_METRICS = ["bleu", "chrf"]
+"""What is measured where nobody asks for other metrics; the first one leads."""
+
+
+def load_metric(name: str, language: str) -> "Metric":
+    """Return a metric of text in a language, given by its code.
+
+    Raises:
+        ConfigError: if there is no such metric, or what cuts the language into words is not
+            installed.
+    """
+    return METRICS.load(name)(language)
+
+
+def find_label(name: str) -> str:
+    """Return what people call a metric.
+
+    Raises:
+        ConfigError: if there is no such metric.
+    """
+    return METRICS.load(name).label
+
+
+def find_metric_names(scores: Mapping[str, Any]) -> list[str]:
+    """Return the names of the metrics in what ``evaluate`` has written, in its order."""
+    return [name for name in scores if f"{name}_signature" in scores]
