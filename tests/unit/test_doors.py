@@ -1,0 +1,144 @@
+"""The example of every base class works, as the package of somebody else."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from nmt_core.base.config import build
+from nmt_core.corpora.corpus import Corpus
+from nmt_core.decoding.greedy import greedy_search
+from nmt_core.documents.files import translate_document
+from nmt_core.documents.formats import Format, find_format
+from nmt_core.engines.engine import PlainEngine
+from nmt_core.engines.registered import PROGRAMS, Program
+from nmt_core.evaluation.metric import Metric
+from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.extensions.language_models import build_language_model
+from nmt_core.extensions.language_models.model import LanguageModel
+from nmt_core.extensions.language_models.training import LearningConfig
+from nmt_core.models.architectures import build_model, read_model_config
+from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.models.settings import RnnConfig
+from nmt_core.translation.prepared import prepare_engines
+from stages.download import describe_corpus
+from stages.params import DownloadParams
+from tests.support.echoes import Echo
+from tests.support.packages import example_of, install
+from tests.support.tiny import LINES, MODEL, tiny_translator
+
+IMPORTS = """
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+"""
+LANGUAGES = {"source": "de", "target": "en"}
+
+
+@pytest.fixture
+def offer(tmp_path, monkeypatch):
+    """Install the examples of base classes as one module."""
+
+    def offer(imports, *kinds, name=None, **points):
+        code = "\n".join([IMPORTS, imports, *map(example_of, kinds)])
+        return install(tmp_path, monkeypatch, code, name=name, **points)
+
+    before = {*sys.modules}
+    yield offer
+    for name in {"captions", "copying", "even"} - before:
+        sys.modules.pop(name, None)
+
+
+def test_a_metric(offer):
+    imports = "from nmt_core.evaluation.metric import Metric, Score"
+    offer(imports, Metric, metrics={"exact": "Exact"})
+
+    assert load_metric("exact", "en").score(["a", "b"], ["a", "c"], ["x", "y"]).value == 50
+    assert find_label("exact") == "exact"
+
+
+def test_a_corpus(offer, tmp_path):
+    imports = """
+from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin
+from nmt_core.corpora.parallel_text import Text
+"""
+    offer(imports, Corpus, corpora={"table": "TableCorpus"})
+    corpus = {"kind": "table", "path": "pairs.tsv"}
+    params = build(DownloadParams, {"languages": LANGUAGES, "corpus": corpus}, at="download")
+    obtained = params.corpus.obtain(params.languages, fetch=pytest.fail, scratch=tmp_path)
+
+    assert obtained.texts["train"].parts == ((Path("pairs.tsv"),),)
+    assert describe_corpus(params)["licence"] == {"license": "unknown"}
+
+
+def test_a_format(offer):
+    imports = """
+from nmt_core.documents.formats import Format
+from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, write_plainly
+"""
+    offer(imports, Format, name="captions", formats={"captions": "CAPTIONS"})
+    read = b"00:01 Good morning.\n00:05 Rain.\n"
+
+    assert find_format("Film.CAP") == "captions"
+    assert translate_document(read, "captions", Echo(str.upper).translator) == (
+        b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
+    )
+
+
+def test_an_engine(offer, tmp_path, monkeypatch):
+    imports = """
+from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.engines.engine import InexpressibleError, PlainEngine
+from nmt_core.engines.registered import Program
+"""
+    offer(imports, PlainEngine, Program, name="copying", engines={"copying": "COPYING"})
+    monkeypatch.setattr(PROGRAMS, "ours", {})
+    models = {"good": RnnConfig(width=16, hidden_width=16), "bad": MODEL}
+    told = {
+        name: prepare_engines(
+            ["int8"],
+            translator=tiny_translator(model=model),
+            model_config=model,
+            folder=tmp_path / name,
+            text=(LINES, LINES),
+            language="en",
+            threads=1,
+        ).told["copying_int8"]
+        for name, model in models.items()
+    }
+
+    assert told["good"]["bleu"] == pytest.approx(100)
+    assert "it is not recurrent" in told["bad"]["left_out"]
+
+
+def test_an_architecture(offer):
+    imports = """
+import torch
+from torch import Tensor, nn
+from nmt_core.models.seq2seq import Memory, Seq2Seq, State
+from nmt_core.models.settings import Seq2SeqConfig
+"""
+    offer(imports, Seq2Seq, name="even", architectures={"even": "EvenConfig"})
+    model = build_model(read_model_config({"architecture": "even"}), source_size=9, target_size=9)
+    source = torch.tensor([[4, 5, 3]])
+    found = greedy_search(model, source, source == 0, torch.tensor([4]))
+
+    assert len(found) == 1
+    assert torch.full((1, 3, 9), 0.0).equal(model(source, source == 0, source))
+
+
+def test_a_language_model(offer):
+    imports = """
+import torch
+from torch import nn
+from nmt_core.extensions.language_models.model import (
+    LanguageModelSettings, NeuralLanguageModel, Window, empty_window, slide
+)
+"""
+    offer(imports, LanguageModel, name="even", language_models={"even": "EvenConfig"})
+    learning = build(LearningConfig, {"model": {"kind": "even"}}, at="learn")
+    model = build_language_model(learning.model, 9)
+
+    assert model(torch.tensor([[2, 5]])).detach().exp()[0, :, 4:] == pytest.approx(1 / 7)
