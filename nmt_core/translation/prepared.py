@@ -104,9 +104,10 @@ def _write(
     """Write a model for the fastest program that can express it; return what is written, by name.
 
     Raises:
-        InexpressibleError: if none can, with the name of the last and its reason.
+        InexpressibleError: if none can, with the name of the last, and what each lacks.
     """
     beam = translator.config.beam
+    refusals = {}
     for program in (one for one in PROGRAMS if PROGRAMS.load(one).writer):
         name = name_engine(program, precision)
         try:
@@ -119,7 +120,9 @@ def _write(
                 positions=max(translator.config.max_source_tokens + 1, beam.max_length),
             )
         except InexpressibleError as error:
-            reason = InexpressibleError(name, f"it cannot express the model ({error})")
+            refusals[name] = f"{program}: {error}"
         else:
             return name
-    raise reason
+    raise InexpressibleError(
+        [*refusals][-1], f"nothing can express it ({'; '.join(refusals.values())})"
+    )

@@ -3,7 +3,7 @@
 FAULTS = [
     (
         "weights that conversion changes",
-        "nmt_core/translation/prepared.py",
+        "nmt_core/engines/conversion.py",
         "weight.float().cpu().numpy().copy()",
         "weight.float().cpu().numpy()",
     ),
