@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+from lxml import etree
+
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.passage import Item, Mark, Passage
 from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
@@ -142,8 +144,6 @@ def _check(archive: zipfile.ZipFile) -> None:
 
 def _read(data: bytes, name: str) -> Element:
     """Return the root of a file; entities, which may make a small file large, are refused."""
-    from lxml import etree  # noqa: PLC0415 - takes 20 ms
-
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(data, parser)
@@ -157,8 +157,6 @@ def _read(data: bytes, name: str) -> Element:
 
 
 def _to_bytes(root: Element) -> bytes:
-    from lxml import etree  # noqa: PLC0415 - takes 20 ms
-
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
 
 
@@ -228,8 +226,6 @@ class _Block:
 
 def _identify(properties: Element) -> str:
     """Return the same for formats that look the same."""
-    from lxml import etree  # noqa: PLC0415 - takes 20 ms
-
     if properties is None:
         return ""
     return "".join(
@@ -296,8 +292,6 @@ class _Writer:
     """Writes the content of an element anew."""
 
     def __init__(self, element: Element, format_: Element) -> None:
-        from lxml import etree  # noqa: PLC0415 - takes 20 ms
-
         self._make = etree.SubElement
         self._inside, self._formats = [element], [format_]
         ranges = list(_find_ranges(element))

@@ -9,7 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
 
 from nmt_core.documents.html import COMMENT, INLINE, VOID
 from nmt_core.documents.markdown_escapes import escape_plainly, escape_text, loosen
@@ -26,11 +30,6 @@ from nmt_core.documents.pieces import (
     make_parts,
 )
 from nmt_core.documents.sentences import Span
-
-if TYPE_CHECKING:  # takes 75 ms to import
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_inline import StateInline
-    from markdown_it.token import Token
 
 LINE_END = re.compile(r"\r\n?|\n")
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
@@ -70,7 +69,7 @@ class _Found(NamedTuple):
     rule: str
     start: int
     end: int
-    tokens: "Sequence[tuple[Token, int]]"
+    tokens: Sequence[tuple[Token, int]]
     """With the length of each as it was found."""
     label_end: int
 
@@ -296,13 +295,11 @@ class _Document:
             yield start, end, self._piece(piece.type, block, start, end, piece.name)
 
 
-def _make_plain_parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - takes 75 ms
-
+def _make_plain_parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def _make_parser() -> "tuple[MarkdownIt, list[_Found]]":
+def _make_parser() -> tuple[MarkdownIt, list[_Found]]:
     """Return a parser, and a list to which it adds what it finds in the text of a block."""
     parser = _make_plain_parser()
     parser.core.ruler.disable(["inline", "text_join"])
@@ -316,9 +313,9 @@ def _make_parser() -> "tuple[MarkdownIt, list[_Found]]":
 
 def _apply(
     name: str,
-    rule: "Callable[[StateInline, bool], bool]",
+    rule: Callable[[StateInline, bool], bool],
     found: list[_Found],
-    state: "StateInline",
+    state: StateInline,
     silent: bool,  # noqa: FBT001 - as the parser calls rules
 ) -> bool:
     """Apply a rule of the parser, and note what it finds."""
@@ -334,7 +331,7 @@ def _apply(
 
 
 def _count_markup(
-    checker: "MarkdownIt", links: dict[str, Any], text: str
+    checker: MarkdownIt, links: dict[str, Any], text: str
 ) -> Counter[tuple[tuple[str, str], ...]]:
     """Count markup by what it is and stands in; in which order does not matter."""
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from nmt_core.base import files
-from nmt_core.models.architectures import ARCHITECTURES
+from nmt_core.models.architectures import ARCHITECTURES, read_model_config
 from stages import paths
 from stages.runtime.entry import run_stage
 
@@ -25,12 +25,11 @@ HEADING = """\
 
 def find_bases(conf: Path = paths.CONF) -> Iterator[tuple[Path, str]]:
     """Yield the path and the text of what presets start from, for each architecture."""
-    for kind in map(ARCHITECTURES.load, ARCHITECTURES):
-        values = kind().model_dump(mode="json")
-        shape = {"architecture": values.pop("architecture"), **values}
-        text = yaml.safe_dump({"train": {"model": shape}}, sort_keys=False)
-        name = f"{shape['architecture']}.yaml"
-        yield conf / "model/_base" / name, HEADING.format(kind=kind.__name__) + text
+    for name in ARCHITECTURES:
+        config = read_model_config({"architecture": name})
+        text = yaml.safe_dump({"train": {"model": config.model_dump(mode="json")}}, sort_keys=False)
+        heading = HEADING.format(kind=type(config).__name__)
+        yield conf / "model/_base" / f"{name}.yaml", heading + text
 
 
 def main() -> None:
