@@ -16,7 +16,7 @@ from tests.support.projects import PROJECT
 
 LIBRARY = PROJECT / "nmt_core"
 OPTIONAL = {"distributed"}
-OTHERWISE = {"fasttext": "fasttext-numpy2"}
+OTHERWISE = {"fasttext": "fasttext-numpy2", "pydantic_core": "pydantic"}
 """Modules that their package does not have its name from."""
 
 
