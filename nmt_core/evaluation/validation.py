@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-
 from nmt_core.base.compute import Compute
 from nmt_core.data.batch import pad
 from nmt_core.decoding.greedy import greedy_search
+from nmt_core.decoding.rules import compute_length_limits
+from nmt_core.decoding.settings import SearchConfig
 from nmt_core.evaluation.metric import Metric
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD
+
+LENGTHS = SearchConfig(max_length_factor=2.0, max_length_offset=10, max_length=10_000)
+"""How long translations may be: there is room for languages that take more tokens than others."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,10 @@ class ValidationScore:
             numbers = order[first : first + self.batch_sentences]
             rows = [[*rows_of[number], EOS] for number in numbers]
             source = pad(rows).to(self.compute.device)
-            longest = torch.tensor([2 * len(row) + 10 for row in rows], device=source.device)
+            padding = source == PAD
+            limits = compute_length_limits(padding, LENGTHS)
             with self.compute.autocast():
-                found = greedy_search(model, source, source == PAD, longest)
+                found = greedy_search(model, source, padding, limits)
             for number, tokens in zip(numbers, found, strict=True):
                 hypotheses[number] = self.target.text(tokens)
         return self.metric.score(hypotheses, self.references, self.sources).value
