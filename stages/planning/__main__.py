@@ -2,35 +2,34 @@
 
 Usage: python -m stages.planning [compare]
 Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, metrics/download.json;
-        and what was observed: runs/usage/, metrics/train.json
+        and what was observed: runs/usage/
 Writes: runs/plan.json
 
 The real stages run in a folder that is thrown away, on a part of the text: first those of the data,
-then a few updates, a few translations and an export. Beside what is predicted stands what stages
-have taken that have run with the same settings; `compare` shows that alone, and measures nothing.
+then some seconds of updates, a few translations and an export. What is predicted is a range; beside
+it stands what stages have taken that have run with the same settings. `compare` measures nothing.
 """
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from psutil import virtual_memory
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.configure.compose import is_chosen
-from stages.params import SECTIONS, TrainParams, build_all, read
-from stages.planning.calibration import calibrate
+from stages.params import TrainParams, build_all, read
+from stages.planning.calibration import STAGES, calibrate
 from stages.planning.prediction import Plan, predict
-from stages.planning.report import render, show
-from stages.planning.shortage import Room, find_shortages
+from stages.planning.report import show
+from stages.planning.shortage import find_shortages
 from stages.runtime.entry import run_stage
 from stages.runtime.usage import digest_settings, read_usage
-
-LAST = [name for name in SECTIONS if name != "workers"][-1]
-"""The stage on whose settings, and those before it, a whole run depends."""
 
 
 def main() -> None:
@@ -39,23 +38,22 @@ def main() -> None:
         raise ConfigError(f"python -m stages.planning knows 'compare' alone, got {sys.argv[1]!r}")
     settings = read(paths.PARAMS)
     sections = build_all(settings, source=str(paths.PARAMS))
-    plan = read_plan(settings) if sys.argv[1:] else make_plan(settings, sections)
-    train = sections["train"]
+    train, workers = sections["train"], sections["workers"]
     assert isinstance(train, TrainParams)
+    assert isinstance(workers, WorkersConfig)
+    plan = read_plan(settings) if sys.argv[1:] else make_plan(settings, train, workers)
     observed = {name: used for name in plan.stages if (used := read_usage(name, settings))}
-    seen = describe_observed() if "train" in observed else ""
-    chosen = plan.training.passes < 1 and is_chosen(sections)
-    shortages = find_shortages(plan, train, Room.find(), chosen=chosen)
-    show(render(plan, observed, shortages, seen=seen))
+    chosen = plan.training.passes.middle < 1 and is_chosen(sections)
+    free = {"memory": virtual_memory().available, "disk": shutil.disk_usage(".").free}
+    show(plan, observed, find_shortages(plan, train, **free, chosen=chosen))
 
 
-def make_plan(settings: dict[str, Any], sections: dict[str, config.Config]) -> Plan:
+def make_plan(settings: dict[str, Any], train: TrainParams, workers: WorkersConfig) -> Plan:
     """Calibrate, predict, and write what was predicted."""
     paths.RUNS.mkdir(exist_ok=True)
-    say = Console(stderr=True).print
     with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as folder:
-        calibration = calibrate(settings, sections, Path(folder), say=say)
-    plan = predict(calibration, sections, settings=digest_settings(settings, LAST))
+        calibration = calibrate(settings, train, workers, Path(folder))
+    plan = predict(calibration, train, settings=digest_settings(settings, STAGES[-1]))
     files.write_json(paths.PLAN, plan.model_dump(mode="json"))
     return plan
 
@@ -70,15 +68,9 @@ def read_plan(settings: dict[str, Any]) -> Plan:
         plan = config.build(Plan, files.read_json(paths.PLAN), at=str(paths.PLAN))
     except (OSError, ValueError, TypeError):
         raise ConfigError(f"{paths.PLAN} holds no plan; run: make plan") from None
-    if plan.settings != digest_settings(settings, LAST):
+    if plan.settings != digest_settings(settings, STAGES[-1]):
         raise ConfigError(f"{paths.PLAN} is of other settings; run: make plan")
     return plan
-
-
-def describe_observed() -> str:
-    """Return how much was trained in the last run."""
-    trained = files.read_json(paths.METRICS / "train.json")
-    return f"observed: {trained['steps']:,} updates, {trained['target_tokens']:,} target tokens"
 
 
 if __name__ == "__main__":

@@ -1,48 +1,66 @@
-"""What a run takes, from what was measured: functions of numbers alone."""
+"""Prediction: ranges of what a run takes, from what a calibration has measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nmt_core.base.config import Config
-from stages.params import ExportParams, TokenizeParams, TrainParams
-from stages.planning.calibration import Calibration
-from stages.planning.costs import Cost, fit_cost, fit_line, fit_power
-from stages.planning.data_stages import Sample
-from stages.planning.lengths import Lengths, share_lost
-from stages.planning.training import Training
-from stages.planning.updates import Expected, expect_updates, list_validations
+from stages.params import TrainParams
+from stages.planning.calibration import DATA_STAGES, STAGES, Calibration
+from stages.planning.updates import expect_updates
 
-CHECKPOINTS = 2
-"""That training keeps, each with its best model."""
+MARGIN = 1.3
+"""Factor by which another run of the same takes more, or less."""
 
-TRANSLATING = {"evaluate": "test", "export": "validation"}
-"""Which split a stage translates."""
+BEYOND = 2.0
+"""The same for what a part of the text says of the whole."""
+
+GROWTH = 1.6
+"""Factor by which the memory of a training grows at most after its first seconds."""
+
+SEARCHED = 0.3
+"""Share of the time of a search to its limits that one takes at least which ends its sentences."""
+
+
+class Range(Config):
+    """A figure that is not known exactly, from its lowest to its highest value."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    @property
+    def middle(self) -> float:
+        """As many times more than the lowest as the highest is more."""
+        return float((self.low * self.high) ** 0.5)
 
 
 class Prediction(Config):
     """What a stage will take."""
 
-    seconds: float
+    seconds: Range
     """By the clock."""
-    processor_seconds: float
-    memory_bytes: int
+    memory_bytes: float
     """At most, of all of its processes side by side, each as large as the largest."""
-    disk_bytes: int
-    """In the project and, of what DVC keeps, in its cache."""
+    disk_bytes: float
+    """At most, in the project and, of what DVC keeps, in its cache."""
 
 
 class PredictedTraining(Config):
     """What a training's budget comes to, at most: patience may end it before."""
 
-    updates: int
-    target_tokens: int
-    passes: float
+    updates: Range
+    passes: Range
     """Over the training text."""
     limit: str
     """Which limit of the budget is reached first."""
-    tokens_per_second: float
-    """Target tokens, while updates are made."""
+    tokens_per_update: float
+    """Target tokens, as below."""
+    tokens_per_second: Range
+    """While updates are made."""
     tokens_per_pass: int
-    validations: int
+    first_validation: Range
+    """Seconds after the start."""
 
 
 class Plan(Config):
@@ -57,127 +75,93 @@ class Plan(Config):
     @property
     def total(self) -> Prediction:
         """All stages, one after the other."""
-        each = self.stages.values()
+        each = list(self.stages.values())
+        ends = {end: sum(getattr(one.seconds, end) for one in each) for end in ("low", "high")}
         return Prediction(
-            seconds=sum(one.seconds for one in each),
-            processor_seconds=sum(one.processor_seconds for one in each),
+            seconds=Range(**ends),
             memory_bytes=max(one.memory_bytes for one in each),
             disk_bytes=sum(one.disk_bytes for one in each),
         )
 
 
-def predict(calibration: Calibration, sections: Mapping[str, Config], *, settings: str) -> Plan:
-    """Return what all stages but the first take on the whole text.
+def predict(calibration: Calibration, params: TrainParams, *, settings: str) -> Plan:
+    """Return what all stages but the first take on the whole text; ``settings`` is a digest."""
+    taken, training = predict_training(calibration, params)
+    stages = {
+        name: taken if name == "train" else predict_stage(name, calibration) for name in STAGES
+    }
+    return Plan(settings=settings, stages=stages, training=training)
 
-    Args:
-        calibration: what parts of it took.
-        sections: all settings.
-        settings: their digest.
+
+def fit_line(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+    """Return a and b of the line a + b n through the first value and the last, neither below 0.
+
+    Of one size it is flat: what was measured is then what is predicted for that size alone.
     """
-    tokenize, train, export = (sections[name] for name in ("tokenize", "train", "export"))
-    assert isinstance(tokenize, TokenizeParams)
-    assert isinstance(train, TrainParams)
-    assert isinstance(export, ExportParams)
-    pairs, stages = calibration.pairs["train"], {}
-    for stage, samples in calibration.stages.items():
-        if split := TRANSLATING.get(stage):
-            most = export.engine_sentences if stage == "export" else calibration.pairs[split]
-            items = min(calibration.pairs[split], most)
-            translated = predict_stage(samples, items, cores=calibration.cores)
-            held = max(sample.memory_bytes for sample in samples)  # a batch, however many there are
-            stages[stage] = translated.model_copy(update={"memory_bytes": held})
-        else:
-            stages[stage] = predict_stage(samples, pairs, processes=calibration.processes)
-    if calibration.learning:
-        lines = count_learnt_pairs(tokenize, pairs)
-        stages["tokenize"] = add_learning(stages["tokenize"], calibration.learning, lines)
-    lengths, speed = calibration.lengths, calibration.training.speed
-    epoch = lengths.epoch.grown(pairs / lengths.read)
-    expected = expect_updates(train.budget, epoch, speed)
-    stages["train"] = predict_training(calibration.training, train, expected, lengths)
-    return Plan(
-        settings=settings,
-        stages={name: stages[name] for name in sections if name in stages},
-        training=PredictedTraining(
-            **vars(expected),
-            tokens_per_second=speed,
-            tokens_per_pass=round(epoch.target_tokens),
-            validations=len(foresee_validations(train, expected, speed)),
-        ),
-    )
+    last, rise, run = values[-1], values[-1] - values[0], sizes[-1] - sizes[0]
+    each = min(max(0.0, rise / run), last / sizes[-1]) if run else 0.0
+    return last - each * sizes[-1], each
 
 
-def predict_stage(
-    samples: Sequence[Sample], items: int, *, processes: int = 1, cores: int = 1
-) -> Prediction:
-    """Return what a stage takes that grows along a line with what it has to do.
+def predict_stage(name: str, calibration: Calibration) -> Prediction:
+    """Return what a stage takes but training, whose seconds grow as its processor seconds do.
 
-    Args:
-        samples: what it took for less.
-        items: what there is to do.
-        processes: that share it.
-        cores: on which each of them computes.
+    The clock tells what other programs took, too, at one time more and at another less. What a
+    stage holds that translates is a batch, however many sentences there are.
     """
-    sizes = [sample.items for sample in samples]
-
-    def at_all(values: list[float]) -> float:
-        return fit_line(sizes, values).at(items)
-
-    clock, processor = fit_cost(sizes, [one.cost for one in samples], cores=processes * cores)
+    samples, items = calibration.samples[name], calibration.whole[name]
+    sizes, searches = [one.items for one in samples], name not in DATA_STAGES
+    factor = BEYOND if items > sizes[-1] and not searches else MARGIN
+    used = [one.usage.processor_seconds for one in samples]
+    slowness = sum(one.usage.seconds for one in samples) / max(sum(used), 1e-9)
+    reached = sizes[-1] if searches else items
+    processes = 1 if searches else calibration.processes
+    start, each = fit_line(sizes, [slowness * seconds for seconds in used])
+    memory, more = fit_line(sizes, [one.usage.memory_bytes for one in samples])
+    disk, more_disk = fit_line(sizes, [one.disk_bytes for one in samples])
+    least = start + each * items * (SEARCHED if searches else 1.0)
     return Prediction(
-        seconds=clock.at(items),
-        processor_seconds=processor.at(items),
-        memory_bytes=round(processes * at_all([float(one.memory_bytes) for one in samples])),
-        disk_bytes=round(at_all([float(one.disk_bytes) for one in samples])),
+        seconds=Range(low=least * calibration.share / factor, high=(start + each * items) * factor),
+        memory_bytes=(memory + more * reached) * processes * factor,
+        disk_bytes=(disk + more_disk * reached) * factor,
     )
-
-
-def count_learnt_pairs(params: TokenizeParams, pairs: int) -> int:
-    """Return of how many pairs SentencePiece reads at least one side."""
-    most = params.subwords.max_lines
-    return min(pairs, max(1, most // 2) if params.subwords.joint else most)
-
-
-def add_learning(applied: Prediction, learning: Sequence[Sample], pairs: int) -> Prediction:
-    """Return what a stage takes that also learns a tokenizer, from so many pairs."""
-    sizes = [sample.items for sample in learning]
-
-    total = sum((one.cost for one in learning), Cost())
-    learnt = fit_power(sizes, [one.cost.processor_seconds for one in learning]).at(pairs)
-    slowness = total.seconds / max(total.processor_seconds, 1e-9)
-    memory = fit_line(sizes, [float(one.memory_bytes) for one in learning]).at(pairs)
-    return Prediction(
-        seconds=applied.seconds + learnt * slowness,
-        processor_seconds=applied.processor_seconds + learnt,
-        memory_bytes=max(applied.memory_bytes, round(memory)),
-        disk_bytes=applied.disk_bytes,
-    )
-
-
-def foresee_validations(params: TrainParams, expected: Expected, speed: float) -> list[int]:
-    """Return after which updates is validated, at a speed in target tokens a second."""
-    every = params.training.validate_every
-    return list_validations(expected, every, params.budget, tokens_per_second=speed)
 
 
 def predict_training(
-    measured: Training, params: TrainParams, expected: Expected, lengths: Lengths
-) -> Prediction:
-    """Return what a training takes: its beginning and end, its updates, and its validations."""
-    validations = foresee_validations(params, expected, measured.speed)
-    found = lengths.greedy_share
-    lost = [share_lost(updates) for updates in validations]
-    sentences = measured.sentences * sum(one + (1 - one) * found for one in lost)
-    cost: Cost = (
-        measured.start
-        + measured.token * expected.target_tokens
-        + measured.loss * len(validations)
-        + measured.sentence * sentences
+    calibration: Calibration, params: TrainParams
+) -> tuple[Prediction, PredictedTraining]:
+    """Return what a training takes, and what its budget comes to: slow at least, fast at most."""
+    measured, quick = calibration.training, calibration.share / MARGIN
+    [sample] = calibration.samples["train"]
+    each, a_pass = measured.tokens_per_update, measured.tokens_per_pass
+    speed = Range(
+        low=measured.tokens_per_second / MARGIN,
+        high=measured.tokens_per_second / quick,
     )
-    kept = min(len(validations), CHECKPOINTS) * measured.checkpoint_bytes
-    return Prediction(
-        seconds=cost.seconds,
-        processor_seconds=cost.processor_seconds,
-        memory_bytes=round(params.compute.processes * measured.memory.at(expected.updates)),
-        disk_bytes=2 * measured.disk_bytes + kept,
+    slow, fast = (
+        expect_updates(params, tokens_per_update=each, tokens_per_pass=a_pass, speed=one)
+        for one in (speed.low, speed.high)
+    )
+    start, validation = measured.start_seconds, measured.validation_seconds
+    least = quick * (start + SEARCHED * validation * len(slow.validations))
+    most = MARGIN * (start + validation * len(fast.validations))
+    taken = Prediction(
+        seconds=Range(
+            low=least + fast.updates * each / speed.high,
+            high=most + slow.updates * each / speed.low,
+        ),
+        memory_bytes=params.compute.processes * sample.usage.memory_bytes * GROWTH,
+        disk_bytes=sample.disk_bytes * MARGIN,
+    )
+    return taken, PredictedTraining(
+        updates=Range(low=slow.updates, high=fast.updates),
+        passes=Range(low=slow.updates * each / a_pass, high=fast.updates * each / a_pass),
+        limit=slow.limit,
+        tokens_per_update=each,
+        tokens_per_second=speed,
+        tokens_per_pass=round(a_pass),
+        first_validation=Range(
+            low=quick * start + fast.validations[0] * each / speed.high,
+            high=MARGIN * start + slow.validations[0] * each / speed.low,
+        ),
     )

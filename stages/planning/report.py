@@ -1,51 +1,40 @@
 """A plan as a table, beside what a run has taken."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nmt_core.base.progress import format_duration
-from stages.planning.prediction import Plan, Prediction
-from stages.planning.words import describe_bytes, describe_memory
+from stages.planning.prediction import Plan, Prediction, Range
 from stages.runtime.usage import Usage
 
-TOTAL = "all"
 
-
-def render(
-    plan: Plan, observed: Mapping[str, Usage], warnings: Sequence[str], *, seen: str = ""
-) -> Group:
-    """Return what a plan says, to be printed.
-
-    Args:
-        plan: what was predicted.
-        observed: what stages have taken that have run with these settings.
-        warnings: of what there is too little.
-        seen: what is to be said of the training that was run.
-    """
-    lines = [Text(describe_training(plan))]
-    if seen:
-        lines.append(Text(seen))
-    lines += [Text(sentence, style="yellow") for sentence in warnings]
-    return Group(tabulate(plan, observed), *lines)
+def show(plan: Plan, observed: Mapping[str, Usage], warnings: Iterable[str]) -> None:
+    """Print a plan, what was observed beside it, and warnings, their lines unbroken."""
+    console = Console()
+    console.print(tabulate(plan, observed), Text(describe_training(plan)), soft_wrap=True, sep="\n")
+    for warning in warnings:
+        console.print(Text(warning, style="yellow"), soft_wrap=True)
 
 
 def tabulate(plan: Plan, observed: Mapping[str, Usage]) -> Table:
     """Return the table: a row for each stage, and one for all of them."""
-    table = Table(box=None, header_style="bold")
-    table.add_column("stage")
-    headings = ["time", "memory at most (GiB)", "disk"]
-    if observed:
-        headings += ["observed: time", "largest process (GiB)", "predicted / observed"]
-    for heading in headings:
+    table = Table("stage", box=None, header_style="bold")
+    headings = ["time", "GiB at most", "disk, GB"]
+    for heading in headings + ["observed", "GiB", "in range"] * bool(observed):
         table.add_column(heading, justify="right")
-    known = {name: observed.get(name) for name in plan.stages}
     for name, predicted in plan.stages.items():
-        table.add_row(name, *_cells(predicted), *(_beside(predicted, known[name], observed)))
-    whole = _add(known) if all(known.values()) else None
-    table.add_row(TOTAL, *_cells(plan.total), *_beside(plan.total, whole, observed), style="bold")
+        used = observed.get(name)
+        taken = _compare(predicted, used.seconds, used.memory_bytes) if used else []
+        table.add_row(name, *_cells(predicted), *taken)
+    known, total = [observed[name] for name in plan.stages if name in observed], plan.total
+    taken = []
+    if len(known) == len(plan.stages):
+        seconds, memory = (sum(u.seconds for u in known), max(u.memory_bytes for u in known))
+        taken = _compare(total, seconds, memory)
+    table.add_row("all", *_cells(total), *taken, style="bold")
     return table
 
 
@@ -53,42 +42,31 @@ def describe_training(plan: Plan) -> str:
     """Return what a budget comes to."""
     training = plan.training
     return (
-        f"training: about {training.updates:,} updates of "
-        f"{training.target_tokens / training.updates:,.0f} target tokens "
-        f"({training.passes:.2g} passes over the text), {training.tokens_per_second:,.0f} tokens "
-        f"a second"
+        f"training: {describe(training.updates)} updates of about "
+        f"{training.tokens_per_update:,.0f} target tokens "
+        f"({describe(training.passes, '{:.3g}'.format)} passes over the text), "
+        f"{describe(training.tokens_per_second)} tokens a second; "
+        f"first validation after {describe(training.first_validation, format_duration)}"
     )
+
+
+def describe(figure: Range, show_one: Callable[[float], str] = "{:,.0f}".format) -> str:
+    """Return a range in words, each end to two digits, or one figure where it is known exactly."""
+    if figure.low == figure.high:
+        return show_one(figure.low)
+    low, high = (show_one(float(f"{end:.2g}")) for end in (figure.low, figure.high))
+    return low if low == high else f"{low} to {high}"
 
 
 def _cells(predicted: Prediction) -> list[str]:
     return [
-        format_duration(predicted.seconds),
-        describe_memory(predicted.memory_bytes),
-        describe_bytes(predicted.disk_bytes),
+        describe(predicted.seconds, format_duration),
+        f"{predicted.memory_bytes / 2**30:.2g}",
+        f"{predicted.disk_bytes / 1e9:.2g}",
     ]
 
 
-def _beside(predicted: Prediction, usage: Usage | None, observed: Mapping[str, Usage]) -> list[str]:
-    if not observed:
-        return []
-    if usage is None:
-        return ["", "", ""]
-    return [
-        format_duration(usage.seconds),
-        describe_memory(usage.memory_bytes),
-        f"{predicted.seconds / max(usage.seconds, 1e-9):.2f}",
-    ]
-
-
-def _add(known: Mapping[str, Usage | None]) -> Usage:
-    each = [usage for usage in known.values() if usage is not None]
-    return Usage(
-        seconds=sum(one.seconds for one in each),
-        processor_seconds=sum(one.processor_seconds for one in each),
-        memory_bytes=max(one.memory_bytes for one in each),
-    )
-
-
-def show(group: Group) -> None:
-    """Print it, unbroken where nobody's window is known."""
-    Console().print(group, soft_wrap=True)
+def _compare(predicted: Prediction, seconds: float, memory_bytes: int) -> list[str]:
+    outside = "above" if seconds > predicted.seconds.high else "below"
+    held = "yes" if seconds in predicted.seconds else outside
+    return [format_duration(seconds), f"{memory_bytes / 2**30:.2f}", held]

@@ -1,30 +1,75 @@
-"""A project for a minute: the real stages, on part of the text, in a folder to be thrown away."""
+"""Scratch projects: the real stages on a part of the text, in a folder to be thrown away."""
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
-from nmt_core.base import files
-from nmt_core.base.errors import NmtError
+from nmt_core.base import config, files
+from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.random import make_generator
 from stages import paths
-from stages.planning.measuring import Measurement, measure
+from stages.runtime.usage import Recorded, Usage
 from stages.tracking.journal import Entry
 
-CODE = ("stages", "nmt_core", str(paths.PIPELINE))
-"""What a fingerprint is made of, beside data."""
+LINKED = (Path("stages"), Path("nmt_core"), paths.PIPELINE, paths.VECTORS, paths.INITIAL_MODEL)
+"""Code, of which a fingerprint is made, and what the stages read beside the corpus."""
 
 OF_RUNS = ("DVC_", "NMT_", "MLFLOW_TRACKING", "MLFLOW_RUN", "MLFLOW_REGISTRY", "TORCHELASTIC")
 """How variables begin that would tie a calibration to a run, or to a server."""
 
-WITHOUT_MLFLOW = "raise ImportError('a calibration needs none')\n"
+SEED = 1
+"""Draws the part of the text; nothing but a prediction depends on it."""
+
+
+def count_pairs(corpus: Path) -> dict[str, int]:
+    """Return how many pairs each split of a corpus has.
+
+    Raises:
+        CorpusError: if there is no corpus, or a split of it is empty.
+    """
+    try:
+        found: dict[str, int] = files.read_json(corpus / "corpus.json")["pairs"]
+    except (OSError, ValueError, KeyError, TypeError):
+        found = {}
+    if missing := [split for split in paths.SPLITS if not found.get(split)]:
+        raise CorpusError(
+            f"{corpus} holds no {' and no '.join(missing)} pairs, without which nothing can be "
+            f"predicted; bring more text, or a greater share of it (download.split): "
+            f"dvc repro download"
+        )
+    return found
+
+
+def draw_rows(total: int, count: int, split: str) -> list[int]:
+    """Return ``count`` of ``total`` line numbers in order; a smaller draw is part of a larger."""
+    drawn = make_generator(SEED, "planning", split).permutation(total)[:count]
+    return [int(row) for row in np.sort(drawn)]
+
+
+def write_sample(corpus: Path, folder: Path, counts: Mapping[str, int]) -> None:
+    """Write so many pairs of some splits to a folder, and link what it lacks of the corpus."""
+    pairs = count_pairs(corpus)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(corpus.iterdir()):
+        here, split = folder / path.name, path.name.partition(".")[0]
+        if split in counts:
+            here.unlink(missing_ok=True)
+        if split in counts and counts[split] < pairs[split]:
+            rows = set(draw_rows(pairs[split], counts[split], split))
+            kept = (line for row, line in enumerate(files.read_lines(path)) if row in rows)
+            files.write_lines(here, kept)
+        elif not here.exists():
+            here.symlink_to(path.absolute())
 
 
 @dataclass(frozen=True)
@@ -36,77 +81,71 @@ class Scratch:
     """What params.yaml holds."""
 
     @classmethod
-    def make(cls, folder: Path, settings: Mapping[str, Any]) -> "Scratch":
-        """Make the folder, with the code, and nothing in ``data`` yet."""
-        folder.mkdir(parents=True)
-        scratch = cls(folder, settings)
-        scratch.link(*(Path(name) for name in CODE))
+    def make(
+        cls, folder: Path, settings: Mapping[str, Any], counts: Mapping[str, int]
+    ) -> "Scratch":
+        """Make the folder, with the code and so many pairs of some splits of the corpus."""
+        write_sample(paths.CORPUS, folder / paths.CORPUS, counts)
+        (folder / paths.METRICS).mkdir()
+        for place in (*LINKED, paths.METRICS / "download.json"):
+            if place.exists():
+                (folder / place).symlink_to(place.absolute())
         if paths.MLFLOW.exists():  # or a run has to make one, too
             shutil.copy(paths.MLFLOW, folder / paths.MLFLOW.name)
-        return scratch
+        return cls(folder, settings)
 
-    def beside(self, name: str, *places: Path) -> "Scratch":
-        """Make another folder, in which some of what lies here lies, too."""
-        other = Scratch.make(self.folder.parent / name, self.settings)
-        for place in places:
-            other.link_as(place, self.folder / place)
-        return other
-
-    def link(self, *places: Path) -> None:
-        """Let files and folders of this project lie here, too, where they are there."""
-        for place in places:
-            if place.exists():
-                self.link_as(place, place)
-
-    def link_as(self, place: Path, what: Path) -> None:
-        """Let a file or folder lie here under a name, in the place of one that does."""
-        here = self.folder / place
-        here.parent.mkdir(parents=True, exist_ok=True)
-        here.unlink(missing_ok=True)
-        here.symlink_to(what.absolute())
-
-    def run(
-        self, stage: str, changes: Mapping[str, Any] | None = None, *, tracked: bool = True
-    ) -> Measurement:
-        """Run a stage with some settings changed; without MLflow, where it is not ``tracked``.
+    def run(self, stage: str, changes: Mapping[str, Any]) -> Usage:
+        """Run a stage with some settings changed; return what it took.
 
         Raises:
             NmtError: if it fails, saying why.
         """
-        settings = change_settings(self.settings, changes or {})
+        settings = change_settings(self.settings, changes)
         files.write_text(self.folder / paths.PARAMS, yaml.safe_dump(settings, allow_unicode=True))
-        try:
-            measured = measure(
-                [sys.executable, "-m", f"stages.{stage}"],
-                folder=self.folder,
-                environment=self._environment(tracked=tracked),
-                log=self.folder / "log.txt",
-            )
-        except NmtError as error:
+        own = {name: text for name, text in os.environ.items() if not name.startswith(OF_RUNS)}
+        own["MLFLOW_TRACKING_URI"] = f"sqlite:///{(self.folder / paths.MLFLOW.name).absolute()}"
+        log, used = self.folder / "log.txt", self.folder / paths.USAGE / f"{stage}.json"
+        used.unlink(missing_ok=True)
+        with (
+            log.open("wb") as said,
+            subprocess.Popen(
+                [sys.executable, "-u", "-m", f"stages.{stage}"],
+                cwd=self.folder,
+                env=own,
+                stdout=said,
+                stderr=said,
+            ) as process,
+        ):
+            try:
+                process.wait()
+            except BaseException:
+                process.terminate()
+                raise
+        if process.returncode or not used.exists():
+            lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise NmtError(
                 f"the {stage} stage fails on a part of the text, so that nothing can be predicted: "
-                f"{error}"
-            ) from None
-        left = self.folder / "runs" / "usage" / f"{stage}.json"
-        held = files.read_json(left)["memory_bytes"] if left.exists() else 0  # or the disk refused
-        return replace(measured, memory_bytes=held)
+                f"{lines[-1] if lines else f'exit code {process.returncode}'}"
+            )
+        return config.build(Recorded, files.read_json(used), at=str(used))
 
     def read_journal(self) -> list[Entry]:
-        """Return what the only run here was told to remember."""
+        """Return what the only training here was told to remember."""
         [journal] = self.folder.glob("runs/*/journal.jsonl")
         return [json.loads(line) for line in files.read_lines(journal)]
 
-    def _environment(self, *, tracked: bool) -> dict[str, str]:
-        kept = {name: text for name, text in os.environ.items() if not name.startswith(OF_RUNS)}
-        database = (self.folder / paths.MLFLOW.name).absolute()
-        ours = {"MLFLOW_TRACKING_URI": f"sqlite:///{database}"}
-        if not tracked:
-            none = self.folder / "without"
-            none.mkdir(exist_ok=True)
-            (none / "mlflow.py").write_text(WITHOUT_MLFLOW)
-            known = [kept["PYTHONPATH"]] if "PYTHONPATH" in kept else []
-            ours["PYTHONPATH"] = os.pathsep.join([str(none.absolute()), *known])
-        return kept | ours
+    def count_kept_bytes(self, stage: str) -> int:
+        """Return the bytes of what DVC keeps of a stage, in its cache, too."""
+        entry = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"][stage]
+        return sum(measure_folder(self.folder / place) for place in entry["outs"])
+
+
+def measure_folder(folder: Path) -> int:
+    """Return the bytes of all files below a folder, or of a file; links count nothing."""
+    if folder.is_file():
+        return folder.stat().st_size
+    inside = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    return sum(path.stat().st_size for path in inside if not path.is_symlink())
 
 
 def change_settings(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,19 +1,16 @@
-"""A run is planned, is run, and took about what was predicted; what is wrong is one sentence."""
+"""A run is planned, is run, and took what was predicted; what is wrong is one sentence."""
 
 import json
-import re
 
 import pytest
 
+from stages.planning.calibration import STAGES
 from stages.planning.prediction import Plan
 from tests.support.projects import begin
 
 PLAN = "make --silent --old-file .venv/ready plan"
-STAGES = ["tokenize", "vocabulary", "embeddings", "shard", "train", "evaluate", "export"]
-TOLERANCE = 3.0
-"""Within which factor predictions of processor time must lie: other tests slow memory meanwhile."""
-SLACK = 2.0
-"""Seconds by which they may be off all the same: a program's start takes as long."""
+BUSIER = 2.0
+"""Factor by which other tests may leave a run more of the machine, or less, than its plan."""
 
 
 @pytest.fixture(scope="module")
@@ -40,15 +37,9 @@ def test_a_plan_names_all_stages_but_the_one_that_has_run(planned):
     plan = read_plan(planned)
 
     assert list(plan.stages) == STAGES
-    assert plan.training.updates == 240
-    assert plan.training.validations == 3
+    assert plan.training.updates.low == plan.training.updates.high == 240
     assert [stage for stage in [*STAGES, "all"] if f"\n {stage} " not in planned.log] == []
-    assert re.search(
-        r"^training: about 240 updates of [\d,.]+ target tokens \([\d.]+ passes over the text\), "
-        r"[\d,]+ tokens a second$",
-        planned.log,
-        re.MULTILINE,
-    )
+    assert "training: 240 updates of " in planned.log
 
 
 @pytest.mark.slow
@@ -62,35 +53,21 @@ def test_planning_leaves_nothing_but_the_plan(planned):
 
 
 @pytest.mark.slow
-def test_a_run_takes_about_what_was_predicted(planned, compared):
+def test_the_range_of_what_was_predicted_holds_what_a_run_takes(planned, compared):
     predicted = read_plan(planned)
     trained = json.loads((planned.folder / "metrics/train.json").read_text())
-    assert f"observed: 240 updates, {trained['target_tokens']:,} target tokens" in compared
-    assert predicted.training.target_tokens == pytest.approx(trained["target_tokens"], rel=0.1)
-    used = {
+    foreseen = 240 * predicted.training.tokens_per_update
+    assert foreseen == pytest.approx(trained["target_tokens"], rel=0.1)
+    usages = {
         stage: json.loads((planned.folder / f"runs/usage/{stage}.json").read_text())
         for stage in STAGES
     }
-    for stage, usage in used.items():
-        got = predicted.stages[stage]
-        assert usage["memory_bytes"] / 2 < got.memory_bytes < usage["memory_bytes"] * 2
-        assert is_near(got.processor_seconds, usage["processor_seconds"]), (stage, compared)
-    all_used = sum(usage["processor_seconds"] for usage in used.values())
-    assert 1 / TOLERANCE < predicted.total.processor_seconds / all_used < TOLERANCE, compared
-
-
-def is_near(got, used):
-    return used / TOLERANCE - SLACK < got < used * TOLERANCE + SLACK
-
-
-@pytest.mark.slow
-def test_the_comparison_divides_the_predicted_by_the_observed(planned, compared):
-    rows = {cells[0]: cells for line in compared.splitlines() if (cells := line.split())}
-
-    for stage, predicted in read_plan(planned).stages.items():
-        used = json.loads((planned.folder / f"runs/usage/{stage}.json").read_text())
-        ratio = predicted.seconds / used["seconds"]
-        assert float(rows[stage][-1]) == pytest.approx(ratio, abs=0.006)
+    for stage, usage in usages.items():
+        at_most = predicted.stages[stage].memory_bytes
+        assert at_most / 3 < usage["memory_bytes"] < at_most, (stage, compared)
+    seconds = sum(usage["seconds"] for usage in usages.values())
+    total = predicted.total.seconds
+    assert total.low / BUSIER < seconds < total.high * BUSIER, compared
 
 
 @pytest.mark.slow
@@ -111,6 +88,5 @@ def test_a_stage_that_fails_is_told_in_a_sentence(planned):
     [told] = [line for line in other.log.splitlines() if "fails" in line]
     assert told.startswith(
         "the tokenize stage fails on a part of the text, so that nothing can be predicted: 90000 "
-        "pieces cannot be learnt from this text"
     )
     assert list((other.folder / "runs").glob("plan-*")) == []

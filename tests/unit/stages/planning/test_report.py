@@ -1,73 +1,110 @@
-"""What people read: times, sizes, a row for each stage, and what was observed beside it."""
+"""What people read: ranges, what was observed beside them, and of what there is too little."""
 
-import io
+import pytest
 
-from rich.console import Console
-
-from stages.planning.prediction import Plan, PredictedTraining, Prediction
-from stages.planning.report import render
-from stages.planning.words import describe_bytes, describe_memory
+from stages.configure.compose import compose_settings
+from stages.params import build_all
+from stages.planning.prediction import Plan, PredictedTraining, Prediction, Range
+from stages.planning.report import describe, show
+from stages.planning.scratch import change_settings
+from stages.planning.shortage import find_shortages
 from stages.runtime.usage import Usage
+from tests.support.projects import PROJECT
 
-STAGES = {
-    "shard": Prediction(
-        seconds=6.0, processor_seconds=5.0, memory_bytes=2**29, disk_bytes=5_000_000
-    ),
-    "train": Prediction(
-        seconds=3_600.0, processor_seconds=7_000.0, memory_bytes=2**30, disk_bytes=2 * 10**9
-    ),
-}
-PLAN = Plan(
-    settings="",
-    stages=STAGES,
-    training=PredictedTraining(
-        updates=1_200,
-        target_tokens=1_058_400,
-        passes=3.166,
-        limit="steps",
-        tokens_per_second=1_271.3,
-        tokens_per_pass=334_442,
-        validations=4,
-    ),
+SETTINGS = compose_settings(["data=demo"], conf=PROJECT / "conf")
+
+
+def exactly(value):
+    return Range(low=value, high=value)
+
+
+def make_plan(**changes):
+    training = {
+        "updates": exactly(1_000),
+        "passes": exactly(1.0),
+        "limit": "steps",
+        "tokens_per_update": 500,
+        "tokens_per_second": Range(low=500, high=2_000),
+        "tokens_per_pass": 500_000,
+        "first_validation": Range(low=59, high=121),
+    }
+    stages = {
+        name: Prediction(
+            seconds=Range(low=60, high=120),
+            memory_bytes=memory,
+            disk_bytes=10**9,
+        )
+        for name, memory in (("shard", 2**20), ("train", 2**30))
+    }
+    return Plan(settings="", stages=stages, training=PredictedTraining(**training | changes))
+
+
+def shown(capsys, observed):
+    show(make_plan(), observed, ["too small"])
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_plan_is_a_row_for_each_stage_and_one_for_all(capsys):
+    _, shard, train, everything, *_, last = shown(capsys, {})
+
+    assert shard.startswith("shard 0:01:00 to 0:02:00")
+    assert train.startswith("train 0:01:00 to 0:02:00 1")
+    assert everything.startswith("all 0:02:00 to 0:04:00")
+    assert last == "too small"
+
+
+@pytest.mark.parametrize(("seconds", "judged"), [(59, "below"), (90, "yes"), (121, "above")])
+def test_what_was_observed_is_held_against_the_range(capsys, seconds, judged):
+    took = Usage(seconds=seconds, processor_seconds=3.0, memory_bytes=2**28)
+    _, shard, train, everything, *_ = shown(capsys, {"shard": took})
+    assert shard.endswith(f"0.25 {judged}")
+    assert not train.endswith(judged)
+    assert not everything.endswith(judged)
+    assert shown(capsys, {"shard": took, "train": took})[3].endswith(judged)
+
+
+def test_a_figure_that_is_known_is_no_range():
+    assert describe(exactly(1_234)) == "1,234"
+    assert describe(Range(low=1_234, high=2_345)) == "1,200 to 2,300"
+    assert describe(Range(low=1_234, high=1_240)) == "1,200"
+
+
+ENOUGH = {"memory": 2**30, "disk": 2 * 10**9, "chosen": False}
+
+
+def find(plan, schedule=None, **changes):
+    changed = {"train.schedule": schedule} if schedule else {}
+    train = build_all(change_settings(SETTINGS, changed), source="params.yaml")["train"]
+    return list(find_shortages(plan, train, **ENOUGH | changes))
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_budget_that_ends_within_the_first_pass_is_too_small(chosen):
+    [told] = find(make_plan(passes=Range(low=0.7, high=1.3), limit="seconds"), chosen=chosen)
+
+    assert "\n" not in told
+    assert "95 %" in told
+    assert "500,000" in told
+    assert "train.budget.seconds" in told
+    assert ("MODEL=auto" in told) is not chosen
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {"kind": "inverse_sqrt", "warmup_steps": 1_000},
+        {"kind": "cosine_restarts", "first_steps": 1_000},
+    ],
 )
-TOOK = Usage(seconds=4.0, processor_seconds=3.0, memory_bytes=2**28)
+def test_a_budget_that_ends_before_the_schedule_has_begun_is_too_small(schedule):
+    assert find(make_plan(updates=exactly(1_000)), schedule) == []
+    [told] = find(make_plan(updates=exactly(999)), schedule)
+    assert "train.schedule" in told
+    assert find(make_plan(updates=exactly(1))) == []  # where the schedule follows the budget
 
 
-def shown(observed, warnings=(), seen=""):
-    """Return the lines that are printed, with a space between any two words."""
-    text = io.StringIO()
-    Console(file=text, width=200).print(render(PLAN, observed, warnings, seen=seen))
-    return [" ".join(line.split()) for line in text.getvalue().splitlines()]
-
-
-def test_a_plan_is_a_row_for_each_stage_and_one_for_all():
-    assert shown({}, ["too small"]) == [
-        "stage time memory at most (GiB) disk",
-        "shard 0:00:06 0.50 5 MB",
-        "train 1:00:00 1.00 2.0 GB",
-        "all 1:00:06 1.00 2.0 GB",
-        "training: about 1,200 updates of 882 target tokens (3.2 passes over the text), 1,271 "
-        "tokens a second",
-        "too small",
-    ]
-
-
-def test_what_was_observed_stands_beside_what_was_predicted():
-    _, shard, train, everything, *_ = shown({"shard": TOOK})
-
-    assert shard.endswith("5 MB 0:00:04 0.25 1.50")
-    assert train.endswith("2.0 GB")
-    assert everything.endswith("2.0 GB")
-
-
-def test_what_all_stages_took_is_added_up():
-    whole = shown({"shard": TOOK, "train": TOOK}, seen="observed: 5 updates")
-
-    assert whole[3].endswith(f"2.0 GB 0:00:08 0.25 {3606 / 8:.2f}")
-    assert whole[-1] == "observed: 5 updates"
-
-
-def test_sizes_have_their_unit():
-    assert describe_bytes(999_400_000) == "999 MB"
-    assert describe_bytes(10**9) == "1.0 GB"
-    assert describe_memory(3 * 2**29) == "1.50"
+@pytest.mark.parametrize("what", ["memory", "disk"])
+def test_a_machine_without_room_is_told_of_and_no_other(what):
+    assert find(make_plan()) == []
+    [told] = find(make_plan(), **{what: ENOUGH[what] - 1})
+    assert what in told
