@@ -13,6 +13,7 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.base.utf8 import decode_utf8
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
@@ -457,7 +458,7 @@ def read(path: Path) -> dict[str, Any]:
             comes to too many values.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = decode_utf8(path.read_bytes(), path, error=ConfigError)
         if found := re.search("[\x85\u2028\u2029]", text):
             raise ConfigError(
                 f"{path} line {text.count(chr(10), 0, found.start()) + 1} holds the line end "
@@ -471,11 +472,6 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path} does not exist; run from the top of the project") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position "
-            f"{error.start + 1}); save it as UTF-8"
-        ) from None
     except RecursionError:
         raise ConfigError(f"{path} nests too deep; {SOME_VALUES}") from None
     except (yaml.YAMLError, ValueError) as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.utf8 import decode_utf8
 from nmt_core.cli.program import Threads
 from nmt_core.cli.set_options import change_settings
 
@@ -169,14 +170,9 @@ def read_text(paths: Sequence[Path]) -> str:
     texts = []
     for path in paths:
         try:
-            texts.append(path.read_bytes().decode())
+            texts.append(decode_utf8(path.read_bytes(), path))
         except OSError as error:
             raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{path} is not UTF-8 (byte {error.start + 1} is 0x{error.object[error.start]:02x})"
-                f"; convert it, for example with iconv"
-            ) from None
     return "".join(
         text if text.endswith("\n") or len(texts) == 1 else f"{text}\n" for text in texts
     )

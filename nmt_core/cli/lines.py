@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.utf8 import decode_utf8
 
 FIRST_LINES, MOST_LINES, GROWTH = 16, 8192, 8
 """Lines translated together, at first and at most, and how many times more from one portion to the
@@ -54,22 +55,7 @@ def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterato
         CorpusError: naming the first line that is not UTF-8.
     """
     for number, line in enumerate(stream, start=1):
-        yield decode(line.removesuffix(b"\n"), number, name)
-
-
-def decode(line: bytes, number: int, name: str) -> str:
-    """Return a line without its end as text.
-
-    Raises:
-        CorpusError: if it is not UTF-8.
-    """
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"line {number} of {name} is not UTF-8 (byte {error.start + 1} is "
-            f"0x{line[error.start]:02x}); convert {name}, for example with iconv"
-        ) from None
+        yield decode_utf8(line.removesuffix(b"\n"), name, line=number)
 
 
 def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterator[list[str]]:
@@ -104,7 +90,7 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
         if not lines:
             return
         count = min(size, len(lines))
-        yield [decode(lines.popleft(), done + one, name) for one in range(1, count + 1)]
+        yield [decode_utf8(lines.popleft(), name, line=done + one) for one in range(1, count + 1)]
         done += count
         size = min(GROWTH * size, MOST_LINES)
 

@@ -27,6 +27,7 @@ from nmt_core.base.raw_lines import (
     open_raw,
     require_regular_file,
 )
+from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
 
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 
@@ -38,8 +39,6 @@ UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_UTF16 = "looks like UTF-16; convert the file, for example by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u200b\ufeff]")
 
@@ -198,7 +197,7 @@ def _pair(
     paths: tuple[Path, ...], row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
 ) -> Pair:
     places = [f"{path} line {number}" for path in paths]
-    lines = [_decode(raw, number, at, repaired) for raw, at in zip(row, places, strict=True)]
+    lines = [_decode(*one, number, repaired) for one in zip(row, paths, strict=True)]
     if len(paths) == 1:
         lines = lines[0].split("\t")
         if len(lines) != len(Pair._fields):
@@ -216,11 +215,12 @@ def _pair(
     return Pair(*lines)
 
 
-def _decode(raw: bytes | None, number: int, at: str, repaired: Counter[str]) -> str:
+def _decode(raw: bytes | None, path: Path, number: int, repaired: Counter[str]) -> str:
     if raw is None:
         raise _BadLineError(
             "line_too_long",
-            f"{at} is too long for a sentence; split it, or set on_bad_line to drop",
+            f"{path} line {number} is too long for a sentence; "
+            f"split it, or set on_bad_line to drop",
         )
     if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
         raw = raw.removeprefix(_BYTE_ORDER_MARK)
@@ -229,21 +229,17 @@ def _decode(raw: bytes | None, number: int, at: str, repaired: Counter[str]) -> 
         raw = raw.removesuffix(b"\r")
         repaired["crlf"] += 1
     try:
-        line = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if raw.startswith(_UTF16_MARKS):
-            raise _BadLineError("invalid_utf8", f"{at} {_UTF16}") from None
-        raise _BadLineError(
-            "invalid_utf8",
-            f"{at} is not UTF-8 (byte 0x{raw[error.start]:02x} at position {error.start + 1}); "
-            f"convert the file to UTF-8, or set on_bad_line to drop",
-        ) from None
+        line = decode_utf8(
+            raw, path, line=number, remedy="convert it to UTF-8, or set on_bad_line to drop"
+        )
+    except CorpusError as error:
+        raise _BadLineError("invalid_utf8", str(error)) from None
     if "\0" in line:
-        if number == 1 and 2 * line.count("\0") >= len(line) - 1:
-            raise _BadLineError("nul_character", f"{at} {_UTF16}")
+        if number == 1 and looks_like_utf16(raw):
+            raise _BadLineError("nul_character", f"{path} {UTF16}")
         raise _BadLineError(
             "nul_character",
-            f"{at} holds a NUL character, which text never does; "
+            f"{path} line {number} holds a NUL character, which text never does; "
             f"repair the file, or set on_bad_line to drop",
         )
     line, breaks = _INNER_LINE_BREAKS.subn(" ", line)

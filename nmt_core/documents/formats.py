@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.registry import Registry
+from nmt_core.base.utf8 import decode_utf8
 
 if TYPE_CHECKING:
     from nmt_core.documents.passage import Item, Passage
@@ -48,8 +49,10 @@ class Format(NamedTuple):
             DocumentError: if it cannot be read.
         """
         read = resolve_name(self.reader)
-        document: Document[bytes] = read(data) if self.binary else TextFile(read(decode(data)))
-        return document
+        if self.binary:
+            document: Document[bytes] = read(data)
+            return document
+        return TextFile(read(decode_utf8(data, "this document", error=DocumentError)))
 
 
 class TextFile(NamedTuple):
@@ -110,18 +113,3 @@ def find_format(name: str) -> str:
         f"{name} is of no kind that is translated; its name must end in "
         f"{', '.join(list_suffixes())}"
     )
-
-
-def decode(data: bytes) -> str:
-    """Return a document's bytes as text.
-
-    Raises:
-        DocumentError: if they are not UTF-8.
-    """
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise DocumentError(
-            f"this document is not UTF-8 (byte {error.start + 1:,} is 0x{data[error.start]:02x}); "
-            f"save it as UTF-8"
-        ) from None

@@ -209,7 +209,7 @@ def test_files_without_test_set_are_split(run, write):
 @pytest.mark.parametrize(
     ("train", "validation", "expected"),
     [
-        (b"a\xff\tb\n", b"c\td\n", "train.tsv line 1 is not UTF-8 (byte 0xff at position 2)"),
+        (b"a\xff\tb\n", b"c\td\n", "train.tsv is not UTF-8 (byte 2 is 0xff)"),
         (b"a\tb\n", b"\td\n", "validation.tsv line 1 column 1 is empty"),
     ],
 )

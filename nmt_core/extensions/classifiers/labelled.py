@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
+from nmt_core.base.utf8 import decode_utf8
 
 COLUMNS = ("label", "text")
 """Of a line; a first line that holds these names says where they stand among others."""
@@ -43,15 +44,9 @@ def read_labelled(path: Path) -> LabelledTexts:
             number of fields or no label.
     """
     try:
-        content = path.read_bytes().decode().removeprefix("\ufeff")  # a byte order mark
+        content = decode_utf8(path.read_bytes(), path).removeprefix("\ufeff")  # a byte order mark
     except OSError as error:
         raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
-    except UnicodeDecodeError as error:
-        number = error.object[: error.start].count(b"\n") + 1
-        raise CorpusError(
-            f"line {number} of {path} is not UTF-8 (byte {error.start + 1} of the file is "
-            f"0x{error.object[error.start]:02x}); convert it, for example with iconv"
-        ) from None
     lines = [line.removesuffix("\r").split("\t") for line in content.split("\n")]
     if lines[-1] == [""]:
         lines.pop()

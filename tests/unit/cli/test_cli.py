@@ -135,10 +135,7 @@ def test_bytes_that_are_not_text_are_named_by_line(bundle):
 
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert result.stderr == (
-        "nmt: line 2 of the input is not UTF-8 (byte 3 is 0xf6); convert the input, for example "
-        "with iconv\n"
-    )
+    assert "line 2 of the input is not UTF-8 (byte 3 is 0xf6)" in result.stderr
 
 
 def test_scores_follow_their_translation(bundle):

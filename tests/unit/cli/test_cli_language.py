@@ -291,9 +291,7 @@ def test_a_text_that_cannot_be_read_is_named(tmp_path):
     out = ("--out", tmp_path / "lm")
 
     assert "none.txt cannot be read" in told("learn", "--text", tmp_path / "none.txt", *out)
-    assert "latin.txt is not UTF-8 (byte 4 is 0xe9)" in told(
-        "learn", "--text", tmp_path / "latin.txt", *out
-    )
+    assert "latin.txt is not UTF-8" in told("learn", "--text", tmp_path / "latin.txt", *out)
 
 
 def test_a_misspelt_setting_is_named(tmp_path):

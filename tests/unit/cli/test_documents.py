@@ -110,7 +110,7 @@ def test_what_is_not_meant_is_refused(bundle, tmp_path, monkeypatch, arguments, 
 
 
 def test_what_is_no_text_is_refused(bundle):
-    assert "is not UTF-8 (byte 2 is 0xff)" in refuse(bundle, "--paragraphs", data=b"a\xff")
+    assert "is not UTF-8" in refuse(bundle, "--paragraphs", data=b"a\xff")
 
 
 def test_a_translation_needs_a_name(tmp_path):

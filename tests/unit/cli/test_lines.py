@@ -76,7 +76,7 @@ def test_lines_are_those_of_python(blocks, first, most):
         patch.setattr(streams, "FIRST_LINES", first)
         patch.setattr(streams, "MOST_LINES", most)
         patch.setattr(
-            streams, "decode", lambda line, number, name: (number, line.decode("latin-1"))
+            streams, "decode_utf8", lambda data, _, *, line: (line, data.decode("latin-1"))
         )
         found = [line for portion in streams.read_chunks(Blocks()) for line in portion]
 

@@ -17,7 +17,7 @@ SHOUT = Echo(str.upper).translator
 
 @pytest.mark.parametrize("kind", ["text", "html", "markdown", "subtitles"])
 def test_text_must_be_utf8(kind):
-    with pytest.raises(DocumentError, match=r"byte 3 is 0xff\); save it as UTF-8"):
+    with pytest.raises(DocumentError, match=r"not UTF-8 \(byte 3 is 0xff\)"):
         translate_document(b"ab\xff", kind, SHOUT)
 
 
@@ -66,6 +66,6 @@ def test_nothing_is_written_over(tmp_path):
 def test_what_fails_leaves_nothing(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xff")
 
-    with pytest.raises(DocumentError, match=r"a\.txt: this document is not UTF-8"):
+    with pytest.raises(DocumentError, match=r"a\.txt: .* is not UTF-8"):
         translate_file(tmp_path / "a.txt", tmp_path / "b.txt", SHOUT)
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

@@ -299,12 +299,13 @@ def read_text(tmp_path, text, encoding="utf-8"):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "byte"), [("utf-16", "0xff at position 1"), ("latin-1", "0xe4 at position 4")]
+    ("encoding", "told"), [("utf-16", "looks like UTF-16"), ("latin-1", "(byte 4 is 0xe4)")]
 )
-def test_another_encoding_is_told(tmp_path, encoding, byte):
-    told = read_text(tmp_path, "# x\u00e4", encoding)
+def test_another_encoding_is_told(tmp_path, encoding, told):
+    refused = read_text(tmp_path, "# x\u00e4", encoding)
 
-    assert told == f"is not UTF-8 (byte {byte}); save it as UTF-8"
+    assert "is not UTF-8" in refused
+    assert told in refused
 
 
 @pytest.mark.parametrize(

@@ -281,8 +281,8 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path, header):
         (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields, but label, tab, text make 2"),
         (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
         (b"label\tid\ttext\npos\t1\n", "line 2 of .* has 2 fields, but the first line names 3"),
-        (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 14 of the file is 0xff\)"),
-        (codecs.BOM_UTF8 + b"neg\t\xff\n", r"line 1 of .* \(byte 8 of the file is 0xff\)"),
+        (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 5 is 0xff\)"),
+        (codecs.BOM_UTF8 + b"neg\t\xff\n", r"line 1 of .* \(byte 8 is 0xff\)"),
         (b"pos\tgood\n \tbad\n", "line 2 of .* has no label"),
     ],
 )
