@@ -5,9 +5,13 @@ Nothing is coerced, except an int where a float is due, and every unknown, missi
 is named with its place.
 """
 
+import ast
+import inspect
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, ValidationInfo
@@ -103,6 +107,26 @@ def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settin
         raise ConfigError("\n".join(problems)) from None
     except TypeError as error:
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
+
+
+def read_docstrings(kind: type[Config]) -> dict[str, str]:
+    """Return what stands below each setting in the source, of all its bases too.
+
+    Pydantic could, but would read the source of every class that any program imports.
+    """
+    found = {}
+    for one in reversed(kind.__mro__):
+        if not issubclass(one, Config):
+            continue
+        [described] = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+        assert isinstance(described, ast.ClassDef)
+        for setting, text in pairwise(described.body):
+            match setting, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant(value=words)
+                ):
+                    found[name] = str(words)
+    return found
 
 
 def shorten(value: object) -> str:

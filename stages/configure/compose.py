@@ -1,13 +1,10 @@
 """Compose params.yaml from the groups in conf/, check it, and write it with its comments."""
 
-import ast
 import copy
-import inspect
 import io
 import textwrap
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
 from nmt_core.base import config, files
-from nmt_core.base.config import Config
+from nmt_core.base.config import Config, read_docstrings
 from nmt_core.base.errors import ConfigError, NmtError, suggest
 from nmt_core.fetch.address import redact
 from nmt_core.training.budget import Budget
@@ -272,26 +269,6 @@ def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
         value = getattr(settings, name)
         if isinstance(value, Config):
             annotate(mapping[name], value, indent=indent + 2)
-
-
-def read_docstrings(kind: type[Config]) -> dict[str, str]:
-    """Return what stands below each setting in the source, of all its bases too.
-
-    Pydantic could, but would read the source of every class that any program imports.
-    """
-    found = {}
-    for one in reversed(kind.__mro__):
-        if not issubclass(one, Config):
-            continue
-        [described] = ast.parse(textwrap.dedent(inspect.getsource(one))).body
-        assert isinstance(described, ast.ClassDef)
-        for setting, text in pairwise(described.body):
-            match setting, text:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
-                    value=ast.Constant(value=words)
-                ):
-                    found[name] = str(words)
-    return found
 
 
 def first_line(settings: Config) -> str:
