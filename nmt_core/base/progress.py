@@ -13,9 +13,11 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    SpinnerColumn,
     Task,
     TaskProgressColumn,
     TextColumn,
+    TimeElapsedColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
@@ -50,6 +52,12 @@ def bytes_bar(console: Console) -> Progress:
         console=console,
         disable=not sys.stderr.isatty(),
     )
+
+
+def line_counter() -> Progress:
+    """Return what counts lines of which nobody knows how many there are."""
+    columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} lines"), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class _SpeedOnceKnown(TransferSpeedColumn):

@@ -1,15 +1,18 @@
 """``nmt align``: which word of a sentence translates which of the other language?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from nmt_core.alignment.aligner import Aligner
+from nmt_core.alignment.bundle import FORMAT, load_aligner, write_aligner
+from nmt_core.alignment.learning import learn_aligner
+from nmt_core.alignment.links import format_links
+from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.evaluate import read_test_set
-
-if TYPE_CHECKING:  # help should not wait for it
-    from nmt_core.alignment.aligner import Aligner
+from nmt_core.base.seal import require_replaceable
+from nmt_core.cli.lines import read_parallel
 
 
 def align(
@@ -50,25 +53,16 @@ def align(
         )
     if learn is None and out is None:
         raise ConfigError("nothing would be written; add --out LINKS")
-    from nmt_core.alignment.bundle import FORMAT, load_aligner  # noqa: PLC0415 - takes a moment
-    from nmt_core.alignment.links import format_links  # noqa: PLC0415 - takes a moment
-    from nmt_core.base import files  # noqa: PLC0415 - takes a moment
-    from nmt_core.base.seal import require_replaceable  # noqa: PLC0415 - takes a moment
-
     if learn is not None:
         require_replaceable(learn, known=FORMAT)
-    sources, targets = read_test_set(source, target)
-    lines = list(zip(sources, targets, strict=True))
+    lines = list(zip(*read_parallel(source, target), strict=True))
     chosen = load_aligner(aligner) if aligner else learn_and_keep(lines, learn)
     if out is not None:
         files.write_lines(out, map(format_links, chosen.align(lines)))
 
 
-def learn_and_keep(lines: list[tuple[str, str]], folder: Path | None) -> "Aligner":
+def learn_and_keep(lines: list[tuple[str, str]], folder: Path | None) -> Aligner:
     """Learn an aligner from sentence pairs and seal it into a folder."""
-    from nmt_core.alignment.bundle import write_aligner  # noqa: PLC0415 - takes a moment
-    from nmt_core.alignment.learning import learn_aligner  # noqa: PLC0415 - takes a moment
-
     assert folder is not None
     learnt = learn_aligner(
         lines,

@@ -1,25 +1,18 @@
 """``nmt translate --attention``: pictures of where translations looked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.packages import advise_installing, is_installed
-from nmt_core.cli.search_options import Search
-
-if TYPE_CHECKING:  # drawing takes a second to import
-    from nmt_core.evaluation.attention import Look
-    from nmt_core.translation.translation import Translation
-    from nmt_core.translation.translator import Translator
-
-Attention = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Folder for pictures of what each translation looked at."),
-]
+from nmt_core.cli.translate_options import Search
+from nmt_core.evaluation.attention import Look, draw_looks
+from nmt_core.translation.attention import trace_attention
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 
 MOST_PICTURES = 100
 """Lines that are drawn, the first ones; nobody looks through more."""
@@ -37,12 +30,12 @@ class AttentionPictures:
         translator: what translates.
 
     Raises:
-        ConfigError: if the folder is there, or nothing can draw.
+        ConfigError: if the folder is there.
     """
 
     folder: Path
-    translator: "Translator"
-    looks: "dict[int, Look]" = field(default_factory=dict)
+    translator: Translator
+    looks: dict[int, Look] = field(default_factory=dict)
     """By the number of the line."""
     lines: int = 0
     """That were translated."""
@@ -55,16 +48,11 @@ class AttentionPictures:
                 f"--attention {self.folder} is there already; name a folder that is not, for it is "
                 f"written as a whole"
             )
-        if not (is_installed("matplotlib") and is_installed("jaxtyping")):
-            raise ConfigError(
-                f"--attention needs matplotlib, which is not installed; run: "
-                f"{advise_installing('matplotlib')}"
-            )
 
     def watch(self, search: Search) -> Search:
         """Return the same search, which also remembers where the best of each line looked."""
 
-        def watched(lines: Sequence[str], begin: Sequence[str]) -> "list[list[Translation]]":
+        def watched(lines: Sequence[str], begin: Sequence[str]) -> list[list[Translation]]:
             found = search(lines, begin)
             for line, (best, *_) in zip(lines, found, strict=True):
                 self._remember(line, best)
@@ -74,8 +62,6 @@ class AttentionPictures:
 
     def draw(self) -> None:
         """Write the pictures; say on standard error what was left out."""
-        from nmt_core.evaluation.attention import draw_looks  # noqa: PLC0415 - takes a second
-
         draw_looks(self.folder, self.looks)
         if self.left_out:
             typer.echo(
@@ -84,9 +70,7 @@ class AttentionPictures:
                 err=True,
             )
 
-    def _remember(self, line: str, best: "Translation") -> None:
-        from nmt_core.translation.attention import trace_attention  # noqa: PLC0415 - takes a second
-
+    def _remember(self, line: str, best: Translation) -> None:
         self.lines += 1
         read = self.translator.source.tokens(line)
         if not read:
@@ -98,3 +82,15 @@ class AttentionPictures:
         if look is None:
             raise ConfigError("this model has no attention; leave --attention out")
         self.looks[self.lines] = look
+
+
+@contextmanager
+def draw_attention(translator: Translator, folder: Path, search: Search) -> Iterator[Search]:
+    """Yield the same search, whose looks are drawn at the end.
+
+    Raises:
+        ConfigError: if the folder is there.
+    """
+    pictures = AttentionPictures(folder, translator)
+    yield pictures.watch(search)
+    pictures.draw()

@@ -2,20 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
-from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.cli.lines import decode_lines, show_progress
-from nmt_core.cli.program import Device, EngineName, Threads, open_translator
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
+from nmt_core.cli.lines import read_parallel, show_progress
+from nmt_core.cli.options import Device, EngineName, Threads, open_translator
+from nmt_core.evaluation.quality import warn_of_tokenized
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, find_label, load_metric
-
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from rich.table import Table
-
-    from nmt_core.evaluation.statistics.significance import Difference
-    from nmt_core.translation.translator import Translator
+from nmt_core.evaluation.statistics.significance import Difference, compare_all
+from nmt_core.translation.translator import Translator
 
 RESAMPLES = 1000
 """Of the bootstrap behind each interval."""
@@ -67,15 +68,11 @@ def evaluate(  # noqa: PLR0913 - one argument per option
 
         nmt evaluate --model models/new --model models/old --source test.de --reference test.en
     """
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-
-    from nmt_core.evaluation.quality import warn_of_tokenized  # noqa: PLC0415 - slow to import
-
     try:
         metrics = [METRICS.check(name) for name in metric or DEFAULT_METRICS]
     except ValueError as error:
         raise ConfigError(f"--metric {error}") from None
-    sources, references = read_test_set(source, reference)
+    sources, references = read_parallel(source, reference)
     translators = {
         name: open_translator(folder, device, threads, engine=engine)
         for name, folder in name_models(model).items()
@@ -89,35 +86,9 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     console = Console()
     console.print(render_scores(systems, references, sources, metrics, code))
     if len(systems) > 1:
-        from nmt_core.evaluation.statistics.significance import compare_all  # noqa: PLC0415 - takes a moment
-
         seeds = {name: [lines] for name, lines in systems.items()}
         found = compare_all(seeds, references, sources, metrics=metrics, language=code)
         console.print(render_differences(found))
-
-
-def read_test_set(source: Path, reference: Path) -> tuple[list[str], list[str]]:
-    """Return the lines of both files.
-
-    Raises:
-        CorpusError: if one cannot be read, they do not pair up, or there is no line.
-    """
-    found = []
-    for path in (source, reference):
-        try:
-            with path.open("rb") as file:
-                found.append(list(decode_lines(file, name=str(path))))
-        except OSError as error:
-            raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
-    sources, references = found
-    if len(sources) != len(references):
-        raise CorpusError(
-            f"{source} has {len(sources):,} lines and {reference} has {len(references):,}; line N "
-            f"of one must translate line N of the other"
-        )
-    if not sources:
-        raise CorpusError(f"{source} holds no line; give a test set")
-    return sources, references
 
 
 def name_models(folders: Sequence[Path]) -> dict[str, Path]:
@@ -133,7 +104,7 @@ def name_models(folders: Sequence[Path]) -> dict[str, Path]:
     return dict(zip(names, folders, strict=True))
 
 
-def find_language(translators: "Mapping[str, Translator]") -> str:
+def find_language(translators: Mapping[str, Translator]) -> str:
     """Return the language that all models write.
 
     Raises:
@@ -146,7 +117,7 @@ def find_language(translators: "Mapping[str, Translator]") -> str:
     return written.pop()
 
 
-def translate(translator: "Translator", lines: Sequence[str]) -> list[str]:
+def translate(translator: Translator, lines: Sequence[str]) -> list[str]:
     """Return the translations of a test set, with the progress shown."""
     texts: list[str] = []
     portion = max(PORTION, len(lines) // 8)  # batches of like lengths need many lines
@@ -165,8 +136,6 @@ def write_translations(
     references: Sequence[str],
 ) -> None:
     """Write a table: source, reference, and the translation of each system."""
-    from nmt_core.base import files  # noqa: PLC0415 - takes a moment
-
     rows = zip(sources, references, *systems.values(), strict=True)
     heading = ("source", "reference", *systems)
     lines = ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows)
@@ -179,11 +148,8 @@ def render_scores(
     sources: Sequence[str],
     metrics: Sequence[str],
     language: str,
-) -> "Table":
+) -> Table:
     """Return the scores of all systems with their intervals and signatures."""
-    from rich.table import Column, Table  # noqa: PLC0415 - slow to import
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
     table = Table(
         "model",
         "metric",
@@ -203,11 +169,8 @@ def render_scores(
     return table
 
 
-def render_differences(differences: "Sequence[Difference]") -> "Table":
+def render_differences(differences: Sequence[Difference]) -> Table:
     """Return how every two systems differ, and how probable as much would be by chance."""
-    from rich.table import Column, Table  # noqa: PLC0415 - slow to import
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
     table = Table(
         "pair",
         "metric",

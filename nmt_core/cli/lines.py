@@ -6,6 +6,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from pkgutil import resolve_name
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.utf8 import decode_utf8
@@ -46,6 +48,36 @@ def decode_argument(text: str, *, name: str) -> str:
             f"{name} is not UTF-8 (character {error.start + 1}); set your terminal to UTF-8"
         ) from None
     return text
+
+
+def open_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file.
+
+    Raises:
+        CorpusError: if it cannot be read, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from decode_lines(file, name=str(path))
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read ({error.strerror}); name a text file") from None
+
+
+def read_parallel(source: Path, target: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of both files.
+
+    Raises:
+        CorpusError: if one cannot be read, they do not pair up, or there is no line.
+    """
+    sources, targets = list(open_lines(source)), list(open_lines(target))
+    if len(sources) != len(targets):
+        raise CorpusError(
+            f"{source} has {len(sources):,} lines and {target} has {len(targets):,}; line N "
+            f"of one must translate line N of the other"
+        )
+    if not sources:
+        raise CorpusError(f"{source} holds no line; give one that does")
+    return sources, targets
 
 
 def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
@@ -109,15 +141,6 @@ def show_progress() -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-    from rich.progress import (  # noqa: PLC0415 - slow to import
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} lines"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with resolve_name("nmt_core.base.progress:line_counter")() as bar:  # slow to import
         task = bar.add_task("", total=None)
         yield lambda lines: bar.advance(task, lines)

@@ -1,17 +1,17 @@
 """``nmt next``: what does the model expect to follow?"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.bar import Bar
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
-from nmt_core.cli.program import Device, Model, Threads, open_translator
-
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from rich.table import Table
-
-    from nmt_core.translation.translation import NextToken
+from nmt_core.cli.options import Device, Model, Threads, open_translator
+from nmt_core.translation.translation import NextToken
 
 BAR_COLUMNS = 30
 """Columns of a bar for a probability of 1."""
@@ -46,19 +46,13 @@ def next_tokens(
     begin = decode_argument(prefix, name="--prefix")
     given = None if line is None else [decode_argument(line, name="LINE")]
     translator = open_translator(model, device, threads)
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-
     console = Console()
     for source in given or decode_lines(open_standard_input()):
         console.print(render_next_tokens(begin, translator.next_tokens(source, begin, count)))
 
 
-def render_next_tokens(prefix: str, tokens: "Sequence[NextToken]") -> "Table":
+def render_next_tokens(prefix: str, tokens: Sequence[NextToken]) -> Table:
     """Return tokens with their probabilities, in numbers and bars."""
-    from rich.bar import Bar  # noqa: PLC0415 - slow to import
-    from rich.table import Column, Table  # noqa: PLC0415 - slow to import
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
     table = Table(
         "next token",
         Column("probability", justify="right"),

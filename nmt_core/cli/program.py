@@ -1,43 +1,127 @@
-"""What every command shares: how it fails, common options, the model it names."""
+"""The commands by name, each imported when it is asked for, and what a user is told of errors."""
 
 import io
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from importlib.util import find_spec
+from pkgutil import resolve_name
+from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
+from nmt_core.base.packages import DISTRIBUTION, advise_installing, is_installed
 
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.extensions.language_models.text_model import TextModel
-    from nmt_core.translation.translator import Translator
+EXTENSIONS = "nmt_core.extensions"
+"""The room of commands that may be left out of an installation."""
 
-Model = Annotated[
-    Path, typer.Option("--model", metavar="DIR", help="Exported model, such as models/export.")
-]
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="ctranslate2, onnx or torch; auto takes the fastest on a processor, torch on a GPU.",
+LANGUAGE_MODELS = f"{EXTENSIONS}.language_models.commands"
+CLASSIFIERS = f"{EXTENSIONS}.classifiers.commands"
+
+COMMANDS = {
+    "translate": (
+        "nmt_core.cli.translate:translate",
+        "Translate lines, given as arguments or by standard input, to standard output.",
     ),
-]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, help="CPU threads. \\[default: every core]"),
-]
+    "evaluate": (
+        "nmt_core.cli.evaluate:evaluate",
+        "Score exported models on a test set of your own.",
+    ),
+    "serve": (
+        "nmt_core.cli.serve:serve",
+        "Translate over HTTP by LibreTranslate's API, and on a web page at `/`.",
+    ),
+    "verify": (
+        "nmt_core.cli.verify:verify",
+        "Check a model: every file by its digest and, of a translator, its golden sentences.",
+    ),
+    "score": (
+        "nmt_core.cli.score:score",
+        "Tell how likely a model holds every line of standard input.",
+    ),
+    "next": (
+        "nmt_core.cli.next_tokens:next_tokens",
+        "Show the K likeliest next tokens of a translation that begins with a prefix.",
+    ),
+    "align": ("nmt_core.cli.align:align", "Align the words of parallel text."),
+    "learn": (
+        f"{LANGUAGE_MODELS}:learn",
+        "Learn a language model: how likely is a text, and what comes next, or is missing?",
+    ),
+    "generate": (
+        f"{LANGUAGE_MODELS}:generate",
+        "Write a text, each token drawn from what the model expects after those before it.",
+    ),
+    "fill": (
+        f"{LANGUAGE_MODELS}:fill",
+        "Show the K likeliest tokens for every gap of a line, written `___`.",
+    ),
+    "learn-classifier": (
+        f"{CLASSIFIERS}:learn_classifier",
+        "Learn which of some labels a text has, such as the sentiment of a review.",
+    ),
+    "classify": (
+        f"{CLASSIFIERS}:classify",
+        "Tell the label of every line of standard input, and how probable it is.",
+    ),
+    "neighbours": (
+        f"{CLASSIFIERS}:neighbours",
+        "Tell which words are nearest to some, before a classifier learnt and after.",
+    ),
+}
+"""By name: the function of a command, and its line in ``nmt --help``."""
+
+ENTRY_POINTS = "nmt.commands"
+"""The group of entry points by which another package brings a command: a function with the options
+that Typer reads from its signature, and a docstring that is its help."""
+
+
+class Named(TyperCommand):
+    """A command by its name and line; it is imported when it is asked for."""
+
+    def __init__(self, name: str, target: str, line: str) -> None:
+        super().__init__(name, help=line)
+        self.target = target
+
+    def load(self) -> Any:
+        """Import the command."""
+        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        one.command(self.name)(resolve_name(self.target))
+        return typer.main.get_command(one)
 
 
 class Program(TyperGroup):
-    """Tells a user's error in one sentence, without a traceback."""
+    """Knows commands by their names, and tells a user's error in one sentence."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._register(COMMANDS)
+
+    @override
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._register(find_others())
+        return super().list_commands(ctx)
+
+    @override
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self._register(find_others())
+        return super().get_command(ctx, cmd_name)
+
+    @override
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        ctx.invoked_subcommand, found, rest = super().resolve_command(ctx, args)
+        assert isinstance(found, Named)
+        return found.name, found.load(), rest
+
+    def _register(self, commands: Mapping[str, tuple[str, str]]) -> None:
+        for name, (target, line) in commands.items():
+            if not target.startswith(EXTENSIONS) or has_extensions():
+                self.commands.setdefault(name, Named(name, target, line))
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -62,14 +146,25 @@ class Program(TyperGroup):
         return answer
 
 
+def has_extensions() -> bool:
+    """Tell whether this installation has commands of what is no translation."""
+    return find_spec(EXTENSIONS) is not None
+
+
+def find_others() -> dict[str, tuple[str, str]]:
+    """Return the commands that other packages bring, as :data:`COMMANDS` names its own."""
+    found = resolve_name("importlib.metadata:entry_points")(group=ENTRY_POINTS)  # slow to import
+    return {one.name: (one.value, f"Of the package {one.dist.name}.") for one in found}
+
+
 def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
-    """Return what to install for a command that lacks a module of another project.
+    """Return what to install for a command that lacks a module.
 
     Raises:
         ModuleNotFoundError: the same, if the module is none of another project.
     """
-    from nmt_core.base.packages import advise_installing, is_installed  # noqa: PLC0415 - seldom needed
-
+    if (error.name or "").startswith(EXTENSIONS) and not has_extensions():
+        return f"{command} needs {EXTENSIONS}, which is left out here; install {DISTRIBUTION} whole"
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
         raise error
@@ -78,40 +173,8 @@ def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
 
 def fail(message: str) -> NoReturn:
     """Write one red line and end with status 1."""
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
-    Console(stderr=True, highlight=False).print(
-        Text(f"nmt: {message}", style="red"), soft_wrap=True
+    console = resolve_name("rich.console:Console")(stderr=True)  # slow to import
+    console.print(
+        f"nmt: {message}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True
     )
     raise typer.Exit(1)
-
-
-def open_translator(
-    model: Path,
-    device: str,
-    threads: int | None,
-    *,
-    engine: str = "torch",
-    batch_tokens: int | None = None,
-) -> "Translator":
-    """Load an exported model with what the command line changes about it."""
-    from nmt_core.base import config  # noqa: PLC0415 - takes a moment
-    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - takes a moment
-
-    translator = Translator.load(model, engine=engine, device=device, threads=threads)
-    if batch_tokens is None:
-        return translator
-    changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}
-    return replace(
-        translator, config=config.build(type(translator.config), changed, at="translate")
-    )
-
-
-def open_language_model(folder: Path, device: str, threads: int | None) -> "TextModel":
-    """Load what ``nmt learn`` wrote."""
-    from nmt_core.base import compute  # noqa: PLC0415 - takes seconds
-    from nmt_core.extensions.language_models import bundle  # noqa: PLC0415 - takes seconds
-
-    compute.set_threads(threads)
-    return bundle.load_language_model(folder, device=device)

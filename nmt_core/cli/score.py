@@ -1,17 +1,17 @@
 """``nmt score``: how likely is a text, or a translation?"""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from pkgutil import resolve_name
+from typing import Annotated
 
 import typer
 
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_lines, open_standard_input
-from nmt_core.cli.program import Device, Threads, open_language_model, open_translator
-
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.decoding.score import LogLikelihood
+from nmt_core.cli.options import Device, Threads, open_translator
+from nmt_core.decoding.score import LogLikelihood
+from nmt_core.translation.likelihood import score_pairs
 
 HEADING = "log-likelihood\tperplexity\ttokens"
 """Of what is written for each line."""
@@ -50,32 +50,17 @@ def score(
     if (language_model is None) == (model is None):
         raise ConfigError("say what to score with: either --language-model DIR or --model DIR")
     lines = list(decode_lines(open_standard_input()))
-    judge = build_language_scorer(language_model, device, threads) if language_model else None
     if model:
-        judge = build_pair_scorer(model, device, threads)
-    assert judge is not None
-    scores = judge(lines)
+        scores = score_pairs(open_translator(model, device, threads), list(split_pairs(lines)))
+    else:
+        open_language_model = resolve_name(
+            "nmt_core.extensions.language_models.commands:open_model"
+        )
+        scores = open_language_model(language_model, device, threads).score(lines)
     typer.echo(HEADING, err=True)
     for one in scores:
         typer.echo(f"{one.log_likelihood:.4f}\t{one.perplexity:.4f}\t{one.tokens}")
     typer.echo(summarize(scores), err=True)
-
-
-def build_language_scorer(
-    folder: Path, device: str, threads: int | None
-) -> "Callable[[Sequence[str]], list[LogLikelihood]]":
-    """Return what scores lines."""
-    return open_language_model(folder, device, threads).score
-
-
-def build_pair_scorer(
-    folder: Path, device: str, threads: int | None
-) -> "Callable[[Sequence[str]], list[LogLikelihood]]":
-    """Return what scores pairs of lines."""
-    translator = open_translator(folder, device, threads)
-    from nmt_core.translation.likelihood import score_pairs  # noqa: PLC0415 - takes seconds
-
-    return lambda lines: score_pairs(translator, list(split_pairs(lines)))
 
 
 def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -94,10 +79,8 @@ def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield fields[0], fields[1]
 
 
-def summarize(scores: "Sequence[LogLikelihood]") -> str:
+def summarize(scores: Sequence[LogLikelihood]) -> str:
     """Return the score of all lines together."""
-    from nmt_core.decoding.score import LogLikelihood  # noqa: PLC0415 - takes seconds
-
     total = LogLikelihood()
     for one in scores:
         total = total.plus(one)

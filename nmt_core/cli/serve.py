@@ -7,7 +7,12 @@ from typing import Annotated
 
 import typer
 
-from nmt_core.cli.program import Device, EngineName, Threads
+from nmt_core.base.config import build
+from nmt_core.cli.options import Device, EngineName, Threads
+from nmt_core.server.models import FolderSource, Pair, Watched
+from nmt_core.server.run import serve_models
+from nmt_core.server.settings import ServerConfig
+from nmt_core.server.trial import load_tried
 
 PAIR_AND_FOLDER = re.compile(r"([a-zA-Z]{2,8})-([a-zA-Z]{2,8})=(.+)")
 
@@ -94,12 +99,6 @@ def serve(  # noqa: PLR0913 - one argument per option
 
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """
-    from nmt_core.base.config import build  # noqa: PLC0415 - takes a moment
-    from nmt_core.server.models import FolderSource, Pair, Watched  # noqa: PLC0415 - takes a moment
-    from nmt_core.server.run import serve_models  # noqa: PLC0415 - takes a moment
-    from nmt_core.server.settings import ServerConfig  # noqa: PLC0415 - takes a moment
-    from nmt_core.server.trial import load_tried  # noqa: PLC0415 - takes a moment
-
     named = [(pair and Pair(*pair), folder) for pair, folder in map(split_model, model)]
     settings = {
         "host": host,

@@ -1,46 +1,27 @@
-"""``nmt translate``: lines in, translations out, or a conversation."""
+"""``nmt translate``: lines in, translations out."""
 
-import io
 import math
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from pkgutil import resolve_name
+from typing import Annotated
 
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.alignments import (
-    AlignerFolder,
-    Alignments,
-    Keep,
-    choose_linking,
-    keep_links,
-)
-from nmt_core.cli.attention import Attention, AttentionPictures
-from nmt_core.cli.documents import (
-    FormatName,
-    Output,
-    Paragraphs,
-    translate_documents,
-    wants_documents,
-)
-from nmt_core.cli.fuse import Fuse, FuseWeight, fuse_language_model
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
-from nmt_core.cli.program import Device, EngineName, Model, Threads, open_translator
-from nmt_core.cli.search_options import Beginnings, Search, SearchOptions
+from nmt_core.cli.options import Device, EngineName, Model, Threads, open_translator
+from nmt_core.cli.translate_options import Beginnings, Search, SearchOptions, wants_documents
+from nmt_core.documents.formats import FORMATS
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from rich.text import Text
-
-    from nmt_core.translation.translation import Translation
-
-UNSURE, SURE = 0.3, 0.7
-"""Probabilities below and from which a token is shown in red and in green."""
+FUSION_WEIGHT = 0.1
+"""Weight of the language model's log-probabilities beside the translator's, which weigh 1."""
 
 DOUBT = (
     "the model is less sure of this than of 99 in 100 of its test sentences, so the text may be "
@@ -49,6 +30,9 @@ DOUBT = (
 
 MOST_NUMBERS = 10
 """Of lines that are named in one message."""
+
+Keep = Callable[[str, Sequence[Translation]], object]
+"""Takes a line and its translations."""
 
 
 def translate(  # noqa: PLR0913 - one argument per option
@@ -100,7 +84,10 @@ def translate(  # noqa: PLR0913 - one argument per option
     scores: Annotated[
         bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
     ] = False,
-    attention: Attention = None,
+    attention: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for pictures of what each translation looked at."),
+    ] = None,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask for lines, show how sure the model is.")
     ] = False,
@@ -108,13 +95,47 @@ def translate(  # noqa: PLR0913 - one argument per option
         int | None,
         typer.Option(metavar="N", min=1, help="Source tokens per batch. \\[default: the model's]"),
     ] = None,
-    alignments: Alignments = None,
-    aligner: AlignerFolder = None,
-    paragraphs: Paragraphs = False,
-    kind: FormatName = None,
-    output: Output = None,
-    fuse: Fuse = None,
-    fuse_weight: FuseWeight = None,
+    alignments: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write there which words translate which, as 0-0 2-1."),
+    ] = None,
+    aligner: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Aligner of nmt align for --alignments. \\[default: the model's attention]",
+        ),
+    ] = None,
+    paragraphs: Annotated[
+        bool,
+        typer.Option(
+            "--paragraphs", help="Read running text, not one sentence a line: --format text."
+        ),
+    ] = False,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"Read a document of this format: {', '.join(FORMATS.ours)}. "
+            "\\[default: by a file's name]",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a document's translation there. \\[default: letter.en.docx]",
+        ),
+    ] = None,
+    fuse: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Language model for shallow fusion, of nmt learn."),
+    ] = None,
+    fuse_weight: Annotated[
+        float | None,
+        typer.Option(metavar="W", min=0, help=f"Its weight. \\[default: {FUSION_WEIGHT}]"),
+    ] = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -198,13 +219,6 @@ def translate(  # noqa: PLR0913 - one argument per option
         seed=seed,
     )
     beginnings = Beginnings(prefix, prefix_file)
-    if lines and interactive:
-        raise ConfigError("--interactive asks for lines; leave it out to translate those given")
-    if alignments and interactive:
-        raise ConfigError("--interactive shows translations, not their links; leave one out")
-    if attention and interactive:
-        raise ConfigError("--attention draws lines that are given; leave --interactive out")
-    given = [decode_argument(line, name="LINE") for line in lines or []]
     only_lines = {
         "--interactive": interactive,
         "--n-best": n_best,
@@ -217,6 +231,9 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--aligner": aligner,
         "--attention": attention,
     }
+    if interactive:
+        refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
+    given = [decode_argument(line, name="LINE") for line in lines or []]
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
     translator = fuse_language_model(
         open_translator(model, device, threads, engine=engine, batch_tokens=batch_tokens),
@@ -224,36 +241,104 @@ def translate(  # noqa: PLR0913 - one argument per option
         fuse_weight,
     )
     if documents:
+        translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
         translate_documents(translator, given, kind=kind, output=output, beam_size=beam_size)
         return
-    linking = choose_linking(translator, alignments, aligner)
-    search = options.search(
-        translator, probabilities=scores or interactive, attention=bool(linking and not aligner)
-    )
+    looks = bool(alignments and not aligner)
+    search = options.search(translator, probabilities=scores or interactive, attention=looks)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
-    pictures = AttentionPictures(attention, translator) if attention else None
-    search = pictures.watch(search) if pictures else search
-    search([], [])  # refuses what is out of range before any line comes
-    source = open_standard_input() if lines is None else None
-    if interactive:
-        translate_interactively(search, beginnings, unsure_below)
-        return
-    if source and source.isatty():
-        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
-    portions = read_chunks(source) if source else iter([given])
     write = partial(format_records, ranked=options.ranked, scores=scores)
-    with keep_links(alignments, linking) as keep:
-        translate_lines(portions, search, beginnings, write, unsure_below, keep)
-    if pictures:
-        pictures.draw()
+    with (
+        keep_links(translator, alignments, aligner) as keep,
+        draw_attention(translator, attention, search) as search,
+    ):
+        search([], [])  # refuses what is out of range before any line comes
+        if interactive:
+            converse = resolve_name("nmt_core.cli.conversation:translate_interactively")
+            converse(search, beginnings, unsure_below)
+        else:
+            portions = iter([given]) if lines is not None else await_lines()
+            translate_lines(portions, search, beginnings, write, unsure_below, keep)
+
+
+def refuse_in_conversation(**options: object) -> None:
+    """Make sure that a conversation is asked for nothing but translations.
+
+    Raises:
+        ConfigError: if it is.
+    """
+    for name, value in options.items():
+        if value:
+            other = "the lines" if name == "lines" else f"--{name}"
+            raise ConfigError(
+                f"--interactive asks for lines, and shows no more than translations; leave it or "
+                f"{other} out"
+            )
+
+
+def fuse_language_model(
+    translator: Translator, folder: Path | None, weight: float | None
+) -> Translator:
+    """Return a translator in shallow fusion with the language model in a folder, if there is one.
+
+    Raises:
+        ConfigError: if its tokens are not the translator's, or there is a weight of nothing.
+    """
+    if folder is not None:
+        fuse = resolve_name("nmt_core.extensions.language_models.fusion:fuse_language_model")
+        return fuse(translator, folder, FUSION_WEIGHT if weight is None else weight)
+    if weight is not None:
+        raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
+    return translator
+
+
+def keep_links(
+    translator: Translator, path: Path | None, aligner: Path | None
+) -> AbstractContextManager[Keep]:
+    """Return what keeps which words translate which in a file, if there is one.
+
+    Raises:
+        ConfigError: if an aligner has nothing to do, or the model has no attention.
+        BundleError: if the aligner is not what was learnt.
+    """
+    if path is not None:
+        return resolve_name("nmt_core.cli.alignments:keep_links")(translator, path, aligner)
+    if aligner is not None:
+        raise ConfigError("--aligner finds links of words; add --alignments FILE to keep them")
+    return nullcontext(lambda _line, _found: None)
+
+
+def draw_attention(
+    translator: Translator, folder: Path | None, search: Search
+) -> AbstractContextManager[Search]:
+    """Return the same search; with a folder, where translations looked is drawn at its end.
+
+    Raises:
+        ConfigError: if the folder is there.
+    """
+    if folder is None:
+        return nullcontext(search)
+    return resolve_name("nmt_core.cli.attention:draw_attention")(translator, folder, search)
+
+
+def await_lines() -> Iterator[list[str]]:
+    """Return the lines of standard input; a person who is to write them is told.
+
+    Raises:
+        CorpusError: if standard input is closed.
+    """
+    source = open_standard_input()
+    if source.isatty():
+        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
+    return read_chunks(source)
 
 
 def translate_lines(
     portions: Iterable[list[str]],
     search: Search,
     beginnings: Beginnings,
-    write: "Callable[[int, list[Translation]], Iterable[str]]",
+    write: Callable[[int, list[Translation]], Iterable[str]],
     unsure_below: float,
     keep: Keep,
 ) -> None:
@@ -287,7 +372,7 @@ def translate_lines(
 
 
 def format_records(
-    number: int, found: "list[Translation]", *, ranked: bool, scores: bool
+    number: int, found: list[Translation], *, ranked: bool, scores: bool
 ) -> Iterator[str]:
     """Yield the lines to write about one line of input; see ``nmt translate --help``."""
     for rank, best in enumerate(found, start=1):
@@ -310,42 +395,3 @@ def warn_of_unsure(numbers: Sequence[int]) -> str:
     first = ", ".join(str(number) for number in numbers[:MOST_NUMBERS])
     more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
     return f"{'line' if len(numbers) == 1 else 'lines'} {first}{more}: {DOUBT}"
-
-
-def translate_interactively(search: Search, beginnings: Beginnings, unsure_below: float) -> None:
-    """Ask for lines and show their translations until there are no more."""
-    with suppress(ImportError):  # gives the prompt a history where there is one
-        import readline  # noqa: F401, PLC0415 - for its effect
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-
-    console = Console(highlight=False)
-    console.print("Write a line; end with Ctrl-D.", style="dim")
-    while True:
-        try:
-            line = console.input("[bold cyan]> [/]")
-        except (EOFError, KeyboardInterrupt):
-            console.print()
-            return
-        began = time.perf_counter()
-        [found] = search([line], beginnings.next(1))
-        milliseconds = (time.perf_counter() - began) * 1000
-        for translation in found:
-            console.print(render_translation(translation))
-        if found[0].score < unsure_below:
-            console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
-        console.print(f"{milliseconds:.0f} ms\n", style="dim")
-
-
-def render_translation(translation: "Translation") -> "Text":
-    """Return a translation, each token in the colour of its probability, and its score."""
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
-    text = Text(f"{translation.text}\n", style="bold")
-    probabilities = translation.token_probabilities
-    for token, probability in zip((*translation.tokens, "</s>"), probabilities, strict=False):
-        colour = "red" if probability < UNSURE else "green" if probability >= SURE else "yellow"
-        text.append(f"{token} ", style=f"not bold {colour}")
-        text.append(f"{probability:.3f}  ", style="not bold dim")
-    return text.append(f"\nScore: {translation.score:.4f}", style="not bold")

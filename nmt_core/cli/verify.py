@@ -1,17 +1,18 @@
 """``nmt verify``: is a model still what was exported?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
+from nmt_core.base import seal
 from nmt_core.base.errors import BundleError
-from nmt_core.cli.program import Device, Threads, open_translator
-
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from rich.table import Table
-
-    from nmt_core.translation.golden import Mismatch
+from nmt_core.cli.options import Device, Threads, open_translator
+from nmt_core.translation.golden import Mismatch, check_golden
+from nmt_core.translation.loading import list_usable_engines
 
 
 def verify(
@@ -36,12 +37,6 @@ def verify(
 
         nmt verify --model models/export
     """
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-
-    from nmt_core.base import seal  # noqa: PLC0415 - takes a moment
-    from nmt_core.translation.golden import check_golden  # noqa: PLC0415 - takes a moment
-    from nmt_core.translation.loading import list_usable_engines  # noqa: PLC0415 - takes a moment
-
     found = seal.read_format(model)
     of_translator = isinstance(found, int)
     known = seal.FORMAT if of_translator else found
@@ -67,22 +62,16 @@ def verify(
         )
 
 
-def render_files(manifest: dict[str, Any]) -> "Table":
+def render_files(manifest: dict[str, Any]) -> Table:
     """Return the files of an exported model."""
-    from rich.table import Column, Table  # noqa: PLC0415 - slow to import
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
     table = Table("file", Column("bytes", justify="right"), "SHA-256", title="As exported")
     for name, entry in manifest.items():
         table.add_row(Text(name), str(entry["bytes"]), entry["sha256"][:16])
     return table
 
 
-def render_mismatches(mismatches: "list[Mismatch]", engine: str) -> "Table":
+def render_mismatches(mismatches: list[Mismatch], engine: str) -> Table:
     """Return the lines that are translated otherwise than they were."""
-    from rich.table import Table  # noqa: PLC0415 - slow to import
-    from rich.text import Text  # noqa: PLC0415 - slow to import
-
     table = Table("source", "when exported", "now", title=f"Changed: {engine}", title_style="red")
     for mismatch in mismatches:
         table.add_row(*(Text(field) for field in mismatch))

@@ -123,6 +123,7 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
         (["translate"], ["evaluate", "--source", "a.txt", "--reference", "a.txt"], "", "train"),
         (["translate"], ["learn", "--text", "a.txt", "--out", "b"], "torch", "train"),
         (["translate"], ["translate", "--sample", "2", "Hund"], "torch", "train"),
+        (["translate"], ["translate", "--attention", "new", "Hund"], "", "train"),
         (["translate"], ["translate", "letter.docx"], "lxml", "docx"),
         ([], ["translate", "Hund"], "ctranslate2", "translate"),
         ([], ["verify"], "ctranslate2", "translate"),

@@ -4,7 +4,8 @@ What the language model gives is added, weighted, to the translation model's log
 sum is no probability, but never above zero, which is all that a search asks for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
@@ -12,9 +13,12 @@ from torch import Tensor
 from typing_extensions import override
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.extensions.language_models import LanguageModel
+from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows
 from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.translation.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -119,3 +123,18 @@ def check_vocabularies(target: Vocabulary, language: Vocabulary) -> None:
         f"the language model has other tokens than the translator ({difference}); learn one with "
         f"--unit subword --tokens-of this translator"
     )
+
+
+def fuse_language_model(translator: Translator, folder: Path, weight: float) -> Translator:
+    """Return a translator in shallow fusion with the language model in a folder.
+
+    Raises:
+        BundleError: if there is no language model in it.
+        ConfigError: if its tokens are not the translator's.
+    """
+    model, vocabulary = translator.full.model, translator.target.vocabulary
+    device = next(model.parameters()).device
+    language = load_language_model(folder, device=str(device))
+    check_vocabularies(vocabulary, language.units.vocabulary)
+    engine = PyTorchEngine(Fused(model, language.model, weight), len(vocabulary))
+    return replace(translator, engine=engine, load_full=None)

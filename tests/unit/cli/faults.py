@@ -14,12 +14,6 @@ FAULTS = [
         "        self.looks[len(self.looks) + 1] = look",
     ),
     (
-        "pretrain: what one alone finds taken for what the other does",
-        "nmt_core/cli/classify.py",
-        "pairs.count((True, False)), pairs.count((False, True))",
-        "pairs.count((False, True)), pairs.count((True, False))",
-    ),
-    (
         "models that write several languages scored as one",
         "nmt_core/cli/evaluate.py",
         "    if len(written) != 1:",

@@ -31,4 +31,10 @@ FAULTS = [
         "real = (~padding).sum(dim=1, keepdim=True)",
         "real = padding.size(1)",
     ),
+    (
+        "pretrain: what one alone finds taken for what the other does",
+        "nmt_core/extensions/classifiers/accuracy.py",
+        "pairs.count((True, False)), pairs.count((False, True))",
+        "pairs.count((False, True)), pairs.count((True, False))",
+    ),
 ]

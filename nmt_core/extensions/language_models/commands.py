@@ -1,24 +1,41 @@
-"""``nmt learn``: a language model from a text."""
+"""The commands of language models: ``nmt learn``, ``nmt generate`` and ``nmt fill``."""
 
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from nmt_core.base import compute, config
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.progress import TrainingDisplay
+from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
 from nmt_core.base.utf8 import decode_utf8
-from nmt_core.cli.program import Threads
-from nmt_core.cli.set_options import change_settings
+from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
+from nmt_core.cli.options import Device, Threads
+from nmt_core.decoding.settings import TokenSampling
+from nmt_core.extensions.language_models import bundle
+from nmt_core.extensions.language_models.bundle import load_masked_model
+from nmt_core.extensions.language_models.parts import Parts, cut_in_order, encode_parts
+from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.training import (
+    LearningConfig,
+    compute_text_fingerprint,
+    mean_loss,
+    train_language_model,
+)
+from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units
+from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.translation.translator import Translator
 
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.base.progress import TrainingDisplay
-    from nmt_core.extensions.language_models.training import LearningConfig
-    from nmt_core.extensions.language_models.units import Units
+GAP = "___"
+"""What is written where a token is missing, for ``nmt fill``."""
 
 
+@explain_settings("**Settings** and their defaults, first that of several kinds:", LearningConfig())
 def learn(  # noqa: PLR0913 - one argument per option
     *,
     text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
@@ -46,7 +63,7 @@ def learn(  # noqa: PLR0913 - one argument per option
     ] = None,
     threads: Threads = None,
 ) -> None:
-    """Learn a language model from a text: how likely is a text, and what comes next, or is missing?
+    """Learn a language model: how likely is a text, and what comes next, or is missing?
 
     A training that is stopped goes on after its last whole epoch when the same command is given.
 
@@ -67,47 +84,11 @@ def learn(  # noqa: PLR0913 - one argument per option
     from it (`nmt learn-classifier --initial-model`), and `nmt fill` asks it.
 
     **Units**: characters make one stream, line ends included; words and subwords make lines.
-
-    **Settings** and their defaults:
-
-    - ngram: `model.order=5`, `model.smoothing.kind=kneser_ney` (or `maximum_likelihood`, or `add_k`
-      with `model.smoothing.k=0.01`)
-
-    - feed_forward: `model.order=5`, `model.embedding_width=128`, `model.width=512`,
-      `model.dropout=0.2`
-
-    - rnn: `model.cell=lstm` (or `gru`, `lstm_1997` without forget gate, `tanh` without any),
-      `model.layers=2`, `model.input=embedding` (or `one_hot`), `model.embedding_width=64`,
-      `model.width=512`, `model.dropout=0.2`, `model.state_dropout=0.0`, `model.tie=false`,
-      `model.stateful=true`
-
-    - transformer: `model.layers=4`, `model.width=128`, `model.heads=4`,
-      `model.feed_forward_width=512`, `model.dropout=0.1`, `model.attention_dropout=0.0`,
-      `model.context=64` (no more than `training.window`)
-
-    - masked: `model.layers=4` and all else as of `transformer`
-
-    - character: `unit.lower_case=false`
-
-    - word: `unit.split=punctuation` (or `whitespace`), `unit.lower_case=false`, `unit.min_count=2`,
-      `unit.max_words=null`
-
-    - training: `training.epochs=10`, `training.rows=32`, `training.window=64`,
-      `training.schedule.learning_rate=0.004`, `training.max_gradient_norm=1.0`,
-      `training.patience=null`
-
-    - all: `held_out=0.1` (validated on; 0 learns from all of the text and validates on it),
-      `tested=0.0` (the end, tested on once), `gap=0` (between), `seed=1`
     """
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     if threads:
         chosen.append(f"training.compute.threads={threads}")
-    from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable  # noqa: PLC0415 - takes a moment
-    from nmt_core.extensions.language_models import bundle  # noqa: PLC0415 - takes seconds
-    from nmt_core.extensions.language_models import training as language_model  # noqa: PLC0415 - takes seconds
-    from nmt_core.extensions.language_models.parts import Parts, cut_in_order, encode_parts  # noqa: PLC0415
-
-    built = read_settings(chosen)
+    built = change_settings(LearningConfig(), chosen, at="learn")
     require_replaceable(out, known=LANGUAGE_MODEL)
     document = built.unit.kind == "character"
     if validation and (built.tested or built.gap):
@@ -124,8 +105,6 @@ def learn(  # noqa: PLR0913 - one argument per option
         )
     )
     units = find_units(built, parts.training, tokens_of)
-    from rich.console import Console  # noqa: PLC0415 - slow to import
-
     console = Console(stderr=True, highlight=False)
     texts = encode_parts(parts, units, masked=built.model.kind == "masked", tested=built.tested > 0)
     test = texts.pop("test", None)
@@ -134,13 +113,13 @@ def learn(  # noqa: PLR0913 - one argument per option
         f"validate on, {len(units.vocabulary):,} in the vocabulary"
     )
     place = out.with_name(f"{out.name}.checkpoints")
-    checkpoints = place / language_model.compute_text_fingerprint(built, units, **texts)
-    model, points = language_model.train_language_model(
+    checkpoints = place / compute_text_fingerprint(built, units, **texts)
+    model, points = train_language_model(
         built, units, **texts, checkpoints=checkpoints, display=show_training
     )
     learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
     if test is not None:
-        learning["test_loss"] = language_model.mean_loss(model, test, document=document)
+        learning["test_loss"] = mean_loss(model, test, document=document)
     read = bundle.with_units(model, units)
     bundle.write_language_model(out, read, model_config=built.model, learning=learning)
     remove_checkpoints(checkpoints)
@@ -152,13 +131,6 @@ def learn(  # noqa: PLR0913 - one argument per option
         soft_wrap=True,
         markup=False,
     )
-
-
-def read_settings(settings: Sequence[str]) -> "LearningConfig":
-    """Return what is to be learnt, from ``name=value`` for all that is not as by default."""
-    from nmt_core.extensions.language_models.training import LearningConfig  # noqa: PLC0415 - takes seconds
-
-    return change_settings(LearningConfig(), settings, at="learn")
 
 
 def read_text(paths: Sequence[Path]) -> str:
@@ -178,11 +150,8 @@ def read_text(paths: Sequence[Path]) -> str:
     )
 
 
-def find_units(built: "LearningConfig", text: str, tokens_of: Path | None) -> "Units":
+def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Units:
     """Return the units that are asked for."""
-    from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units  # noqa: PLC0415
-    from nmt_core.translation.translator import Translator  # noqa: PLC0415 - takes a moment
-
     if not isinstance(built.unit, SubwordUnit):
         if tokens_of:
             raise ConfigError(f"--tokens-of goes with --unit subword, not {built.unit.kind}")
@@ -202,8 +171,96 @@ def remove_checkpoints(folder: Path) -> None:
         folder.parent.rmdir()
 
 
-def show_training(total_steps: int) -> "TrainingDisplay":
+def show_training(total_steps: int) -> TrainingDisplay:
     """Show a training of so many updates on standard error."""
-    from nmt_core.base.progress import TrainingDisplay  # noqa: PLC0415 - takes a moment
-
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
+
+
+def generate(  # noqa: PLR0913 - one argument per option
+    *,
+    language_model: Annotated[
+        Path, typer.Option(metavar="DIR", help="Language model of nmt learn.")
+    ],
+    length: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, max=10**9, help="Tokens to write, ends of lines included."
+        ),
+    ] = 500,
+    temperature: Annotated[
+        float,
+        typer.Option(metavar="T", min=0, help="Sampling temperature; 0 takes the likeliest token."),
+    ] = 1.0,
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only."),
+    ] = None,
+    top_p: Annotated[
+        float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
+    ] = 1.0,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Text to continue.")] = "",
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of sampling.")] = 1,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Write a text, each token drawn from what the model expects after those before it.
+
+    **Examples**
+
+        nmt generate --language-model models/plays --length 500 --temperature 0.8
+
+        nmt generate --language-model models/plays --prefix 'My lord,' --seed 7
+
+    The same seed writes the same text. A temperature near 0 repeats what is most common; at 1 the
+    text is as varied as the one learnt from; above, it dissolves.
+    """
+    begin = decode_argument(prefix, name="--prefix")
+    text_model = open_model(language_model, device, threads)
+    values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
+    sampling = config.build(TokenSampling, values, at="generate")
+    typer.echo(text_model.generate(length, sampling, seed=seed, prefix=begin))
+
+
+def fill(
+    *,
+    line: Annotated[
+        str | None, typer.Argument(metavar="LINE", help="Line with gaps. \\[default: from stdin]")
+    ] = None,
+    language_model: Annotated[
+        Path, typer.Option(metavar="DIR", help="Masked language model of nmt learn.")
+    ],
+    count: Annotated[
+        int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")
+    ] = 5,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> None:
+    """Show the K likeliest tokens for every gap of a line, written `___`.
+
+    Without LINE, every line of standard input is filled.
+
+    **Examples**
+
+        nmt fill --language-model models/reviews 'What a ___ film .'
+
+        echo 'the ___ and the ___' | nmt fill --language-model models/reviews -k 3
+
+    **What is written**, a line for each token, with tabs between fields: the number of the gap in
+    its line, the token, its probability.
+    """
+    compute.set_threads(threads)
+    model = load_masked_model(language_model, device=device)
+    given = None if line is None else [decode_argument(line, name="LINE")]
+    for number, text in enumerate(given or decode_lines(open_standard_input()), start=1):
+        parts = text.split(GAP)
+        if len(parts) == 1:
+            raise CorpusError(f"line {number} has no gap to fill; write {GAP} where one is")
+        for gap, guesses in enumerate(model.fill(parts, count=count), start=1):
+            for token, probability in guesses:
+                typer.echo(f"{gap}\t{token}\t{probability:.4f}")
+
+
+def open_model(folder: Path, device: str, threads: int | None) -> TextModel:
+    """Load what ``nmt learn`` wrote."""
+    compute.set_threads(threads)
+    return bundle.load_language_model(folder, device=device)

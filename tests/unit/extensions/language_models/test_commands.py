@@ -2,21 +2,13 @@
 
 import json
 import math
-import re
 
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from nmt_core import cli
-from nmt_core.base.errors import ConfigError
-from nmt_core.cli.learn import read_settings
-from nmt_core.cli.set_options import merge_settings, parse_setting
 from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.extensions.language_models.training import mean_loss
-from nmt_core.text.vocabulary import BOS, EOS, PAD
-from nmt_core.translation.likelihood import score_pairs
-from nmt_core.translation.translator import Translator
 from tests.support.tiny import LINES, export, tiny_translator
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
@@ -203,29 +195,6 @@ def test_a_line_in_gives_a_score_out(counted):
     assert total.startswith("3 lines, 17 tokens, 0 of them unknown, log-likelihood -")
 
 
-def test_pairs_are_scored_by_a_translator(translator):
-    pairs = [("Das Haus", "the house"), ("Brot", ""), ("", "bread")]
-    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
-    result = run("score", "--model", translator, lines=text)
-    expected = score_pairs(Translator.load(translator), pairs)
-
-    assert [f"{score.log_likelihood:.4f}" for score in expected] == [
-        line.split("\t")[0] for line in result.stdout.splitlines()
-    ]
-
-
-def test_a_pair_scores_the_log_probabilities_of_its_target(translator):
-    loaded = Translator.load(translator)
-    source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))
-    read = torch.tensor([[*source, EOS]])
-    logits = loaded.full.model(read, read == PAD, torch.tensor([[BOS, *target]]))
-    worth = logits.log_softmax(-1)[0].gather(1, torch.tensor([*target, EOS])[:, None])
-    [score] = score_pairs(loaded, [("Das Haus", "the house")])
-
-    assert score.log_likelihood == pytest.approx(worth.sum().item(), rel=1e-5)
-    assert (score.tokens, score.characters) == (len(target) + 1, 10)
-
-
 def test_text_is_generated(counted):
     first, again = (
         run("generate", "--language-model", counted, "--length", 20, "--prefix", "the ").stdout
@@ -276,9 +245,6 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
     assert "--tokens-of models/export" in told("learn", "--text", text, "--unit", "subword", *out)
     assert "goes with --unit subword" in told("learn", "--text", text, "--tokens-of", "x", *out)
     assert "name it with --fuse" in told("translate", "--model", translator, "--fuse-weight", 1)
-    assert "say what to score with" in told("score")
-    assert "say what to score with" in told("score", "--model", "a", "--language-model", "b")
-    assert "line 1 of the input has 1 fields" in told("score", "--model", translator, lines="a\n")
     assert "holds a translator, and a language model is wanted" in told(
         "score", "--language-model", translator
     )
@@ -304,40 +270,7 @@ def test_a_misspelt_setting_is_named(tmp_path):
     assert message == "nmt: learn.model.widht is not a parameter; did you mean 'width'?\n"
 
 
-def test_settings_are_nested_by_their_dots():
-    assert parse_setting(["a.b=1", "a.c=x", "d=null"]) == {"a": {"b": 1, "c": "x"}, "d": None}
-    with pytest.raises(ConfigError, match="has no value"):
-        parse_setting(["a"])
-    with pytest.raises(ConfigError, match="at odds"):
-        parse_setting(["a=1", "a.b=2"])
-
-
-def test_a_change_leaves_the_rest_as_it_was():
-    default = {"a": {"kind": "x", "b": 1, "c": 2}, "d": 3}
-
-    assert merge_settings(default, {"a": {"b": 5}}) == {"a": {"kind": "x", "b": 5, "c": 2}, "d": 3}
-    assert merge_settings(default, {"a": {"kind": "y"}}) == {"a": {"kind": "y"}, "d": 3}
-
-
-def test_settings_in_the_help_are_settings_and_their_defaults():
-    text = re.sub(r"[^\S\n]*\n[^\S\n]*", " ", cli.learn.__doc__)
-    listed = {}
-    for kind, part in re.findall(r"- (\w+): (.*?)(?= - \w+:|$)", text.split("**Settings**")[1]):
-        listed[kind] = re.findall(r"`((?:model|unit|training|\w+)[\w.]*=[\w.]+)`", part)
-    kinds = dict.fromkeys(("ngram", "feed_forward", "rnn", "transformer", "masked"), "model")
-    kinds |= dict.fromkeys(("character", "word"), "unit")
-
-    assert set(listed) == {*kinds, "training", "all"}
-    for kind, settings in listed.items():
-        tag = [f"{kinds[kind]}.kind={kind}"] if kind in kinds else []
-
-        plain = [setting for setting in settings if "smoothing.k=" not in setting]
-
-        assert plain
-        assert read_settings(tag) == read_settings([*tag, *plain])
-
-
-@pytest.mark.parametrize("command", ["learn", "score", "generate"])
+@pytest.mark.parametrize("command", ["learn", "generate", "fill"])
 def test_help_teaches_by_example(command):
     result = run(command, "--help")
 

@@ -1,19 +1,20 @@
-"""What ``nmt translate`` is asked to search for, and how translations are to begin."""
+"""What ``nmt translate`` is asked for: which search, how translations begin, lines or documents."""
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.cli.lines import decode_argument, decode_lines
+from nmt_core.cli.lines import decode_argument, open_lines
+from nmt_core.decoding.settings import SamplingConfig
+from nmt_core.documents.formats import list_suffixes
+from nmt_core.translation.translation import Translation
+from nmt_core.translation.translator import Translator
 
-if TYPE_CHECKING:  # torch takes seconds to import, and help should not
-    from nmt_core.translation.translation import Translation
-    from nmt_core.translation.translator import Translator
-
-Search = Callable[[Sequence[str], Sequence[str]], "list[list[Translation]]"]
+Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
 """Takes lines and how their translations begin."""
 
 
@@ -56,7 +57,7 @@ class SearchOptions:
         return self.n_best is not None or (self.sample or 1) > 1
 
     def search(
-        self, translator: "Translator", *, probabilities: bool, attention: bool = False
+        self, translator: Translator, *, probabilities: bool, attention: bool = False
     ) -> Search:
         """Return the search that was asked for.
 
@@ -69,9 +70,6 @@ class SearchOptions:
             ConfigError: if an option is out of its range.
         """
         if self.sample is not None:
-            from nmt_core.base import config  # noqa: PLC0415 - takes seconds
-            from nmt_core.decoding.settings import SamplingConfig  # noqa: PLC0415 - takes seconds
-
             values = {
                 name: value
                 for name in ("temperature", "top_k", "top_p", "seed")
@@ -129,14 +127,60 @@ class Beginnings:
             raise CorpusError(f"{self.file} has more lines than the input; it needs as many")
 
 
-def open_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file.
+def is_document(argument: str) -> bool:
+    """Tell whether an argument names a document and is no line: one word with such an ending."""
+    if len(argument.split()) != 1 and not is_file(argument):
+        return False
+    return argument.lower().endswith(tuple(list_suffixes()))
+
+
+def is_file(argument: str) -> bool:
+    """Tell whether an argument is the name of a file that is there; a line may be any text."""
+    return os.path.isfile(argument)  # noqa: PTH113 - Path.is_file raises where a name is too long
+
+
+def wants_documents(
+    arguments: Sequence[str],
+    only_lines: Mapping[str, object],
+    *,
+    paragraphs: bool,
+    kind: str | None,
+    output: Path | None,
+) -> bool:
+    """Tell whether documents are to be translated, and not lines.
+
+    Args:
+        arguments: lines, or names of files.
+        only_lines: options as given that are for lines.
+        paragraphs: whether standard input is plain text.
+        kind: the documents' format, if it is given.
+        output: where the translation is to go, if it is given.
 
     Raises:
-        CorpusError: if it cannot be read, or is not UTF-8.
+        ConfigError: if both are asked for.
     """
-    try:
-        with path.open("rb") as file:
-            yield from decode_lines(file, name=str(path))
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read ({error.strerror}); name a text file") from None
+    files = [argument for argument in arguments if is_file(argument)]
+    named = [argument for argument in arguments if is_document(argument)]
+    if kind:
+        named += [file for file in files if file not in named]
+    if unknown := [file for file in files if file not in named]:
+        raise ConfigError(
+            f"{unknown[0]} is a file with an ending that says no format, which would be one of "
+            f"{' '.join(list_suffixes())}; name its format by --format, or convert it"
+        )
+    if arguments and not named and (paragraphs or kind or output):
+        raise ConfigError(
+            f"{arguments[0]!r} is a line, and --paragraphs, --format and --output are for "
+            f"documents; give a file, or text by standard input"
+        )
+    if named and len(named) < len(arguments):
+        other = next(argument for argument in arguments if argument not in named)
+        raise ConfigError(f"{named[0]} is a file, and {other!r} a line; give either files or lines")
+    if output and len(arguments) > 1:
+        raise ConfigError(f"--output names one file, not {len(arguments)}; translate one at a time")
+    if not (named or paragraphs or kind or output):
+        return False
+    for option, value in only_lines.items():
+        if value:
+            raise ConfigError(f"{option} is for lines, not for documents; leave it out")
+    return True

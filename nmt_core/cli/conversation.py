@@ -1,0 +1,54 @@
+"""``nmt translate --interactive``: a line is asked for, and its translation shown in colours."""
+
+import io
+import sys
+import time
+from contextlib import suppress
+
+from rich.console import Console
+from rich.text import Text
+
+from nmt_core.cli.lines import open_standard_input
+from nmt_core.cli.translate import DOUBT
+from nmt_core.cli.translate_options import Beginnings, Search
+from nmt_core.translation.translation import Translation
+
+with suppress(ImportError):  # gives the prompt a history where there is one
+    import readline  # noqa: F401 - for its effect
+
+UNSURE, SURE = 0.3, 0.7
+"""Probabilities below and from which a token is shown in red and in green."""
+
+
+def translate_interactively(search: Search, beginnings: Beginnings, unsure_below: float) -> None:
+    """Ask for lines and show their translations until there are no more."""
+    open_standard_input()
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    console = Console(highlight=False)
+    console.print("Write a line; end with Ctrl-D.", style="dim")
+    while True:
+        try:
+            line = console.input("[bold cyan]> [/]")
+        except (EOFError, KeyboardInterrupt):
+            console.print()
+            return
+        began = time.perf_counter()
+        [found] = search([line], beginnings.next(1))
+        milliseconds = (time.perf_counter() - began) * 1000
+        for translation in found:
+            console.print(render_translation(translation))
+        if found[0].score < unsure_below:
+            console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
+        console.print(f"{milliseconds:.0f} ms\n", style="dim")
+
+
+def render_translation(translation: Translation) -> Text:
+    """Return a translation, each token in the colour of its probability, and its score."""
+    text = Text(f"{translation.text}\n", style="bold")
+    probabilities = translation.token_probabilities
+    for token, probability in zip((*translation.tokens, "</s>"), probabilities, strict=False):
+        colour = "red" if probability < UNSURE else "green" if probability >= SURE else "yellow"
+        text.append(f"{token} ", style=f"not bold {colour}")
+        text.append(f"{probability:.3f}  ", style="not bold dim")
+    return text.append(f"\nScore: {translation.score:.4f}", style="not bold")
