@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 from pydantic_core import to_json
 
 from nmt_core.base import config
-from nmt_core.base.config import Config, list_configs, read_docstrings
+from nmt_core.base.config import Config, list_kinds, read_docstrings
 from nmt_core.base.errors import ConfigError
 
 Settings = TypeVar("Settings", bound=Config)
@@ -93,7 +93,7 @@ def list_settings(default: Config, *, at: str = "") -> Iterator[Setting]:
     """Yield every setting by its default and what its code says of it; the default kind first."""
     words = read_docstrings(type(default))
     for name, field in type(default).model_fields.items():
-        value, kinds = getattr(default, name), [*list_configs(field.annotation)]
+        value, kinds = getattr(default, name), list_kinds(field)
         if len(kinds) > 1:
             for kind in sorted(kinds, key=lambda kind: type(value) is not kind):
                 chosen = value if type(value) is kind else kind()

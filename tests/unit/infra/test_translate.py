@@ -71,8 +71,9 @@ FOLLOWING = ["python", "-m", "stages.registry"]
     ids=["image", "compose", "kubernetes", "compose champion", "kubernetes champion"],
 )
 def test_programs_take_what_they_are_given(program, words):
-    command = typer.main.get_command(program).commands[words[0]]
-    context = command.make_context(words[0], words[1:])
+    group = typer.main.get_command(program)
+    _, command, options = group.resolve_command(group.make_context("nmt", [*words]), [*words])
+    context = command.make_context(words[0], options)
 
     given = {word.partition("=")[0] for word in words[1:] if word.startswith("--")}
     assert given <= {option for one in command.params for option in one.opts}
