@@ -19,6 +19,7 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation
@@ -51,8 +52,10 @@ def run(
     translator = load_trained(params, inputs)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
+    written = [translator.target.tokenize(line) for line in references]
     began = time.monotonic()
-    found = [best for best, *_ in translator.search(sources, n_best=1)]
+    read = [translator.source.tokenize(line) for line in sources]
+    found = [best for best, *_ in translator.search(read, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
     hypotheses = [translation.text for translation in found]
     quality.warn_of_tokenized(hypotheses, references)
@@ -63,16 +66,14 @@ def run(
         for n in chosen
     ]
     files.write_json(reports / "examples.json", examples)
-    draw_pictures(params, translator, sources, found, reports / "attention")
+    draw_pictures(params, translator, read, found, reports / "attention")
     draw_training(reports / "learning_curve.png", files.read_json(inputs.trained / "training.json"))
     near = inputs.corpus / "test.near"
     counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
     return {
         **score_translations(params, hypotheses, references, sources, language=language),
         "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
-        **measure_translations(
-            translator, sources, references, hypotheses, cut=quality.cutter(language)
-        ),
+        **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
         "unsure_below": find_unsure_threshold(found),
     }
 
@@ -140,28 +141,29 @@ def score_novel(
 
 def measure_translations(
     translator: Translator,
-    sources: list[str],
-    references: list[str],
-    hypotheses: list[str],
+    sources: Sequence[str | Tokenized],
+    references: Sequence[str | Tokenized],
+    hypotheses: Sequence[str],
     *,
     cut: quality.Cut,
 ) -> dict[str, Any]:
     """Return what else there is to know: perplexity, unknown words, lengths, failures."""
-    read = [translator.source.ids(line) for line in sources]
-    written = [translator.target.ids(line) for line in references]
+    read = [translator.source.tokenize(line) for line in sources]
+    written = [translator.target.tokenize(line) for line in references]
+    lines = [[one.line for one in side] for side in (read, written)]
     longest = translator.config.max_source_tokens
-    pairs = zip(read, written, strict=True)
-    found = score_pairs(translator, list(zip(sources, references, strict=True)))
+    pairs = list(zip(read, written, strict=True))
+    found = score_pairs(translator, pairs)
     loss = -sum(pair.log_likelihood for pair in found) / max(1, sum(pair.tokens for pair in found))
     return {
-        "sentences": len(sources),
+        "sentences": len(pairs),
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
-        "pairs_cut": sum(max(len(source), len(target)) > longest for source, target in pairs),
-        "length_ratio": quality.compute_length_ratio(hypotheses, references, cut=cut),
-        "source_unknown_rate": quality.compute_unknown_rate(read),
-        "reference_unknown_rate": quality.compute_unknown_rate(written),
-        "failures": quality.count_failures(sources, hypotheses, references, cut=cut).model_dump(),
+        "pairs_cut": sum(max(len(one.tokens) for one in pair) > longest for pair in pairs),
+        "length_ratio": quality.compute_length_ratio(hypotheses, lines[1], cut=cut),
+        "source_unknown_rate": quality.compute_unknown_rate(map(translator.source.ids, read)),
+        "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
+        "failures": quality.count_failures(lines[0], hypotheses, lines[1], cut=cut).model_dump(),
     }
 
 
@@ -189,17 +191,17 @@ def write_translations(
 def draw_pictures(
     params: EvaluateParams,
     translator: Translator,
-    sources: list[str],
+    sources: Sequence[Tokenized],
     found: list[Translation],
     folder: Path,
 ) -> None:
     """Draw the attention of a few sentences short enough to be read."""
     looks: dict[int, Look] = {}
     for number in choose(len(sources), len(sources), params.seed):
-        words = translator.source.tokens(sources[number])
         if len(looks) == params.pictures:
             break
-        if not 0 < max(len(words), len(found[number].tokens)) <= PICTURE_TOKENS:
+        longest = max(len(sources[number].tokens), len(found[number].tokens))
+        if not 0 < longest <= PICTURE_TOKENS:
             continue
         look = trace_attention(translator, sources[number], found[number])
         if look is None:

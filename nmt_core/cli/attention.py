@@ -72,13 +72,16 @@ class AttentionPictures:
 
     def _remember(self, line: str, best: Translation) -> None:
         self.lines += 1
-        read = self.translator.source.tokens(line)
-        if not read:
+        text = self.translator.source.tokenize(line)
+        if not text.tokens:
             return
-        if len(self.looks) == MOST_PICTURES or max(len(read), len(best.tokens)) > MOST_TOKENS:
+        if (
+            len(self.looks) == MOST_PICTURES
+            or max(len(text.tokens), len(best.tokens)) > MOST_TOKENS
+        ):
             self.left_out += 1
             return
-        look = trace_attention(self.translator, line, best)
+        look = trace_attention(self.translator, text, best)
         if look is None:
             raise ConfigError("this model has no attention; leave --attention out")
         self.looks[self.lines] = look

@@ -12,6 +12,14 @@ from nmt_core.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
+class Tokenized:
+    """A line with its tokens, cut once for all who need them; only its own side may read it."""
+
+    line: str
+    tokens: list[str]
+
+
+@dataclass(frozen=True)
 class Side:
     """A tokenizer and its vocabulary; lines are normalised here, whatever is asked of them."""
 
@@ -27,15 +35,21 @@ class Side:
         """
         return cls(load_tokenizer(tokenizer), Vocabulary.load(vocabulary))
 
-    def tokens(self, line: str) -> list[str]:
+    def tokenize(self, line: str | Tokenized) -> Tokenized:
+        """Return a line with its tokens; one that has them already as it is."""
+        if isinstance(line, Tokenized):
+            return line
+        return Tokenized(line, self.tokenizer.encode(normalize(line)))
+
+    def tokens(self, line: str | Tokenized) -> list[str]:
         """Return the tokens of a line."""
-        return self.tokenizer.encode(normalize(line))
+        return self.tokenize(line).tokens
 
     def surfaces(self, line: str) -> list[str]:
         """Return for each token of a line what to write where it is copied untranslated."""
         return self.tokenizer.surfaces(normalize(line))
 
-    def ids(self, line: str) -> list[int]:
+    def ids(self, line: str | Tokenized) -> list[int]:
         """Return the numbers of a line's tokens."""
         return self.vocabulary.encode(self.tokens(line))
 

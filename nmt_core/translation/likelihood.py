@@ -9,12 +9,15 @@ from nmt_core.data.batch import collate
 from nmt_core.data.by_length import batches_by_length
 from nmt_core.decoding.score import LogLikelihood
 from nmt_core.engines.pytorch import MOST_LOG_PROBS
+from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK
 from nmt_core.translation.translator import Translator
 
 
 @torch.inference_mode()
-def score_pairs(translator: Translator, pairs: Sequence[tuple[str, str]]) -> list[LogLikelihood]:
+def score_pairs(
+    translator: Translator, pairs: Sequence[tuple[str | Tokenized, str | Tokenized]]
+) -> list[LogLikelihood]:
     """Return how likely the model holds each target sentence, given its source; end included.
 
     A line longer than ``max_source_tokens`` is scored as if it ended there, with a warning. Pairs
@@ -43,11 +46,11 @@ class _Pair(NamedTuple):
     characters: int  # of what is read of the target, and its end
 
 
-def _read(translator: Translator, source: str, target: str) -> _Pair:
-    pieces = translator.target.tokens(target)
-    kept = translator.cut(pieces, target)
-    text = target if len(kept) == len(pieces) else translator.target.join(kept)
-    asked = translator.cut(translator.source.tokens(source), source)
+def _read(translator: Translator, source: str | Tokenized, target: str | Tokenized) -> _Pair:
+    whole = translator.target.tokenize(target)
+    kept = translator.cut(whole)
+    text = whole.line if len(kept) == len(whole.tokens) else translator.target.join(kept)
+    asked = translator.cut(translator.source.tokenize(source))
     return _Pair(
         translator.source.vocabulary.encode(asked),
         translator.target.vocabulary.encode(kept),

@@ -21,7 +21,7 @@ from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import Engine, FullEngine, Request
 from nmt_core.text.languages import Languages
 from nmt_core.text.normalize import normalize
-from nmt_core.text.side import Side
+from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.settings import TranslatorConfig
@@ -74,7 +74,7 @@ class Translator:
 
     def translate(
         self,
-        lines: Sequence[str],
+        lines: Sequence[str | Tokenized],
         *,
         beam_size: int | None = None,
         prefixes: Sequence[str] | None = None,
@@ -93,7 +93,7 @@ class Translator:
 
     def search(
         self,
-        lines: Sequence[str],
+        lines: Sequence[str | Tokenized],
         *,
         beam_size: int | None = None,
         n_best: int | None = None,
@@ -134,7 +134,7 @@ class Translator:
 
     def sample(
         self,
-        lines: Sequence[str],
+        lines: Sequence[str | Tokenized],
         sampling: SamplingConfig | None = None,
         *,
         prefixes: Sequence[str] | None = None,
@@ -167,7 +167,7 @@ class Translator:
 
         Nothing is forbidden, so reserved tokens may be among them. None follows for an empty line.
         """
-        read = self._read(line)
+        read = self._read(self.source.tokenize(line))
         if not read:
             return []
         begin = self.target.vocabulary.encode(self._begin(prefix))
@@ -176,13 +176,15 @@ class Translator:
             for token, probability in self.full.next_tokens(Request(read, begin), count)
         ]
 
-    def attention(self, line: str, translation: Translation) -> NDArray[np.float32] | None:
+    def attention(
+        self, line: str | Tokenized, translation: Translation
+    ) -> NDArray[np.float32] | None:
         """Return how much each token of a translation looks at each source token.
 
         The last row and the last column belong to the ends of the sentences. None if the model has
         no attention, or the line no tokens.
         """
-        source = self._read(line)
+        source = self._read(self.source.tokenize(line))
         looks = self.full.attend([source], [translation.ids]) if source else None
         return None if looks is None else looks[0]
 
@@ -245,15 +247,16 @@ class Translator:
 
     def _translate(
         self,
-        lines: Sequence[str],
+        lines: Sequence[str | Tokenized],
         prefixes: Sequence[str] | None,
         find: Callable[[Sequence[Request]], list[list[Hypothesis]]],
     ) -> list[list[Translation]]:
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
+        texts = [self.source.tokenize(line) for line in lines]
         tasks = [
-            _Task(line, self._read(line), self._begin(prefix))
-            for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
+            _Task(text.line, self._read(text), self._begin(prefix))
+            for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
         ]
         wanted = [task for task in tasks if task.source]
         found = find(
@@ -262,26 +265,26 @@ class Translator:
         written = iter(self._write(wanted, found))
         return [next(written) if task.source else [NOTHING] for task in tasks]
 
-    def cut(self, tokens: list[str], line: str) -> list[str]:
+    def cut(self, text: Tokenized) -> list[str]:
         """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out."""
-        kept = tokens[: self.config.max_source_tokens]
-        if len(kept) < len(tokens):
+        kept = text.tokens[: self.config.max_source_tokens]
+        if len(kept) < len(text.tokens):
             _log.warning(
                 "a line has %d tokens, of which the first %d are read; give each of its sentences "
                 "a line of its own: %.60s",
-                len(tokens),
+                len(text.tokens),
                 len(kept),
-                normalize(line),
+                normalize(text.line),
             )
         return kept
 
-    def _read(self, line: str) -> list[int]:
+    def _read(self, text: Tokenized) -> list[int]:
         """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
-        kept = self.cut(self.source.tokens(line), line)
+        kept = self.cut(text)
         return [*self.source.vocabulary.encode(kept), EOS] if kept else []
 
     def _begin(self, prefix: str) -> list[str]:
-        return self.cut(self.target.tokens(prefix), prefix)
+        return self.cut(self.target.tokenize(prefix))
 
     def _write(
         self, tasks: Sequence["_Task"], found: Sequence[Sequence[Hypothesis]]

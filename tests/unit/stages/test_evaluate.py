@@ -1,6 +1,8 @@
 """What the evaluation counts and writes; the stage as a whole is in integration."""
 
 import math
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -8,9 +10,43 @@ from nmt_core.evaluation.quality import cutter
 from nmt_core.translation.translation import NOTHING, Translation
 from stages import evaluate
 from stages.params import EvaluateParams
-from tests.support.tiny import tiny_translator
+from stages.runtime.trained import TrainedInputs
+from tests.support.tiny import LINES, subwords, tiny_translator
 
 CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
+
+
+class CountingTokenizer:
+    def __init__(self):
+        self.seen = Counter()
+        self.decode = subwords().decode
+
+    def encode(self, line):
+        self.seen[line] += 1
+        return subwords().encode(line)
+
+
+def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
+    """To be translated, scored, counted and drawn."""
+    translator = tiny_translator()
+    sides = [replace(side, tokenizer=CountingTokenizer()) for side in [translator.source] * 2]
+    translator = replace(translator, source=sides[0], target=sides[1])
+    monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
+    monkeypatch.setattr(evaluate, "draw_training", lambda *_: None)
+    (tmp_path / "training.json").write_text("{}")
+    references = [str(number) for number, _ in enumerate(LINES)]
+    for name, lines in (("source", LINES), ("target", references)):
+        (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    evaluate.run(
+        EvaluateParams(resamples=10, pictures=1),
+        TrainedInputs(trained=tmp_path, corpus=tmp_path),
+        language="en",
+        reports=tmp_path / "reports",
+    )
+
+    assert sides[0].tokenizer.seen == Counter(LINES)
+    assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
+    assert (tmp_path / "reports" / "attention" / "1.png").exists()
 
 
 def test_translations_with_tabs_can_be_read_back(tmp_path):

@@ -16,7 +16,7 @@ FAULTS = [
     (
         "beginnings of any length",
         "nmt_core/translation/translator.py",
-        "return self.cut(self.target.tokens(prefix), prefix)",
+        "return self.cut(self.target.tokenize(prefix))",
         "return self.target.tokens(prefix)",
     ),
     (
