@@ -8,15 +8,15 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import onnx
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 from torch.onnx.errors import OnnxExporterError
@@ -26,18 +26,12 @@ from nmt_core.data.batch import pad
 from nmt_core.engines.engine import InexpressibleError
 from nmt_core.engines.quantization import quantize
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER, Precision
-from nmt_core.models import convs2s, rnn
-from nmt_core.models.convs2s import ConvS2SState
 from nmt_core.models.embedding import SinusoidalPositions
-from nmt_core.models.seq2seq import Memory, Seq2Seq, State, count_rows, leave_source_start
-from nmt_core.models.transformer import Cache, Transformer, TransformerState
+from nmt_core.models.seq2seq import Carried, Memory, Seq2Seq, State, leave_source_start
 from nmt_core.text.vocabulary import EOS, PAD
 
 OPERATORS = 17
 """The version of ONNX's operators."""
-
-LOOKING = (rnn.Attention, convs2s.PublishedAttention, convs2s.ArticleAttention)
-"""What returns, second, at what each position looks, (R, T, S)."""
 
 STDERR = 2
 """Its number."""
@@ -47,21 +41,8 @@ LONGER_EXAMPLE = ((EOS,) * 5,) * 3
 """Sources in numbers of tokens, which every vocabulary has."""
 
 
-class Carried(NamedTuple):
-    """What a decoder carries from a token to the next."""
-
-    past: list[Tensor]
-    """What all hypotheses of a sentence share, on axis 0 the sentences: keys and values."""
-    state: list[Tensor]
-    """What each has by itself, on axis 0 the hypotheses."""
-
-
 class Encode(nn.Module):
-    """Reads sources: returns what belongs to each sentence, and the state it begins from.
-
-    What a recurrent encoder says of every word goes out, too, though nothing may need it: torch
-    fails to write down a recurrence of which only the end is used.
-    """
+    """Reads sources: returns what belongs to each sentence, and the state it begins from."""
 
     def __init__(self, model: Seq2Seq[Any, Any]) -> None:
         super().__init__()
@@ -69,12 +50,9 @@ class Encode(nn.Module):
 
     @override
     def forward(self, source: Tensor) -> tuple[Tensor, ...]:
-        words: list[Tensor] = []
-        encoders = [one for one in self.model.modules() if isinstance(one, rnn.Encoder)]
-        with watch(encoders, 0, words):
-            memory = self.model.encode(source, source == PAD)
-        past, state = take_apart(self.model.start(memory))
-        return (*memory.tensors(), *past, *state, *words)
+        memory = self.model.encode(source, source == PAD)
+        carried = self.model.start(memory).take_apart()
+        return (*memory.tensors(), *carried.past, *carried.own)
 
 
 class Decode(nn.Module):
@@ -93,6 +71,7 @@ class Decode(nn.Module):
         super().__init__()
         self.model = model
         self.memory, self.state = memory, state
+        self.shared = len(state.take_apart().past)
 
     @override
     def forward(
@@ -100,57 +79,16 @@ class Decode(nn.Module):
     ) -> tuple[Tensor, ...]:
         given = iter(parts)
         memory = self.memory.map(lambda _: next(given))
-        state = put_together(self.state, given, parents, memory)
-        if isinstance(state, ConvS2SState | TransformerState):
-            state = replace(state, position=cast("Any", position))
-        looks: list[Tensor] = []
-        with watch(list_looking(self.model), 1, looks):
+        past = list(islice(given, self.shared))
+        state = self.state.put_together(Carried(past, list(given), position), parents)
+        with watch(self.model.list_looking()) as looks:
             hidden, after = self.model.decode(tokens, memory, state)
         log_probs = self.model.project(hidden[:, -1]).log_softmax(dim=-1)
         seen = [join_looks(looks)] if looks else []
         if self.model.source_start:
             seen = [leave_source_start(look) for look in seen]
-        carried = take_apart(after)
-        return (log_probs, *seen, *carried.past, *carried.state)
-
-
-def take_apart(state: State) -> Carried:
-    """Return the tensors of a state; of a Transformer, the mask of a hypothesis is (1, 1, end)."""
-    if isinstance(state, TransformerState):
-        past = [part for cache in state.layers for part in cache.first(state.end)]
-        if state.mask is None:  # each sentence has one hypothesis, and has read nothing
-            return Carried(past, [past[0][:, :1, :, :1].transpose(2, 3)])
-        return Carried(past, [state.mask.flatten(0, 2)[:, None, None]])
-    if isinstance(state, ConvS2SState):
-        state = replace(state, position=0)  # not what the trace takes for a tensor
-    return Carried([], list(state.tensors()))
-
-
-def put_together(
-    example: State, parts: Iterator[Tensor], parents: Int[Tensor, " R"], memory: Memory
-) -> State:
-    """Return the state of the hypotheses that follow the given ones.
-
-    Args:
-        example: what it is to be like.
-        parts: what :func:`take_apart` returned; of the past, the sentences in ``memory`` alone.
-        parents: which hypotheses those of now follow.
-        memory: of the sentences.
-    """
-    if not isinstance(example, TransformerState):
-        return example.map(lambda _: next(parts)).select(parents)
-    pairs = [(next(parts), next(parts)) for _ in example.layers]
-    sentences, end = count_rows(memory), pairs[0][0].size(2)
-    mask = next(parts)[parents].view(sentences, 1, parents.size(0) // sentences, end)
-    caches = tuple(Cache(keys, values, end) for keys, values in pairs)
-    return TransformerState(caches, mask, end, position=0)
-
-
-def list_looking(model: Seq2Seq[Any, Any]) -> list[nn.Module]:
-    """Return the modules that return, second, at what each position looks."""
-    if isinstance(model, Transformer):
-        return [model.aligning.cross_attention.attend]
-    return [module for module in model.modules() if isinstance(module, LOOKING)]
+        carried = after.take_apart()
+        return (log_probs, *seen, *carried.past, *carried.own)
 
 
 def join_looks(looks: Sequence[Tensor]) -> Float[Tensor, "R S"]:
@@ -162,14 +100,15 @@ def join_looks(looks: Sequence[Tensor]) -> Float[Tensor, "R S"]:
 
 
 @contextmanager
-def watch(modules: Sequence[nn.Module], part: int, seen: list[Tensor]) -> Iterator[None]:
-    """Note a part of what modules return, each time they do."""
+def watch(modules: Sequence[nn.Module]) -> Iterator[list[Tensor]]:
+    """Note what modules return second, each time they do."""
+    seen: list[Tensor] = []
     hooks = [
-        module.register_forward_hook(lambda _module, _inputs, output: seen.append(output[part]))
+        module.register_forward_hook(lambda _module, _inputs, output: seen.append(output[1]))
         for module in modules
     ]
     try:
-        yield
+        yield seen
     finally:
         for hook in hooks:
             hook.remove()
@@ -204,8 +143,6 @@ def write_onnx(
 def trace_encoder(model: Seq2Seq[Any, Any]) -> ModelProto:
     """Return the graph that reads sources (B, S)."""
     names = [*name_parts(*encode(model, EXAMPLE))]
-    if isinstance(model, rnn.Rnn):
-        names.append("words")
     sizes = {"source": {0: "B", 1: "S"}} | name_axes(model)
     return trace(Encode(model), {"source": pad(EXAMPLE)}, names, sizes)
 
@@ -226,7 +163,7 @@ def trace_decoder(model: Seq2Seq[Any, Any]) -> ModelProto:
         for name in parts
         if not name.startswith("memory")
     }
-    names = ["all", *(["looks"] if list_looking(model) else []), *after]
+    names = ["all", *(["looks"] if model.list_looking() else []), *after]
     sizes = {"tokens": {0: "R"}, "parents": {0: "R"}} | axes | after
     graph = trace(Decode(model, memory, state), inputs, names, sizes)
     add_choice(graph)
@@ -243,8 +180,8 @@ def encode(model: Seq2Seq[Any, Any], source: Sequence[Sequence[int]]) -> tuple[M
 
 def name_parts(memory: Memory, state: State) -> dict[str, Tensor]:
     """Return what goes from the encoder to the decoder, and from step to step, by name."""
-    past, own = take_apart(state)
-    kinds = {"memory": memory.tensors(), "past": past, "state": own}
+    carried = state.take_apart()
+    kinds = {"memory": memory.tensors(), "past": carried.past, "state": carried.own}
     return {
         f"{kind}.{number}": part
         for kind, parts in kinds.items()

@@ -7,7 +7,7 @@ and sums are scaled, so that activations keep their variance; van der Goten's va
 without projections.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import torch
@@ -26,6 +26,7 @@ from nmt_core.models.embedding import (
     word_table,
 )
 from nmt_core.models.seq2seq import (
+    Carried,
     Memory,
     Pretrained,
     Seq2Seq,
@@ -55,6 +56,14 @@ class ConvS2SState(State):
 
     layers: tuple[Tensor, ...]  # per decoder layer, its last k - 1 inputs, (R, k - 1, hidden)
     position: int
+
+    @override
+    def take_apart(self) -> Carried:
+        return Carried([], list(self.layers))
+
+    @override
+    def put_together(self, carried: Carried, parents: Int[Tensor, " R"]) -> "ConvS2SState":
+        return replace(super().put_together(carried, parents), position=carried.position)
 
 
 class WeightNormLinear(nn.Linear):
@@ -354,6 +363,10 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
     ) -> Tensor:
         return self.output(hidden, tokens)
+
+    @override
+    def list_looking(self) -> list[nn.Module]:
+        return [layer.attention for layer in self._decoder()]
 
     @override
     def attention(

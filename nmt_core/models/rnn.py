@@ -36,11 +36,11 @@ from nmt_core.models.unrolled import CellState, draw_state_mask
 
 @dataclass(frozen=True)
 class RnnMemory(Memory):
-    """The encoded source; without attention, the states to begin from are all of it."""
+    """The encoded source; without attention, nobody looks at more than the states to begin from."""
 
     first: tuple[CellState, ...]  # per decoder layer
-    keys: Tensor | None  # (B, S, C)
-    values: Tensor | None  # (B, S, C)
+    keys: Tensor | None  # (B, S, C), None without attention
+    values: Tensor  # (B, S, C)
     blocked: Tensor  # (B, 1, S), True at padding
 
 
@@ -143,7 +143,7 @@ class Attention(nn.Module):
         self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
     ) -> tuple[Float[Tensor, "R Q C"], Float[Tensor, "R Q S"]]:
         """Return what every query sees, and its weights; all zeros where all is padding."""
-        keys, values = cast("tuple[Tensor, Tensor]", (memory.keys, memory.values))
+        keys, values = cast("Tensor", memory.keys), memory.values
         rows, positions, _ = queries.shape
         # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
         query = self.query(queries).reshape(keys.size(0), -1, keys.size(2))
@@ -307,7 +307,8 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         )
         blocked = source_padding[:, None]
         if self.decoder.attention is None:
-            return RnnMemory(first, None, None, blocked)
+            # ONNX cannot express a recurrence of which the end alone is used, hence the values
+            return RnnMemory(first, None, values, blocked)
         keys = self.decoder.attention.key(values)
         return RnnMemory(first, keys, values.to(keys.dtype), blocked)
 
@@ -332,6 +333,10 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
     ) -> Tensor:
         return self.output(hidden, tokens)
+
+    @override
+    def list_looking(self) -> list[nn.Module]:
+        return [] if self.decoder.attention is None else [self.decoder.attention]
 
     @override
     def attention(

@@ -26,6 +26,7 @@ from nmt_core.models.embedding import (
     word_table,
 )
 from nmt_core.models.seq2seq import (
+    Carried,
     Memory,
     Pretrained,
     Seq2Seq,
@@ -140,6 +141,23 @@ class TransformerState(State):
         """See the contract; of sentences with one hypothesis each."""
         assert self.mask is None or self.mask.size(2) == 1
         return self.keep(rows, 1)
+
+    @override
+    def take_apart(self) -> Carried:
+        """See the contract; the mask of a hypothesis is (1, 1, end)."""
+        past = [part for cache in self.layers for part in cache.first(self.end)]
+        if self.mask is None:  # each sentence has one hypothesis, and has read nothing
+            return Carried(past, [past[0][:, :1, :, :1].transpose(2, 3)])
+        return Carried(past, [self.mask.flatten(0, 2)[:, None, None]])
+
+    @override
+    def put_together(self, carried: Carried, parents: Int[Tensor, " R"]) -> "TransformerState":
+        (masks,), past = carried.own, carried.past
+        sentences, end = past[0].size(0), past[0].size(2)
+        mask = masks[parents].view(sentences, 1, parents.size(0) // sentences, end)
+        pairs = zip(past[::2], past[1::2], strict=True)
+        caches = tuple(Cache(keys, values, end) for keys, values in pairs)
+        return TransformerState(caches, mask, end, carried.position)
 
 
 class Sublayer(nn.Module):
@@ -379,6 +397,10 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
     ) -> Tensor:
         return self.output(hidden, tokens)
+
+    @override
+    def list_looking(self) -> list[nn.Module]:
+        return [self.aligning.cross_attention.attend]
 
     @override
     def attention(

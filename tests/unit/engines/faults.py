@@ -21,9 +21,9 @@ FAULTS = [
     ),
     (
         "positions that the trace has forgotten",
-        "nmt_core/engines/tracing.py",
-        'state = replace(state, position=cast("Any", position))',
-        "state = replace(state, position=1)",
+        "nmt_core/models/convs2s.py",
+        "put_together(carried, parents), position=carried.position)",
+        "put_together(carried, parents), position=1)",
     ),
     (
         "what was looked at in the first layer alone",
@@ -33,9 +33,9 @@ FAULTS = [
     ),
     (
         "words of other hypotheses in the Transformer's past",
-        "nmt_core/engines/tracing.py",
-        "mask = next(parts)[parents].view(",
-        "mask = next(parts)[parents // 2 * 2].view(",
+        "nmt_core/models/transformer.py",
+        "mask = masks[parents].view(",
+        "mask = masks[parents // 2 * 2].view(",
     ),
     (
         "keys in the place of values",

@@ -1,6 +1,7 @@
 """ONNX Runtime against our own search over the same weights, for every shape it can express."""
 
 import functools
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -16,6 +17,7 @@ from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
 from nmt_core.engines.tracing import write_onnx
 from nmt_core.models.architectures import build_model, read_model_config
+from nmt_core.models.seq2seq import Memory, Seq2Seq, State
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.presets import PRESETS, SHRUNK, VARIANTS, tiny_config
 from tests.support.slow_cases import mark_slow
@@ -116,6 +118,57 @@ def test_it_finds_what_pytorch_finds(pair, name, search):
         assert (one.attention is None) == (other.attention is None) == without
         if one.attention is not None:
             assert np.allclose(one.attention, other.attention, atol=1e-3)
+
+
+@dataclass(frozen=True)
+class BagMemory(Memory):
+    words: torch.Tensor  # (B, D)
+
+
+@dataclass(frozen=True)
+class BagState(State):
+    words: torch.Tensor  # (R, D)
+
+
+class Bag(Seq2Seq[BagMemory, BagState]):
+    """An architecture of others: sums of the words read and written."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(SIZE, 16)
+
+    def encode(self, source, source_padding):
+        return BagMemory(self.words(source).masked_fill(source_padding[:, :, None], 0).sum(dim=1))
+
+    def start(self, memory, beam_size=1):
+        return BagState(torch.zeros_like(memory.words).repeat_interleave(beam_size, dim=0))
+
+    def decode(self, tokens, memory, state):
+        after = state.words[:, None] + self.words(tokens).cumsum(dim=1)
+        both = after.view(memory.words.size(0), -1, *after.shape[1:]) + memory.words[:, None, None]
+        return both.sin().flatten(0, 1), BagState(after[:, -1])
+
+    def project(self, hidden, tokens=None):
+        return 2 * hidden @ self.words.weight.T
+
+    def attention(self, tokens, memory):
+        return None
+
+
+def test_an_architecture_needs_no_more_than_the_contract(tmp_path):
+    torch.manual_seed(0)
+    model = Bag().eval()
+    write_onnx(tmp_path / "model", "float32", model=model, positions=80)
+    other = load_onnx(tmp_path / "model", SIZE, name="onnx", device="cpu", threads=1)
+    mine, its = (
+        engine.search(requests(20), BeamConfig(beam_size=4, n_best=3), **QUIET)
+        for engine in (PyTorchEngine(model, SIZE), other)
+    )
+
+    assert len({best[0].tokens for best in mine}) > 5
+    assert [[one.tokens for one in best] for best in mine] == [
+        [one.tokens for one in best] for best in its
+    ]
 
 
 @st.composite
