@@ -189,6 +189,26 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
         clone.check_out("origin/HEAD")
 
 
+def test_new_text_is_looked_for_only_where_that_is_asked_and_told(origin, monkeypatch):
+    """What was found becomes part of the order, for other clones to find the same."""
+    said = []
+    for name, value in {
+        "compose_settings": str,
+        "pin_all": lambda text: f"{text} as it is",
+        "render_params": lambda text: f"text: {text}\n",
+    }.items():
+        monkeypatch.setattr(clone.compose, name, value)
+    monkeypatch.setattr(clone, "build_all", lambda _, **__: "old")
+    monkeypatch.setattr(clone, "refresh_pins", lambda _: ("new", ["train.de has changed"]))
+
+    kept = clone.prepare_clone(None, [], renew=False, say=pytest.fail)
+    renewed = clone.prepare_clone(None, [], renew=True, say=said.append)
+
+    assert ["text: old as it is\n", "text: new\n"] == [kept.params, renewed.params]
+    assert ["train.de has changed"] == said
+    assert paths.PARAMS.read_text() == renewed.params
+
+
 def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
     first = head_commit()
     clone.write_settings(Order(first, "seed: 5\n"))

@@ -199,6 +199,74 @@ def test_it_is_said_first_what_is_trained():
     assert experiments.describe_plan(several[3:]) == "1 training: convs2s; 1 seed: 2"
 
 
+class Running:
+    """What Prefect gives for a task that was submitted: its result, or the error it ended with."""
+
+    def __init__(self, error=None):
+        self.error = error
+
+    def result(self):
+        if self.error:
+            raise self.error
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Runs experiments of which each ends as given; what is noted of them, in order."""
+    noted = []
+
+    def start(*errors, wait=list):
+        results = iter([Running(error) for error in errors])
+        task = SimpleNamespace(submit=lambda *_, **__: next(results))
+        for name, value in {
+            "run": SimpleNamespace(with_options=lambda **_: task),
+            "as_completed": wait,
+            "get_run_logger": lambda: SimpleNamespace(info=noted.append),
+        }.items():
+            monkeypatch.setattr(compare, name, value)
+        monkeypatch.setattr(dvc_program, "list_experiments", dict)
+        monkeypatch.setattr(dvc_program, "stop_all", lambda: noted.append("all are stopped"))
+        many = [experiments.Experiment("rnn", seed, (), "") for seed in range(len(errors))]
+        compare.run_experiments.fn(many, threads=1, parent="")
+
+    start.noted = noted
+    return start
+
+
+def test_an_experiment_that_fails_does_not_stop_the_others_but_is_told(trained):
+    with pytest.raises(NmtError, match="out of memory"):
+        trained(NmtError("out of memory"), None, None)
+
+    assert "3 of 3 runs are done" == trained.noted[-1]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, OSError])
+def test_who_stops_a_comparison_stops_all_that_trains(trained, error):
+    """Experiments run in threads of a pool, which would otherwise train on to their end."""
+
+    def interrupt(_):
+        raise error
+
+    with pytest.raises(error):
+        trained(None, None, wait=interrupt)
+
+    assert "all are stopped" == trained.noted[-1]
+
+
+def test_who_prepares_next_begins_when_the_one_before_trains_or_has_ended():
+    """Whichever comes first, and however it ends; told twice, only one begins."""
+    with pytest.raises(ZeroDivisionError), compare.take_turns():
+        assert not compare._preparing.acquire(blocking=False)
+        1 / 0
+    with compare.take_turns() as may_continue:
+        may_continue()
+        may_continue()
+        with compare.take_turns():
+            assert not compare._preparing.acquire(blocking=False)
+    assert compare._preparing.acquire(blocking=False)
+    compare._preparing.release()
+
+
 def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]

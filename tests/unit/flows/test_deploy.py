@@ -12,6 +12,7 @@ import typer
 import yaml
 from prefect.events.schemas.automations import Posture
 from prefect.exceptions import ObjectAlreadyExists
+from prefect.settings import PREFECT_API_URL
 from typer.testing import CliRunner
 
 from flows import deploy
@@ -216,13 +217,16 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     def update(deployment, schedule, *, active):
         server.plans[deployment.removeprefix("of ")].active = active
 
+    address = "http://127.0.0.1:1/api"
+
     @contextmanager
     def get_client(*, sync_client):
+        assert PREFECT_API_URL.value() == address  # the server that answered
         yield server
 
     server.update_deployment_schedule = update
     for name, value in {
-        "require_server": lambda: "http://127.0.0.1:1/api",
+        "require_server": lambda: address,
         "prepare_server": lambda _: None,
         "get_client": get_client,
         "deploy": deploy_anew,

@@ -20,6 +20,82 @@ STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
 POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
 
 
+@pytest.fixture
+def noted(monkeypatch):
+    """What a flow does, in order, with all that it calls replaced by a note."""
+    notes = []
+
+    def note(*words, returns=None):
+        notes.append(" ".join(words))
+        return returns
+
+    @contextmanager
+    def hold_clone(_):
+        note("hold")
+        yield
+        note("leave")
+
+    order = Order("c0ffee", "train: {}\n")
+    for module, replaced in {
+        pipeline.clone: {
+            "hold_clone": hold_clone,
+            "prepare_clone": lambda *_, renew, **__: note(
+                "prepare", *["renew"] * renew, returns=order
+            ),
+            "check_shared": lambda: note("check"),
+            "write_settings": lambda given: note("write", given.revision),
+        },
+        dvc_program: {"check_remote": lambda: note("remote"), "map_pools": lambda: POOLS},
+        pipeline: {
+            "get_run_logger": lambda: logging.getLogger("test"),
+            "introduce": lambda: note("introduce"),
+            "plan_stages": lambda until: STAGES[: STAGES.index(until) + 1],
+            "run_stages": lambda stages, *, shared: note("run", *stages[-1:], *["shared"] * shared),
+            "delegate": lambda part, given: note(
+                part.pool, part.stages[-1], given.revision, returns=f"lock of {part.stages[-1]}"
+            ),
+            "collect": lambda lock: note("collect", lock),
+        },
+    }.items():
+        for name, value in replaced.items():
+            monkeypatch.setattr(module, name, value)
+    return notes
+
+
+def test_a_clone_is_free_while_others_work_and_then_has_what_they_made(noted):
+    """All that can be wrong with it is found out before anything runs."""
+    with pipeline.hold_up_to_date("export", across_pools=True):
+        noted.append("all is there")
+
+    begun = ["hold", "prepare", "introduce", "check", "remote", "run shard shared", "leave"]
+    away = ["gpu evaluate c0ffee", "cpu export c0ffee"]
+    back = ["hold", "write c0ffee", "collect lock of export", "all is there", "leave"]
+    assert noted == begun + away + back
+
+
+def test_what_needs_no_other_pool_is_collected_from_none(noted):
+    with pipeline.hold_up_to_date("shard", across_pools=True):
+        noted.append("all is there")
+
+    assert ["write c0ffee", "all is there", "leave"] == noted[-3:]
+
+
+@pytest.mark.parametrize(
+    ("asked", "prepared"),
+    [
+        ({}, []),
+        ({"settings": []}, ["prepare"]),
+        ({"revision": "old"}, ["prepare"]),
+        ({"renew": True}, ["prepare renew"]),
+    ],
+)
+def test_all_is_taken_as_it_lies_unless_something_else_is_asked_for(noted, asked, prepared):
+    with pipeline.hold_up_to_date("train", **asked):
+        noted.append("all is there")
+
+    assert noted == ["hold", *prepared, "introduce", "run train", "all is there", "leave"]
+
+
 def test_each_part_walks_through_all_stages_up_to_its_last(monkeypatch):
     """What was made elsewhere it takes from the remote: without the first it would find nothing."""
     monkeypatch.setattr(dvc_program, "map_pools", lambda: POOLS)

@@ -5,6 +5,8 @@ from uuid import uuid4
 
 import pytest
 import typer
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.settings import PREFECT_API_URL, temporary_settings
 from typer.testing import CliRunner
 
 from flows import run
@@ -55,5 +57,14 @@ def test_what_is_not_offered_is_told_with_what_is(asked):
     refused = invoke("trian")
 
     assert refused.exit_code == 1
-    assert "there is no deployment 'trian', but retrain, train" in refused.output
-    assert asked == []
+    assert "there is no deployment 'trian', but retrain, train" in refused.stderr
+    assert (asked, refused.stdout) == ([], "")
+
+
+def test_what_can_be_asked_for_is_what_the_server_offers(monkeypatch):
+    def read_deployments(self):
+        return [SimpleNamespace(name=name, id=number) for name, number in OFFERED.items()]
+
+    monkeypatch.setattr(SyncPrefectClient, "read_deployments", read_deployments)
+    with temporary_settings({PREFECT_API_URL: "http://127.0.0.1:1/api"}):
+        assert OFFERED == run.fetch_deployments()

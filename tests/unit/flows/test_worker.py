@@ -87,7 +87,7 @@ def test_a_server_that_wants_another_password_is_told_in_a_sentence(login):
         )
         with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: login}):
             if login == "admin:right":
-                assert url == check_server()
+                assert url == check_server() == require_server()
             else:
                 with pytest.raises(NmtError, match=f"server at {url} wants another password; copy"):
                     check_server()
