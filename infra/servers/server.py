@@ -58,7 +58,7 @@ class Server(ABC):
     def __init__(self, folder: Path, *, host: str = LOOPBACK, port: int = 0) -> None:
         self.folder = folder.resolve() / self.name
         self.host = host
-        self.port = port or find_free_port(host)
+        self.port = port or find_free_port(host, name=self.name)
         self.log = folder.resolve() / f"{self.name}.log"
         self._process: subprocess.Popen[str] | None = None
         self._reader: _Reader | None = None
@@ -117,7 +117,7 @@ class Server(ABC):
         """
         assert not self.running
         self.kill()  # what a main process leaves that was killed
-        check_bindable(self.name, self.host, self.port)
+        find_free_port(self.host, self.port, name=self.name)
         self.prepare()
         self._process = subprocess.Popen(
             processes.leash(self.command(), last_word=self.parting, user=self.user),
@@ -217,21 +217,17 @@ def make_client() -> httpx.Client:
     return httpx.Client(timeout=ANSWER_SECONDS, trust_env=False, limits=alone)
 
 
-def find_free_port(host: str) -> int:
-    """Return a port that nobody listens on now."""
-    with socket.create_server((host, 0)) as listener:
-        number: int = listener.getsockname()[1]
-        return number
-
-
-def check_bindable(name: str, host: str, port: int) -> None:
-    """Refuse a port that is taken, which many a server would report late or never.
+def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
+    """Return a port that nobody listens on now: the one given, any for 0.
 
     Raises:
-        ServerFailed: if somebody listens there, or we may not.
+        ServerFailed: if somebody listens there, or we may not, which many a server would report
+            late or never.
     """
     try:
-        socket.create_server((host, port)).close()
+        with socket.create_server((host, port)) as listener:
+            number: int = listener.getsockname()[1]
+            return number
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ServerFailed(

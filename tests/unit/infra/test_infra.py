@@ -309,6 +309,17 @@ def test_a_container_says_in_a_sentence_what_it_lacks(tmp_path):
     assert "error: git fetch --quiet --force --tags origin ended with 128" in errors
 
 
+def test_a_container_asks_what_to_work_on(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if name != "NMT_REPOSITORY"}
+    command = [sys.executable, INFRA / "docker" / "entrypoint.py", "true"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert 1 == done.returncode
+    assert done.stderr.startswith("error: 'NMT_REPOSITORY' is not set")
+
+
 def test_a_container_ends_with_the_code_of_its_command(repository, tmp_path):
     with container(repository, tmp_path / "project", "sh", "-c", "exit 7") as process:
         process.communicate()

@@ -19,7 +19,9 @@ import psutil
 import pytest
 import typer
 from rich.console import Console
+from typer.testing import CliRunner
 
+from infra.servers import __main__ as servers
 from infra.servers import postgres, server
 from infra.servers.__main__ import (
     PORTS,
@@ -173,6 +175,15 @@ def test_a_taken_port_is_named(tmp_path):
         with pytest.raises(ServerFailed, match=f"toy cannot listen on 127.0.0.1:{number}, where"):
             taken.start()
     assert not taken.log.exists()
+
+
+def test_a_place_where_we_may_not_listen_is_named(tmp_path):
+    """Such as an address of another machine, here one that is kept for documents."""
+    for port in (0, 4200):
+        with pytest.raises(
+            ServerFailed, match=rf"toy cannot listen on 192\.0\.2\.1:{port}: Cannot"
+        ):
+            Toy(tmp_path, host="192.0.2.1", port=port).start()
 
 
 def test_a_log_does_not_grow_for_ever(tmp_path, monkeypatch):
@@ -439,6 +450,22 @@ def test_without_postgresql_there_is_a_sentence(tmp_path, monkeypatch):
         postgres.find_programs()
 
 
+def test_a_program_of_the_database_that_fails_is_told_with_its_reason(tmp_path, monkeypatch):
+    """A script by its own name, where sh runs it; what goes well is no matter of words."""
+    monkeypatch.setattr(postgres, "find_programs", lambda: tmp_path)
+    monkeypatch.setattr(postgres.os, "geteuid", lambda: 1000)
+    database = postgres.Postgres(tmp_path, load_secrets(tmp_path / "secrets"))
+    database.folder.mkdir()
+    script = tmp_path / "make.sh"
+    script.write_text('echo "$REASON" >&2; exit $CODE')
+
+    database._run(["/bin/sh", str(script)], environment={"CODE": "0", "REASON": "a warning"})
+    with pytest.raises(ServerFailed, match=r"^make\.sh failed: no room$"):
+        database._run(["/bin/sh", str(script)], environment={"CODE": "3", "REASON": "no room"})
+    with pytest.raises(ServerFailed, match="^false failed"):
+        database._run(["/bin/false"])
+
+
 def test_the_newest_postgresql_is_taken(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(postgres, "INSTALLED", tmp_path)
@@ -563,3 +590,15 @@ def test_ports_are_given_by_name():
 def test_an_address_that_nobody_can_call_is_refused(host):
     with pytest.raises(ConfigError, match="--host must be an address that workers can reach"):
         check_host(host)
+
+
+@pytest.mark.parametrize("words", [[], ["--leashed"]])
+def test_who_is_told_so_ends_with_the_program_that_started_it(tmp_path, monkeypatch, words):
+    leashed = []
+    monkeypatch.setattr(servers, "end_with_parent", lambda: leashed.append("--leashed"))
+    app = typer.Typer()
+    app.command()(main)
+    refused = CliRunner().invoke(app, [*words, "--folder", str(tmp_path), "--host", "0.0.0.0"])
+
+    assert refused.exit_code == 1
+    assert words == leashed
