@@ -66,8 +66,11 @@ PEELED = {"sorted", "reversed", "list", "tuple", "set", "abs", "round", "sum", "
 DANGEROUS = {"kill", "killpg", "terminate", "send_signal", "rmtree", "unlink", "rmdir", "remove"}
 """Calls whose arguments stay as they are: a mutant must not end or delete what is not its own."""
 
-HARMLESS = {"strict", "encoding", "help"}
-"""Arguments that only guard, or tell."""
+HARMLESS = {"strict", "encoding", "help", "device"}
+"""Arguments that only guard or tell, or that a GPU alone would notice."""
+
+SYMMETRIC = {"min", "max", "minimum", "maximum", "isinstance", "hasattr", "suppress"}
+"""Functions that do not mind the order of their arguments, or fail at once in another."""
 
 
 class Change(NamedTuple):
@@ -175,7 +178,7 @@ def swap_arguments(node: ast.AST) -> Iterator[ast.AST]:
     for at in range(len(node.args) - 1):
         first, second = node.args[at : at + 2]
         plain = not any(isinstance(one, ast.Starred) or is_text(one) for one in (first, second))
-        if plain and called(node) not in {"min", "max", "isinstance", "hasattr"}:
+        if plain and called(node) not in SYMMETRIC:
             yield changed(node, args=[*node.args[:at], second, first, *node.args[at + 2 :]])
 
 
@@ -237,7 +240,8 @@ def drop_statement(node: ast.AST) -> Iterator[ast.AST]:
     """Yield nothing where something was done: a call, a value kept in an object, an exception."""
     if isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call | ast.Await):
         return
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name | ast.Tuple):
+    targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
+    if targets and isinstance(targets[0], ast.Name | ast.Tuple):
         return
     yield ast.Pass()
 
@@ -286,7 +290,8 @@ UNTOUCHED = (ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
 def find_changes(tree: ast.Module) -> Iterator[Change]:
     """Yield everything that operators would make of a file."""
     for statement in tree.body:
-        yield from change_statement(statement)
+        if not is_far_bound(statement):
+            yield from change_statement(statement)
 
 
 def change_statement(node: ast.stmt) -> Iterator[Change]:
@@ -334,6 +339,8 @@ def change_expression(node: ast.AST, first: int, last: int) -> Iterator[Change]:
     if isinstance(node, ast.Call) and called(node) in DANGEROUS:
         return
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.keyword) and child.arg in HARMLESS:
+            continue
         if isinstance(child, ast.arguments | ast.keyword | ast.comprehension | ast.expr):
             yield from change_expression(child, first, last)
 
@@ -344,6 +351,15 @@ def span(node: ast.stmt) -> tuple[int, int]:
         return node.lineno, node.end_lineno
     body = getattr(node, "body", None)
     return node.lineno, max(node.lineno, body[0].lineno - 1) if body else node.end_lineno
+
+
+def is_far_bound(node: ast.stmt) -> bool:
+    """Whether a statement names a number so large or small that another beside it is as good."""
+    value = getattr(node, "value", None)
+    if not (isinstance(node, ast.Assign) and isinstance(value, ast.Constant)):
+        return False
+    number = value.value
+    return isinstance(number, int | float) and not 1e-3 < abs(number or 1) < 1e3
 
 
 def is_for_types(node: ast.stmt) -> bool:
