@@ -157,7 +157,7 @@ def _read(data: bytes, name: str) -> Element:
 
 
 def _to_bytes(root: Element) -> bytes:
-    return etree.tostring(root, xml_declaration=True, encoding="UTF-8", standalone=True)
+    return etree.tostring(root, encoding="UTF-8", standalone=True)
 
 
 def _find_blocks(root: Element) -> Iterator[Element]:

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents import html
 from nmt_core.documents.html import read_html
 from tests.support.echoes import Echo, answer, keep, shout
 
@@ -112,6 +114,7 @@ def test_what_is_no_html_has_as_many_tags_as_before(text, answered):
         ("One.<br>Two", "ONE.<br>TWO"),
         ("see <!-- not --> it", "SEE <!-- not --> IT"),
         ("<script>a b</script>c", "<script>a b</script>C"),
+        ("<script><b></script>c", "<script><b></script>C"),
         ("<style>a b</style>c", "<style>a b</style>C"),
         ("<pre>a b</pre>c", "<pre>a b</pre>C"),
         ("<textarea>a</textarea>b", "<textarea>a</textarea>B"),
@@ -176,3 +179,11 @@ def test_broken_html_takes_no_time(bit):
     text = bit * 3000
 
     assert keep(read_html(text)) == text
+
+
+def test_a_document_may_have_so_many_tags_and_texts_and_no_more(monkeypatch):
+    monkeypatch.setattr(html, "MOST_TAGS", 4)
+
+    assert shout(read_html("<p>a</p>")) == "<p>A</p>"  # and what is open at the end
+    with pytest.raises(DocumentError, match="more than 4 tags"):
+        read_html("<p>a<br></p>")

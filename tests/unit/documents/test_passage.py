@@ -136,6 +136,19 @@ def test_marks_follow_attention():
     assert show(items) == "the <red> <house>"
 
 
+def test_a_pair_for_which_no_word_stands_is_put_around_the_one_at_its_place():
+    """All words of the translation look at the two others."""
+    shown = []
+    for number, looks in enumerate(("bbc", "aac", "abb")):
+        words = [[word] if number == at else word for at, word in enumerate("abc")]
+        passage = passage_of(words[0], " ", words[1], " ", words[2])
+        rows = [[float(word == seen) for word in "abc."] for seen in f"{looks}."]
+        answered = Answer("one two three", ["one", "two", "three"], rows)
+        shown.append(show(place(passage, lambda _, found=answered: found)))
+
+    assert shown == ["<one> two three", "one <two> three", "one two <three>"]
+
+
 def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
     passage = passage_of("a ", ["b"], " c")
     rows = [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]

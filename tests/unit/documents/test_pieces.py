@@ -3,7 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.pieces import Piece, Segment, Type, join_pieces, write_plainly
+from nmt_core.documents.passage import Kind, Mark
+from nmt_core.documents.pieces import (
+    Piece,
+    Segment,
+    Type,
+    Written,
+    drop_blank_lines,
+    join_pieces,
+    write_plainly,
+)
 
 MARKUP = {"<b>": Type.OPEN, "</b>": Type.CLOSE, "<i>": Type.OPEN, "</i>": Type.CLOSE}
 
@@ -29,3 +38,14 @@ def test_only_markup_that_is_nested_is_translated_with_text(written):
         assert not opened
 
     assert found == written
+
+
+@given(st.lists(st.sampled_from(["a", "b c", "\n", " \n", "\n\n", " ", "<b>"]), max_size=8))
+def test_a_translation_keeps_its_words_and_loses_its_blank_lines(texts):
+    """Which would end a block, or begin it with something else."""
+    mark = Mark(Kind.POINT, 0)
+    written = [Written(text, mark if text == "<b>" else None) for text in texts]
+    found = "".join(part.text for part in drop_blank_lines(written))
+
+    assert found.split() == "".join(texts).split()
+    assert not found.strip() or all(line.strip() for line in found.rstrip().split("\n"))

@@ -98,6 +98,15 @@ def test_a_quoted_paragraph_keeps_its_marks():
     assert len(echo.calls[0][0]) == 2
 
 
+def test_what_is_quoted_within_a_quotation_is_no_part_of_it():
+    """Its lines are as full, and begin otherwise."""
+    inner, outer = textwrap.indent(WRAPPED, "> > "), textwrap.indent(WRAPPED, "> ")
+    echo = Echo(str.upper)
+
+    assert echo.translate(read_plain_text(inner + outer)) == (inner + outer).upper()
+    assert len(echo.calls[0][0]) == 4
+
+
 def test_nothing_is_asked_where_there_is_nothing():
     echo = Echo(str.upper)
 
