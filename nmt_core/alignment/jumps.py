@@ -47,14 +47,14 @@ class Jumps(NamedTuple):
 
         Args:
             jumps: expected number of each jump, (2 width + 1,).
-            departures: expected number of jumps from each position, by length (lengths,
-                positions).
+            departures: expected number of jumps from each position, by length, (longest + 1,
+                longest + 1).
             smoothing: jumps of each kind seen beforehand, where all were offered.
         """
         lengths, positions = np.nonzero(departures)
         width = len(self.weights) // 2
         offered = smoothing * len(jumps) / self.weights.sum() * np.ones(len(jumps))
-        bins = self._bins(departures.shape[1])
+        bins = self._bins(len(departures))
         for length, position in zip(lengths.tolist(), positions.tolist(), strict=True):
             kinds = np.bincount(bins[position, 1 : length + 1], minlength=2 * width + 1)
             rate = departures[length, position] / (kinds * self.weights).sum()

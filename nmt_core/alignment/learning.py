@@ -110,11 +110,10 @@ class Learner:
         counts = self._zero(side)
         for both in self.batches:
             batch = both[side]
-            inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
             there = np.arange(len(batch.source))[:, None] < batch.source_lengths
             links = np.zeros((len(batch.target), len(batch.source) + 1, len(batch.rows)))
             even = (1 - self.config.null_probability) / batch.source_lengths
-            links[:, 1:] = inside[:, None] * there * even
+            links[:, 1:] = there * even
             counts.add_links(batch, links)
         return counts
 
