@@ -227,9 +227,7 @@ class _Transfer:
     def _resumption(self) -> tuple[int, dict[str, str]]:
         """Return the bytes there are and the headers that ask for the others."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "nmt"}
-        if not (self.part.exists() and self._version.exists()):
-            return 0, headers
-        offset = self.part.stat().st_size
+        offset = self.part.stat().st_size if self.part.exists() else 0
         validator = read_version(self._version).validator
         if not offset or not validator:
             return 0, headers
