@@ -5,6 +5,7 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import get_data_path, image
+from matplotlib.colors import to_rgba
 from matplotlib.font_manager import fontManager
 
 from nmt_core.evaluation import pictures
@@ -18,6 +19,7 @@ from nmt_core.evaluation.pictures import (
     draw_learning_curve,
     draw_panels,
     draw_positions,
+    draw_words,
 )
 from nmt_core.models.embedding import sinusoids
 
@@ -194,12 +196,17 @@ def test_panels_are_drawn_alike_twice_and_other_numbers_otherwise(tmp_path):
     assert len(set(drawn)) == 3
 
 
-def drawn_panels(monkeypatch, draw, *arguments):
+def drawn_panels(monkeypatch, draw, *arguments, **more):
     """What is drawn on each axes: the arrays of its images and lines."""
+    [figure] = drawn_figures(monkeypatch, draw, *arguments, **more)
+    return figure.axes
+
+
+def drawn_figures(monkeypatch, draw, *arguments, **more):
     figures = []
     monkeypatch.setattr(pictures, "_save", lambda figure, _: figures.append(figure))
-    draw(Path("unused.png"), *arguments)
-    return figures[0].axes
+    draw(Path("unwritten"), *arguments, **more)
+    return figures
 
 
 def test_positions_are_drawn_by_time_and_feature(monkeypatch):
@@ -232,11 +239,39 @@ def test_the_learning_rate_stands_beside_losses_and_scores(monkeypatch):
     ]
 
 
-def drawn_figures(monkeypatch, draw, *arguments, **more):
-    figures = []
-    monkeypatch.setattr(pictures, "_save", lambda figure, _: figures.append(figure))
-    draw(Path("unwritten"), *arguments, **more)
-    return figures
+def test_a_curve_is_drawn_in_its_panel_and_in_the_colour_of_its_label(monkeypatch):
+    first = [Curve("rnn", [1, 2], [30.0, 40.0]), Curve("convs2s", [1, 3], [10.0, 20.0])]
+    panels = [Panel(first, "beam size", "BLEU"), Panel(first[1:], "beam size", "length")]
+    axes = drawn_panels(monkeypatch, draw_panels, panels)
+
+    assert [
+        [(line.get_label(), [*line.get_xdata()], [*line.get_ydata()]) for line in one.lines]
+        for one in axes
+    ] == [[(curve.label, curve.x, curve.y) for curve in panel.curves] for panel in panels]
+    rnn, convs2s, again = (line.get_color() for one in axes for line in one.lines)
+    assert rnn != convs2s == again
+
+
+def test_words_stand_at_their_points_in_the_fonts_that_have_them(monkeypatch):
+    words, points = ["owl", "本"], np.array([[1.0, 2.0], [3.0, 4.0]])
+    panels = {"trained": points, "random": points[::-1]}
+    more = {"words": words, "groups": [0, 1], "fonts": ["DejaVu Sans", "Japanese"]}
+    axes = drawn_panels(monkeypatch, draw_words, panels, **more)
+
+    assert [one.get_title() for one in axes] == [*panels]
+    for one, expected in zip(axes, panels.values(), strict=True):
+        assert [(text.get_text(), text.xy) for text in one.texts] == [
+            (word, tuple(point)) for word, point in zip(words, expected, strict=True)
+        ]
+        assert [[*line.get_xydata()[0]] for line in one.lines] == expected.tolist()
+        assert all(text.get_fontfamily() == more["fonts"] for text in one.texts)
+
+
+def test_many_systems_have_a_colour_each_and_few_keep_theirs():
+    """Up to seven have those that people tell apart who see few colours."""
+    for count in range(1, 21):
+        assert len({*map(to_rgba, pictures._colors(count))}) == count
+        assert pictures._colors(min(count, 7)) == pictures._colors(7)[:count]
 
 
 def test_every_axis_says_what_it_shows(monkeypatch):
