@@ -6,7 +6,8 @@ import json
 import pytest
 
 from nmt_core.server.errors import RequestError
-from nmt_core.server.guard import PART_BYTES, Held
+from nmt_core.server.guard import PART_BYTES, Guard, Held
+from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import LEAST_TOKENS
 from tests.support.stand_in import StandIn, client_of, in_a_loop, serve_stand_in
 from tests.unit.server.test_scheduler import Slow
@@ -226,6 +227,26 @@ async def test_who_hangs_up_while_sending_is_no_failure(caplog):
     value = app.state.service.metrics.registry.get_sample_value
     assert value("nmt_requests_total", {"route": "/translate", "status": "499"}) == 1
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+@in_a_loop
+async def test_a_failure_is_logged_under_the_number_that_the_client_is_told(caplog):
+    """By its place and kind; what it says may be of a user."""
+
+    async def fail(*_):
+        raise ValueError("a secret text")
+
+    app = serve_stand_in()
+    async with running(app):
+        guard = Guard(fail, config=ServerConfig(), metrics=app.state.service.metrics)
+        connection = Connection(guard)
+        connection.put(HALLO)
+        await connection.run()
+
+    [record] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert (500, True) == (connection.status, record.id in connection.error)
+    assert record.failure.endswith("ValueError")
+    assert "secret" not in connection.error + record.failure
 
 
 @pytest.mark.parametrize("name", ["host", "origin"])

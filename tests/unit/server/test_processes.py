@@ -12,9 +12,11 @@ import pytest
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.server import service as module
+from nmt_core.server import worker
 from nmt_core.server.errors import RequestError
 from nmt_core.server.processes import Processes, _Process
 from nmt_core.server.schemas import Body
+from nmt_core.server.worker import Ending
 from tests.support.processes import wait_for
 from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 from tests.unit.server.test_scheduler import Slow
@@ -281,3 +283,39 @@ async def test_nothing_is_done_for_a_client_that_has_gone(path):
         translator.go.set()
 
     assert service.metrics.registry.get_sample_value("nmt_gone_total") == 1
+
+
+def overflow():
+    raise MemoryError
+
+
+class Server:
+    """The other end of a connection: gives tasks until there are none, notes what comes of them."""
+
+    def __init__(self, *tasks):
+        self.tasks = [(do, ()) for do in tasks]
+        self.outcomes = []
+
+    def recv(self):
+        if not self.tasks:
+            raise EOFError
+        return self.tasks.pop(0)
+
+    def send(self, outcome):
+        self.outcomes.append((outcome.ending, outcome.lasts))
+
+
+def test_a_process_works_until_nobody_is_there_or_its_memory_is_not_given_back(monkeypatch):
+    """And tells with each outcome whether it takes another task."""
+    peak = [99]
+    monkeypatch.setattr(worker, "find_peak", lambda: peak[0])
+    well = [(Ending.DONE, True), (Ending.REFUSED, True), (Ending.FAILED, True)]
+    for last, ending in ((overflow, Ending.TOO_LARGE), (lambda: peak.append(peak.pop() + 1), None)):
+        server = Server(int, refuse, fail, last, int)
+        worker.work(server, most_bytes=200)
+
+        assert server.outcomes == [*well, (ending or Ending.DONE, False)]
+        assert len(server.tasks) == 1
+    peak[0] = 99
+    worker.work(server := Server(int), most_bytes=200)
+    assert server.outcomes == well[:1]
