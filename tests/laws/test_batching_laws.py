@@ -1,5 +1,7 @@
 """Batches partition the corpus, keep their budget and depend on nothing but seed and epoch."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -125,6 +127,25 @@ def test_the_order_is_a_function_of_seed_and_epoch(config):
     assert order(1, 0) == order(1, 0)
     assert order(1, 0) != order(1, 1)
     assert order(1, 0) != order(2, 0)
+
+
+@pytest.mark.parametrize("config", [TokenBatching(max_tokens=40), BucketBatching()])
+def test_epochs_have_as_many_batches_as_are_read_of_them(config):
+    """Of the first exactly, of several about."""
+    pairs = np.array([(n % 7 + 1, n % 5 + 1) for n in range(200)], dtype=np.int32)
+    batches = TrainingBatches(SimpleNamespace(lengths=pairs), config, seed=7)
+    read = [len(batches_of_epoch(pairs, config, seed=7, epoch=epoch)) for epoch in range(5)]
+
+    assert batches.in_epochs(1) == read[0]
+    assert batches.in_epochs(5) == pytest.approx(sum(read), rel=0.05)
+
+
+def test_no_pairs_are_a_batch_without_rows():
+    """Which a process reads where there are fewer pairs than processes."""
+    batch = collate([])
+
+    assert (0, 0) == batch.source.shape == batch.target_input.shape == batch.target_output.shape
+    assert 0 == batch.target_tokens
 
 
 def test_pairs_lie_in_a_batch_as_they_were_sorted():

@@ -190,6 +190,14 @@ def program(text):
         process.kill()
 
 
+def test_a_worker_whose_parent_is_gone_does_not_begin():
+    """Its parent may have been killed before the worker asks to end with it."""
+    program = "from nmt_core.base.parallel.pool import _begin; _begin(0); print('works')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+
+    assert b"" == done.stdout
+
+
 @pytest.mark.slow
 def test_workers_end_with_their_parent(text, program):
     worker = psutil.Process(lingering(text))

@@ -1,6 +1,7 @@
 """ONNX Runtime against our own search over the same weights, for every shape it can express."""
 
 import functools
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
 
@@ -15,7 +16,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Request
 from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.engines.tracing import write_onnx
+from nmt_core.engines.tracing import watch, write_onnx
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -313,3 +314,16 @@ def test_a_graph_that_is_another_is_told_in_a_sentence(tmp_path):
 
     with pytest.raises(BundleError, match=r"decoder\.onnx gives no end; export the model again"):
         load_onnx(tmp_path / "model", WORDS, WORDS, name="onnx_int8", device="cpu", threads=1)
+
+
+
+def test_a_watched_model_is_as_it_was_afterwards():
+    """Also where it fails; or every later export would look on."""
+    module, seen = torch.nn.Identity(), []
+    for ending in (nullcontext(), pytest.raises(ZeroDivisionError)):
+        with ending, watch([module], 1, seen):
+            module(("hidden", "looked at"))
+            1 / int(isinstance(ending, nullcontext))
+        module(("hidden", "looked at later"))
+
+    assert seen == ["looked at", "looked at"]

@@ -462,7 +462,7 @@ def test_a_program_of_the_database_that_fails_is_told_with_its_reason(tmp_path, 
     database._run(["/bin/sh", str(script)], environment={"CODE": "0", "REASON": "a warning"})
     with pytest.raises(ServerFailed, match=r"^make\.sh failed: no room$"):
         database._run(["/bin/sh", str(script)], environment={"CODE": "3", "REASON": "no room"})
-    with pytest.raises(ServerFailed, match="^false failed"):
+    with pytest.raises(ServerFailed, match=r"^false failed"):
         database._run(["/bin/false"])
 
 

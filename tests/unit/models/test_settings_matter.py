@@ -234,3 +234,24 @@ def test_words_of_both_languages_are_scaled(scaled, plain, factor):
             table.mul_(factor)
 
     assert_close(model(SOURCE, SOURCE == PAD, TARGET), other(SOURCE, SOURCE == PAD, TARGET))
+
+
+def list_numbers(schema):
+    """Yield what a JSON schema says of each number, by the path to it."""
+    parts = schema.items() if isinstance(schema, dict) else enumerate(schema)
+    if isinstance(schema, dict) and schema.get("type") in {"integer", "number"}:
+        yield "", schema
+    for name, part in parts:
+        if isinstance(part, dict | list):
+            yield from ((f"{name}.{path}", found) for path, found in list_numbers(part))
+
+
+@pytest.mark.parametrize("shape", [TransformerConfig, ConvS2SConfig, RnnConfig])
+def test_every_number_of_a_shape_has_bounds(shape):
+    """A zero too many costs a sentence, not the memory of the machine."""
+    numbers = dict(list_numbers(shape.model_json_schema()))
+
+    assert len(numbers) > 5
+    for path, number in numbers.items():
+        assert {"minimum", "exclusiveMinimum"} & number.keys(), path
+        assert {"maximum", "exclusiveMaximum"} & number.keys(), path

@@ -79,6 +79,15 @@ def test_a_validation_sees_the_same(scores):
     assert math.exp(loss) == pytest.approx(4.62e-23 ** (-1 / (WORDS + ENDS)))
 
 
+def test_a_text_of_a_word_is_validated_as_any_other():
+    """And one of no word, which says nothing, is worth nothing."""
+    text = sentence_model()
+    tokens = text.units.encode("i")[:2]  # BOS and the word
+
+    assert mean_loss(text.model, tokens, document=True) == pytest.approx(-math.log(0.3))
+    assert mean_loss(text.model, tokens[:1], document=True) == 0
+
+
 def test_lines_of_another_length_beside_it_change_nothing_of_a_line(scores):
     model = sentence_model()
 
