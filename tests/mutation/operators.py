@@ -296,7 +296,7 @@ def find_changes(tree: ast.Module) -> Iterator[Change]:
 
 def change_statement(node: ast.stmt) -> Iterator[Change]:
     """Yield what operators make of a statement and of those within it."""
-    if isinstance(node, UNTOUCHED) or is_for_types(node):
+    if isinstance(node, UNTOUCHED) or is_apart(node):
         return
     first, last = span(node)
     for operator in STATEMENTS.get(type(node), []):
@@ -362,10 +362,10 @@ def is_far_bound(node: ast.stmt) -> bool:
     return isinstance(number, int | float) and not 1e-3 < abs(number or 1) < 1e3
 
 
-def is_for_types(node: ast.stmt) -> bool:
-    """Whether a statement is for the type checker alone, or says what a module offers."""
+def is_apart(node: ast.stmt) -> bool:
+    """Whether a statement is for the type checker or a program alone, or says what is offered."""
     if isinstance(node, ast.If):
-        return ast.unparse(node.test) == "TYPE_CHECKING"
+        return ast.unparse(node.test) in {"TYPE_CHECKING", "__name__ == '__main__'"}
     name = ast.unparse(node.targets[0]) if isinstance(node, ast.Assign) else ""
     return name == "__all__" or (
         isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("TypeVar(")

@@ -4,8 +4,9 @@ import asyncio
 import os
 import threading
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from itertools import pairwise
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -13,7 +14,9 @@ import pytest
 from nmt_core.base.errors import DocumentError
 from nmt_core.server import service as module
 from nmt_core.server import worker
+from nmt_core.server.api import unless_gone
 from nmt_core.server.errors import RequestError
+from nmt_core.server.metrics import Metrics
 from nmt_core.server.processes import Processes, _Process
 from nmt_core.server.schemas import Body
 from nmt_core.server.worker import Ending
@@ -319,3 +322,24 @@ def test_a_process_works_until_nobody_is_there_or_its_memory_is_not_given_back(m
     peak[0] = 99
     worker.work(server := Server(int), most_bytes=200)
     assert server.outcomes == well[:1]
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+@in_a_loop
+async def test_neither_work_nor_the_watch_over_a_client_goes_on_afterwards(is_gone):
+    """Whichever of them ended first."""
+
+    async def receive():
+        await asyncio.sleep(0 if is_gone else 600)
+        return {"type": "http.disconnect"}
+
+    service = SimpleNamespace(metrics=Metrics())
+    app = SimpleNamespace(state=SimpleNamespace(service=service))
+    request, before = SimpleNamespace(receive=receive, app=app), asyncio.all_tasks()
+    with pytest.raises(RequestError, match="gone") if is_gone else nullcontext():
+        answer = await unless_gone(request, asyncio.sleep(600 if is_gone else 0, "answer"))
+        assert answer == "answer"
+    await asyncio.sleep(0)
+
+    assert asyncio.all_tasks() == before
+    assert service.metrics.registry.get_sample_value("nmt_gone_total") == float(is_gone)
