@@ -1,6 +1,14 @@
 """What Prefect shows beside a run: all that was measured, and no cell that is cut."""
 
+import base64
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import httpx
+import pytest
+
 from flows import artifacts
+from nmt_core.base import files
 
 FOUND = {
     "bleu": 12.54,
@@ -38,3 +46,54 @@ def test_a_cell_is_text_and_nothing_else():
     told = artifacts.render_table(["source"], [["a | b <b> \\\\ & c\nd"]])
 
     assert told == "| source |\n| --- |\n| a \\| b &lt;b> \\\\\\\\ &amp; c d |"
+
+
+def test_what_the_stages_have_left_so_far_is_shown(project, monkeypatch):
+    shown = {}
+    for name in ("create_table_artifact", "create_markdown_artifact"):
+        monkeypatch.setattr(artifacts, name, lambda told, *, key, **_: shown.update({key: told}))
+    artifacts.publish()
+    assert {} == shown
+    files.write_json(artifacts.SCORES, FOUND)
+    artifacts.publish()
+    assert ["scores"] == [*shown]
+    names = "step,train_loss,validation_loss,validation_perplexity,seconds,validation_bleu"
+    files.write_text(artifacts.CURVE, f"{names}\n100,1.5,1.25,3.49034,7,20.0\n")
+    files.write_json(
+        artifacts.EXAMPLES, [{"source": "Eule", "hypothesis": "Owl", "reference": "An owl"}]
+    )
+    artifacts.publish()
+
+    assert shown["learning-curve"].splitlines() == [
+        "| step | train loss | validation loss | validation perplexity | validation bleu |",
+        "| --- | --- | --- | --- | --- |",
+        "| 100 | 1.500 | 1.250 | 3.490 | 20.000 |",
+    ]
+    assert shown["translations"].splitlines()[-1] == "| Eule | Owl | An owl |"
+    artifacts.PICTURE.write_bytes(b"png")
+    artifacts.publish()
+    assert base64.b64encode(b"png").decode() in shown["learning-curve"]
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_a_run_has_the_name_that_the_server_took(monkeypatch, away):
+    """It is but a name: a server that is away ends no run."""
+    run = SimpleNamespace(id="number", name="furry-skylark")
+
+    @contextmanager
+    def get_client(*, sync_client):
+        def set_flow_run_name(number, name):
+            assert (number, name) == ("number", "train de-en")
+            if away:
+                raise httpx.ConnectError("away")
+
+        yield SimpleNamespace(set_flow_run_name=set_flow_run_name)
+
+    monkeypatch.setattr(artifacts, "get_client", get_client)
+    artifacts.call_run("nobody's")  # where no flow runs
+    monkeypatch.setattr(
+        artifacts.FlowRunContext, "get", lambda: SimpleNamespace(flow_run=run), raising=True
+    )
+    artifacts.call_run("train de-en")
+
+    assert run.name == ("furry-skylark" if away else "train de-en")

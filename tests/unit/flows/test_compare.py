@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -65,6 +66,36 @@ def test_a_run_is_called_after_what_it_compares(monkeypatch):
     compare.compare.fn(["transformer", "convs2s"])
 
     assert names == ["compare transformer convs2s c4bbf99"]
+
+
+def test_one_run_in_mlflow_holds_all_of_a_comparison(monkeypatch):
+    """It says how to repeat it; its trainings are below it, and what came of them is told to it."""
+    noted = []
+
+    @contextmanager
+    def open_tracker(name, **_):
+        noted.append(name)
+        yield SimpleNamespace(params=noted.append)
+
+    def run_all(chosen, *, threads, parent):
+        noted.append((chosen, threads, parent))
+
+    for name, value in {
+        "open_tracker": open_tracker,
+        "run_experiments": SimpleNamespace(with_options=lambda **_: run_all),
+        "conclude": lambda *_, **__: "result",
+        "track": lambda result, _: noted.append(result),
+    }.items():
+        monkeypatch.setattr(compare, name, value)
+    monkeypatch.setattr(compare.sys, "argv", ["compare.py", "rnn", "seed is=1"])
+    chosen = [experiments.Experiment("rnn", seed, (), "") for seed in (1, 2)]
+
+    assert "result" == compare.run_and_report(chosen, jobs=1, threads=3)
+    parent, told, ran, tracked = noted
+    assert told["command"] == "python -m flows.compare rnn 'seed is=1'"
+    assert told["experiments"].split() == [one.name for one in chosen]
+    assert ran == (chosen, 3, parent)
+    assert tracked == "result"
 
 
 def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, monkeypatch):

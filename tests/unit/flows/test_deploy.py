@@ -217,7 +217,7 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     def update(deployment, schedule, *, active):
         server.plans[deployment.removeprefix("of ")].active = active
 
-    address = "http://127.0.0.1:1/api"
+    address, prepared = "http://127.0.0.1:1/api", []
 
     @contextmanager
     def get_client(*, sync_client):
@@ -227,7 +227,7 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     server.update_deployment_schedule = update
     for name, value in {
         "require_server": lambda: address,
-        "prepare_server": lambda _: None,
+        "prepare_server": prepared.append,
         "get_client": get_client,
         "deploy": deploy_anew,
         "list_deployments": lambda: "",
@@ -238,6 +238,7 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     ran = CliRunner().invoke(app, ["--schedule", schedule] if schedule else [])
 
     assert ran.exit_code == 0
+    assert prepared == [deploy.POOLS]
     assert {name for name, plan in server.plans.items() if plan.active} == on
 
 

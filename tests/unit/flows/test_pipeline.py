@@ -197,6 +197,35 @@ def test_a_part_gets_commit_and_parameters_and_gives_its_lock_file(delegated, ca
     ]
 
 
+def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeypatch):
+    """It works at the commit that it was told, and only on what can be shared."""
+    handed_over = {}
+    monkeypatch.setattr(
+        pipeline, "create_markdown_artifact", lambda text, **how: handed_over.update(how, text=text)
+    )
+    (project / "dvc.lock").write_text(lock := "stages:\n  train: {cmd: '```'}\n")
+    pipeline.part.fn(STAGES[:5], "c0ffee", "train: {}\n")
+    monkeypatch.setattr(pipeline, "delegate", delegate)
+    prefect = Prefect(Completed())
+    prefect.read_artifacts = lambda **_: [SimpleNamespace(data=handed_over["text"])]
+
+    assert ["hold", "remote", "write c0ffee", "run evaluate shared", "leave"] == noted
+    assert "dvc-lock" == handed_over["key"]
+    assert lock == delegated(prefect)[0]
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_dvc_is_asked_for_a_stage_unless_it_has_said_that_it_is_done(monkeypatch, done):
+    asked = []
+    monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
+    monkeypatch.setattr(
+        dvc_program, "reproduce", lambda stage, *, shared, log: asked.append((stage, shared))
+    )
+    pipeline.reproduce.fn("train", shared=True, done=done)
+
+    assert ([] if done else [("train", True)]) == asked
+
+
 @pytest.mark.parametrize("end", [Failed, Crashed, Cancelled])
 def test_a_part_that_does_not_complete_ends_the_run(delegated, end):
     """Whichever way: what it left undone would be trained on."""

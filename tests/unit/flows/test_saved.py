@@ -1,6 +1,7 @@
 """What the program of `make repro` says and returns, by how dvc ended: one answer for each way."""
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +65,19 @@ def test_all_is_well_where_dvc_says_so(ended):
 @pytest.mark.parametrize(("second", "code"), [((0, 0), 0), ((4, 0), 4), ((1, 15), 143)])
 def test_dvc_is_asked_again_once_where_leftovers_were_cleared(ended, second, code):
     assert code == ended((1, 0), second, cleared=True)[0]
+
+
+@pytest.mark.parametrize(("number", "code"), [(0, 3), (signal.SIGINT, 0)])
+def test_a_command_is_waited_for_with_all_it_leaves_and_signals_are_as_before(
+    monkeypatch, number, code
+):
+    """The signals of a terminal reach the command by themselves: here it alone sends one."""
+    noted = []
+    monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: noted.append("adopt"))
+    monkeypatch.setattr(repro.processes, "outlast_children", noted.append)
+    before = [signal.getsignal(one) for one in repro.processes.STOPPING]
+    program = f"import os, sys; {number} and os.kill(os.getppid(), {number}); sys.exit({code})"
+
+    assert (code, number) == repro.run_in_terminal([sys.executable, "-c", program])
+    assert ["adopt", repro.say] == noted
+    assert before == [signal.getsignal(one) for one in repro.processes.STOPPING]

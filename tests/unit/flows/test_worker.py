@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
+import typer
 from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+from typer.testing import CliRunner
 
 from flows import worker
 from flows.entry import check_server, require_server
@@ -212,3 +214,32 @@ def test_what_a_worker_is_called_says_that_it_is_ours(api):
     worker.crash_what_is_dead("cpu")
 
     assert ["Crashed"] == list(api.states.values())
+
+
+@pytest.mark.parametrize("words", [[], ["--leashed"]])
+def test_dead_runs_are_told_before_a_worker_begins_and_after_it_has_ended(monkeypatch, words):
+    """All at the server that answered; the program ends as the worker has."""
+    url, noted = "http://127.0.0.1:1/api", []
+
+    def note(word):
+        return lambda pool: noted.append((word, pool, PREFECT_API_URL.value()))
+
+    def run_to_the_end(command, environment, **_):
+        noted.append((command[-1], environment["PREFECT_API_URL"]))
+        return 3
+
+    for name, value in {
+        "end_with_parent": lambda: noted.append("--leashed"),
+        "require_server": lambda: url,
+        "check_pool": note("check"),
+        "crash_what_is_dead": note("crash"),
+    }.items():
+        monkeypatch.setattr(worker, name, value)
+    monkeypatch.setattr(worker.processes, "run_to_the_end", run_to_the_end)
+    app = typer.Typer()
+    app.command()(worker.main)
+    ran = CliRunner().invoke(app, ["cpu", *words])
+
+    dead = ("crash", "cpu", url)
+    assert ran.exit_code == 3
+    assert noted == [*words, ("check", "cpu", url), dead, ("--limit=1", url), dead]
