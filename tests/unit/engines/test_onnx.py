@@ -160,7 +160,7 @@ def test_an_architecture_needs_no_more_than_the_contract(tmp_path):
     torch.manual_seed(0)
     model = Bag().eval()
     write_onnx(tmp_path / "model", "float32", model=model, positions=80)
-    other = load_onnx(tmp_path / "model", SIZE, name="onnx", device="cpu", threads=1)
+    other = load_onnx(tmp_path / "model", WORDS, WORDS, name="onnx", device="cpu", threads=1)
     mine, its = (
         engine.search(requests(20), BeamConfig(beam_size=4, n_best=3), **QUIET)
         for engine in (PyTorchEngine(model, SIZE), other)
