@@ -42,9 +42,9 @@ from nmt_core.base.progress import format_duration
 from nmt_core.base.tracking import Tracker
 from stages import paths
 from stages.comparison import report, results
-from stages.params import read
 from stages.runtime.fingerprint import hash_json
 from stages.runtime.git import describe_checkout, short_commit
+from stages.runtime.params_file import read
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tracker, send
 

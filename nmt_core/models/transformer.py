@@ -6,7 +6,7 @@ van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -26,15 +26,13 @@ from nmt_core.models.embedding import (
     word_table,
 )
 from nmt_core.models.seq2seq import (
-    Carried,
-    Memory,
     Pretrained,
     Seq2Seq,
-    State,
     begin_source,
     leave_source_start,
 )
 from nmt_core.models.settings import TransformerConfig
+from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState
 
 
 def build_activation(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
@@ -42,122 +40,6 @@ def build_activation(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
     if config.activation == "leaky_relu":
         return partial(F.leaky_relu, negative_slope=config.negative_slope)
     return F.relu if config.activation == "relu" else F.gelu
-
-
-LEAST_ROOM = 16
-"""Positions that a cache has room for at least."""
-
-
-@dataclass(frozen=True)
-class TransformerMemory(Memory):
-    """The encoded source as every decoder layer sees it."""
-
-    layers: tuple[KeyValue, ...]  # per decoder layer, keys and values, (B, H, S, d) each
-    blocked: Tensor  # (B, 1, 1, S), True at padding
-    mask: Tensor  # the same in numbers, -inf at padding and else 0
-
-
-class Cache:
-    """Keys and values of what was written, with room behind them for what will be.
-
-    What is behind the end of a state is nothing to it. So the first who writes there does it in
-    place, and who comes later gets a copy.
-
-    Args:
-        keys: (B, H, room, d).
-        values: (B, H, room, d).
-        written: positions of the room that hold something.
-    """
-
-    def __init__(self, keys: Tensor, values: Tensor, written: int) -> None:
-        self.keys, self.values, self.written = keys, values, written
-
-    def extended(self, end: int, keys: Tensor, values: Tensor) -> "Cache":
-        """Return what stands before ``end``, and after it these, (B, H, n, d) each."""
-        if torch.is_grad_enabled():  # gradients need what was there
-            before, after = self.first(end), (keys, values)
-            longer = [torch.cat(both, dim=2) for both in zip(before, after, strict=True)]
-            return Cache(longer[0], longer[1], end + keys.size(2))
-        grown = end + keys.size(2)
-        cache = self
-        if self.written != end or grown > self.keys.size(2):
-            room = (*keys.shape[:2], max(2 * grown, LEAST_ROOM), keys.size(3))
-            cache = Cache(keys.new_empty(room), keys.new_empty(room), end)
-            cache.keys[:, :, :end] = self.keys[:, :, :end]
-            cache.values[:, :, :end] = self.values[:, :, :end]
-        cache.keys[:, :, end:grown] = keys
-        cache.values[:, :, end:grown] = values
-        cache.written = grown
-        return cache
-
-    def first(self, end: int) -> KeyValue:
-        """Return what stands before ``end``."""
-        if end == self.keys.size(2):
-            return self.keys, self.values
-        return self.keys[:, :, :end], self.values[:, :, :end]
-
-    def select(self, sentences: Int[Tensor, " N"]) -> "Cache":
-        """Return the given sentences."""
-        return Cache(
-            self.keys.index_select(0, sentences),
-            self.values.index_select(0, sentences),
-            self.written,
-        )
-
-
-@dataclass(frozen=True)
-class TransformerState(State):
-    """Keys and values of the target so far.
-
-    They stay where they were written, by whichever hypothesis of a sentence, and a mask tells of
-    which hypotheses each now living one is made. So who follows whom costs next to nothing.
-    """
-
-    layers: tuple[Cache, ...]  # per decoder layer
-    mask: Tensor | None  # (B, 1, K, end), -inf at what is of others and else 0; None if K is 1
-    end: int  # of what was written by all hypotheses together
-    position: int
-
-    @override
-    def follow(self, parents: Int[Tensor, "B M"]) -> "TransformerState":
-        if self.mask is None:
-            if parents.size(1) == 1:
-                return self
-            nothing = self.layers[0].keys.new_zeros(len(parents), 1, 1, self.end)
-            return replace(self, mask=nothing.expand(-1, -1, parents.size(1), -1))
-        places = parents[:, None, :, None].expand(-1, -1, -1, self.end)
-        return replace(self, mask=self.mask.gather(2, places))
-
-    @override
-    def keep(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "TransformerState":
-        return replace(
-            self,
-            layers=tuple(cache.select(sentences) for cache in self.layers),
-            mask=None if self.mask is None else self.mask.index_select(0, sentences),
-        )
-
-    @override
-    def select(self, rows: Int[Tensor, " N"]) -> "TransformerState":
-        """See the contract; of sentences with one hypothesis each."""
-        assert self.mask is None or self.mask.size(2) == 1
-        return self.keep(rows, 1)
-
-    @override
-    def take_apart(self) -> Carried:
-        """See the contract; the mask of a hypothesis is (1, 1, end)."""
-        past = [part for cache in self.layers for part in cache.first(self.end)]
-        if self.mask is None:  # each sentence has one hypothesis, and has read nothing
-            return Carried(past, [past[0][:, :1, :, :1].transpose(2, 3)])
-        return Carried(past, [self.mask.flatten(0, 2)[:, None, None]])
-
-    @override
-    def put_together(self, carried: Carried, parents: Int[Tensor, " R"]) -> "TransformerState":
-        (masks,), past = carried.own, carried.past
-        sentences, end = past[0].size(0), past[0].size(2)
-        mask = masks[parents].view(sentences, 1, parents.size(0) // sentences, end)
-        pairs = zip(past[::2], past[1::2], strict=True)
-        caches = tuple(Cache(keys, values, end) for keys, values in pairs)
-        return TransformerState(caches, mask, end, carried.position)
 
 
 class Sublayer(nn.Module):

@@ -22,7 +22,7 @@ from nmt_core.evaluation.statistics.seeds import Source, compute_t_interval, mea
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.params import ParamsLoader
+from stages.runtime.params_file import ParamsLoader
 from stages.tracking.journal import Journal
 
 NORMAL_95 = NormalDist().inv_cdf(0.975)

@@ -21,7 +21,8 @@ from nmt_core.corpora.corpus import Size
 from nmt_core.data.settings import BatchingConfig, TokenBatching
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.params import DownloadParams, TrainParams, read
+from stages.params import DownloadParams, TrainParams
+from stages.runtime.params_file import read
 
 AUTO = "auto"
 

@@ -20,7 +20,8 @@ from nmt_core.training.budget import Budget
 from stages import paths
 from stages.configure import auto
 from stages.configure.small_text import fit_settings
-from stages.params import SECTIONS, DownloadParams, TrainParams, build_all, read
+from stages.params import SECTIONS, DownloadParams, TrainParams, build_all
+from stages.runtime.params_file import read
 
 HEADING = """\
 Every setting of the project, a section per stage. Groups in conf/ compose this file:

@@ -23,12 +23,13 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.configure.compose import is_chosen
-from stages.params import TrainParams, build_all, read
+from stages.params import TrainParams, build_all
 from stages.planning.calibration import STAGES, calibrate
 from stages.planning.prediction import Plan, predict
 from stages.planning.report import show
 from stages.planning.shortage import find_shortages
 from stages.runtime.entry import run_stage
+from stages.runtime.params_file import read
 from stages.runtime.usage import digest_settings, read_usage
 
 

@@ -18,8 +18,9 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, DiskError, suggest
 from stages import paths
-from stages.params import SECTIONS, read
+from stages.params import SECTIONS
 from stages.runtime.fingerprint import hash_json
+from stages.runtime.params_file import read
 
 RESIDENT_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in which the system counts the most memory that a process held."""

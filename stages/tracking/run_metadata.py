@@ -13,7 +13,8 @@ from nmt_core.base import files
 from nmt_core.fetch.address import redact_url
 from nmt_core.training.budget import Budget
 from stages import paths
-from stages.params import SECTIONS, DownloadParams, TrainParams, load, read
+from stages.params import SECTIONS, DownloadParams, TrainParams, load
+from stages.runtime.params_file import read
 from stages.tracking import provenance
 
 UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))

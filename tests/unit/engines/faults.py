@@ -33,7 +33,7 @@ FAULTS = [
     ),
     (
         "words of other hypotheses in the Transformer's past",
-        "nmt_core/models/transformer.py",
+        "nmt_core/models/transformer_state.py",
         "mask = masks[parents].view(",
         "mask = masks[parents // 2 * 2].view(",
     ),

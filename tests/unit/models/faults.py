@@ -9,13 +9,13 @@ FAULTS = [
     ),
     (
         "a hypothesis that keeps its words when it follows another",
-        "nmt_core/models/transformer.py",
+        "nmt_core/models/transformer_state.py",
         "mask=self.mask.gather(2, places)",
         "mask=self.mask",
     ),
     (
         "a cache that grows and forgets",
-        "nmt_core/models/transformer.py",
+        "nmt_core/models/transformer_state.py",
         "            cache.values[:, :, :end] = self.values[:, :, :end]\n",
         "            cache.values[:, :, :end] = 0\n",
     ),

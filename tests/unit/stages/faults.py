@@ -3,13 +3,13 @@
 FAULTS = [
     (
         "aliases counted once, however often they are spelt out",
-        "stages/params.py",
+        "stages/runtime/params_file.py",
         "waiting += node.value\n",
         "waiting += list({id(inner): inner for inner in node.value}.values())\n",
     ),
     (
         "Norwegian is no language",
-        "stages/params.py",
+        "stages/runtime/params_file.py",
         '("bool", "tTfF", "(true',
         '("bool", "tTfFno", "(no|on|true',
     ),

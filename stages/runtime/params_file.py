@@ -1,0 +1,93 @@
+"""Read params.yaml as DVC does: YAML 1.2, each key once, and no more of it than anybody means."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nmt_core.base.errors import ConfigError
+from nmt_core.base.utf8 import decode_utf8
+
+
+class ParamsLoader(yaml.SafeLoader):
+    """Reads the scalars of YAML 1.2's core schema, as DVC does; of 1.1 only merges (``<<``).
+
+    So ``no`` is a language, 2024-11-01 a session, and 1e-9 a number.
+    """
+
+
+_FLOAT = (
+    r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)"
+    r"|\.(nan|NaN|NAN)"
+)
+ParamsLoader.yaml_implicit_resolvers = {}
+for _tag, _first, _scalar in (
+    ("merge", "<", "<<"),
+    ("null", ["~", "n", "N", ""], "(~|null|Null|NULL|)"),
+    ("bool", "tTfF", "(true|True|TRUE|false|False|FALSE)"),
+    ("int", "-+0123456789", "[-+]?(0|[1-9][0-9]*)"),
+    ("float", "-+.0123456789", f"({_FLOAT})"),
+):
+    ParamsLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"{_scalar}$"), [*_first]
+    )
+
+MAX_VALUES = 100_000
+"""Values that params.yaml may come to, each as often as an alias repeats it."""
+
+SOME_VALUES = "write it anew: python -m stages.configure data=demo"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a parameter file without interpreting it.
+
+    Raises:
+        ConfigError: if it cannot be read, is not YAML in UTF-8, gives a key twice, holds NUL, or
+            comes to too many values.
+    """
+    try:
+        text = decode_utf8(path.read_bytes(), path, error=ConfigError)
+        if found := re.search("[\x85\u2028\u2029]", text):
+            raise ConfigError(
+                f"{path} line {text.count(chr(10), 0, found.start()) + 1} holds the line end "
+                f"U+{ord(found[0]):04X}, which editors do not show; save it with ordinary line ends"
+            )
+        loader = ParamsLoader(text)
+        root = loader.get_single_node()
+        _check(root, path)
+        document = None if root is None else loader.construct_document(root)
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist; run from the top of the project") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} nests too deep; {SOME_VALUES}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(document, dict):
+        raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
+    return document
+
+
+def _check(root: yaml.Node | None, path: Path) -> None:
+    """Refuse what YAML allows and nobody means."""
+    waiting = [] if root is None else [root]
+    met = 0
+    while waiting:
+        node = waiting.pop()
+        line = f"{path} line {node.start_mark.line + 1}"
+        met += 1
+        if met > MAX_VALUES:
+            raise ConfigError(f"{path} comes to more than {MAX_VALUES} values; {SOME_VALUES}")
+        if isinstance(node, yaml.MappingNode):
+            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+            twice = [key for key, count in keys.items() if count > 1]
+            if twice:
+                raise ConfigError(f"{line} and after gives {twice[0]!r} twice; keep one of the two")
+            waiting += [inner for pair in node.value for inner in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+        elif "\0" in node.value:
+            raise ConfigError(f"{line} holds a NUL character; take it out")
