@@ -320,6 +320,28 @@ def test_a_container_asks_what_to_work_on(tmp_path):
     assert done.stderr.startswith("error: 'NMT_REPOSITORY' is not set")
 
 
+DVC = """\
+import pathlib, sys
+pathlib.Path("asked").write_text(" ".join(sys.argv[1:]))
+sys.exit(sys.argv[-1] == "nowhere")
+"""
+
+
+@pytest.mark.parametrize("remote", ["s3://nmt/dvc", "nowhere"])
+def test_a_container_shares_what_dvc_keeps_where_it_is_told(repository, tmp_path, remote):
+    """And does not begin where dvc refuses, or it would make everything anew."""
+    place = tmp_path / "project"
+    (place / "dvc").mkdir(parents=True)
+    (place / "dvc" / "__init__.py").touch()
+    (place / "dvc" / "__main__.py").write_text(DVC)
+    environment = {"NMT_DVC_REMOTE": remote}
+    with container(repository, place, "echo", "begun", environment=environment) as process:
+        told, errors = process.communicate()
+
+    assert (place / "asked").read_text().endswith(f"--local --force --default store {remote}")
+    assert ("nowhere" == remote) == ("error:" in errors) == ("begun" not in told)
+
+
 def test_a_container_ends_with_the_code_of_its_command(repository, tmp_path):
     with container(repository, tmp_path / "project", "sh", "-c", "exit 7") as process:
         process.communicate()

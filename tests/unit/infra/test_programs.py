@@ -201,3 +201,8 @@ def test_a_server_that_was_ended_is_not_ended_again(full, monkeypatch):
     full.store.kill()
     assert before == ended
     assert {7} == set(ended)
+
+
+def test_where_nobody_listens_no_server_answers(full):
+    """None of these has been started."""
+    assert [] == [one.name for one in (full.store, full.prefect, full.mlflow) if one.answers()]

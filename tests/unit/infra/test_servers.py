@@ -35,7 +35,13 @@ from infra.servers.__main__ import (
 from infra.servers.secrets import load_secrets
 from infra.servers.server import Server, ServerFailed
 from infra.servers.topology import Database, Files, Topology
-from infra.servers.watch import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, Watch, describe_exit
+from infra.servers.watch import (
+    FIRST_WAIT_SECONDS,
+    LONGEST_WAIT_SECONDS,
+    Watch,
+    describe_exit,
+    watch,
+)
 from nmt_core.base.errors import ConfigError
 
 ANSWER = """\
@@ -533,6 +539,25 @@ def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
     assert [2.0, 4.0, 8.0] == waits[:3]
     assert LONGEST_WAIT_SECONDS == waits[-1]
     assert "fake: ended with code 3, see fake.log; starting it again in 1 s" == said[0]
+
+
+def test_all_servers_are_looked_at_until_a_signal_ends_it(monkeypatch):
+    """The first of which has died, and is started again."""
+    servers, rounds = [Fake(), Fake()], iter(range(5))
+    servers[0].running = servers[1].well = False
+
+    def sleep(_):
+        if next(rounds, None) is None:
+            raise SystemExit
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr("infra.servers.watch.FIRST_WAIT_SECONDS", 0.0)
+    said = []
+    with pytest.raises(SystemExit):
+        watch(servers, said.append)
+
+    assert [1, 0] == [one.launched for one in servers]
+    assert "fake answers again" == said[-1]
 
 
 @pytest.mark.parametrize(
