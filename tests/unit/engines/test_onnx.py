@@ -1,6 +1,8 @@
 """ONNX Runtime against our own search over the same weights, for every shape it can express."""
 
 import functools
+import os
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +18,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.engines.engine import Request
 from nmt_core.engines.onnx import load_onnx
 from nmt_core.engines.pytorch import PyTorchEngine
-from nmt_core.engines.tracing import watch, write_onnx
+from nmt_core.engines.tracing import silence, watch, write_onnx
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -326,3 +328,13 @@ def test_a_watched_model_is_as_it_was_afterwards():
         module(("hidden", "looked at later"))
 
         assert seen == ["looked at"]
+
+
+def test_what_torch_says_of_a_trace_is_not_heard_and_all_else_is(capfd):
+    """Some of it from below Python, at the number that standard error has."""
+    with silence():
+        os.write(2, b"said from below")
+        warnings.warn("a trace", stacklevel=1)
+    os.write(2, b"said later")
+
+    assert capfd.readouterr().err == "said later"
