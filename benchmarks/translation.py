@@ -37,8 +37,8 @@ from rich.table import Table
 from torch import Tensor
 
 from nmt_core.data.batch import pad
-from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.greedy import greedy_search
+from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.rules import compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.models.architectures import build_model, read_model_config
@@ -67,7 +67,9 @@ def read_preset(name: str) -> dict[str, Any]:
     group = yaml.safe_load((CONF / f"{name}.yaml").read_text())
     shape: dict[str, Any] = {}
     for part in group.get("defaults", ["_self_"]):
-        shape |= group["train"].get("model", {}) if part == "_self_" else read_preset(part)
+        if isinstance(part, str):  # else of another group, which is none of models
+            own = group.get("train", {}).get("model", {})
+            shape |= own if part == "_self_" else read_preset(part)
     return shape
 
 

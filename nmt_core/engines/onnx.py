@@ -19,12 +19,12 @@ from typing_extensions import override
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.by_length import batches_by_length
+from nmt_core.decoding.beam import Ints, Next, search_beams
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig
-from nmt_core.engines.beam import Ints, Next, search_beams
 from nmt_core.engines.engine import MOST_ROWS, PlainEngine, Request, explain_failure
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER
-from nmt_core.text.vocabulary import BOS, PAD, UNK, Vocabulary
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
 FAILURES = (
     state.Fail,
@@ -79,15 +79,22 @@ class OnnxEngine(PlainEngine):
             sources = [requests[row].source for row in rows]
             with explain_failure(self.name, *FAILURES):
                 batch = Batch(self, sources, search, attention=attention)
-                width = batch.sources.shape[1] if attention else 0
-                return search_beams(batch, list(map(len, sources)), search, width=width)
+                return search_beams(batch, batch.limits.tolist(), search)
 
         found: dict[int, list[Hypothesis]] = {}
         with ThreadPoolExecutor(self.threads) as pool:
             each = pool.map if len(batches) > 1 else map
             for rows, best in zip(batches, each(search_batch, batches), strict=True):
                 found |= zip(rows, best, strict=True)
-        return [found[row] for row in range(len(requests))]
+        return [
+            [leave_padding(one, length) for one in found[row]] for row, length in lengths.items()
+        ]
+
+
+def leave_padding(hypothesis: Hypothesis, length: int) -> Hypothesis:
+    """Return a hypothesis that looks at so many source tokens of the batch's longest sentence."""
+    looks = hypothesis.attention
+    return hypothesis if looks is None else hypothesis._replace(attention=looks[:, :length])
 
 
 class Batch:
@@ -96,7 +103,7 @@ class Batch:
     Args:
         engine: what reads.
         sources: numbers of tokens, EOS last.
-        search: says which tokens may not be written.
+        search: says which tokens may not be written, and how many may.
         attention: whether to tell at what the tokens look.
     """
 
@@ -108,8 +115,9 @@ class Batch:
         *,
         attention: bool,
     ) -> None:
-        self.sources = np.full((len(sources), max(map(len, sources))), PAD, dtype=np.int64)
-        for row, source in zip(self.sources, sources, strict=True):
+        self.limits = np.array([search.limit_length(len(source)) for source in sources])
+        padded = np.full((len(sources), max(map(len, sources))), PAD, dtype=np.int64)
+        for row, source in zip(padded, sources, strict=True):
             row[: len(source)] = source
         self._decoder = engine.decoder
         self._wanted = {one.name for one in engine.decoder.get_inputs()}
@@ -119,7 +127,7 @@ class Batch:
         self._forbidden = np.zeros(engine.vocabulary_size, dtype=np.float32)
         self._forbidden[[PAD, BOS, *([UNK] if search.unknown == "forbid" else [])]] = -np.inf
         names = [one.name for one in engine.encoder.get_outputs()]
-        parts = dict(zip(names, engine.encoder.run(names, {"source": self.sources}), strict=True))
+        parts = dict(zip(names, engine.encoder.run(names, {"source": padded}), strict=True))
         self._memory, self._past, self._state = (
             self._take(kind, parts) for kind in ("memory", "past", "state")
         )
@@ -134,9 +142,9 @@ class Batch:
         }
 
     def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
-        """Read one more token of every hypothesis."""
+        """Read the last token of every hypothesis; at the length limit, EOS alone follows."""
         inputs = {
-            "tokens": tokens[:, None],
+            "tokens": tokens[:, -1:],
             "parents": parents,
             "position": np.array(self._position),
             "forbidden": self._forbidden,
@@ -147,10 +155,15 @@ class Batch:
         parts = dict(zip(self._outputs, answer, strict=True))
         self._past, self._state = self._take("past", parts), self._take("state", parts)
         self._position += 1
-        return Next(parts["log_probs"], parts["next"], parts["end"], parts.get("looks"))
+        log_probs, following = parts["log_probs"], parts["next"]
+        ending = np.repeat(self.limits == self._position, len(tokens) // len(self.limits))
+        log_probs[ending] = -np.inf
+        log_probs[ending, 0], following[ending, 0] = parts["end"][ending], EOS
+        return Next(log_probs, following, parts.get("looks"))
 
     def keep(self, sentences: Ints) -> None:
         """Go on with these sentences alone."""
+        self.limits = self.limits[sentences]
         self._memory, self._past = (
             {name: part[sentences] for name, part in parts.items()}
             for parts in (self._memory, self._past)

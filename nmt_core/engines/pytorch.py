@@ -21,8 +21,8 @@ from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import batches_by_length
-from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.sampling import sample
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import FullEngine, Request

@@ -10,20 +10,20 @@ FAULTS = [
     (
         "K candidates instead of 2K",
         "nmt_core/decoding/beam.py",
-        "topk(min(2 * size, total[0].numel()), dim=1)",
-        "topk(min(size + 1, total[0].numel()), dim=1)",
+        "argsort(axis=1)[:, : 2 * size]",
+        "argsort(axis=1)[:, : size + 1]",
     ),
     (
         "a search that stops at the first end",
         "nmt_core/decoding/beam.py",
-        "done = finished.score[:, config.n_best - 1] >= bound",
-        "done = finished.score[:, config.n_best - 1] > -torch.inf",
+        "done = scores[:, config.n_best - 1] >= bounds",
+        "done = scores[:, config.n_best - 1] > -np.inf",
     ),
     (
         "lengths without the end of sentence",
         "nmt_core/decoding/beam.py",
-        "length**config.length_penalty)",
-        "max(1, length - 1) ** config.length_penalty)",
+        "/ length**config.length_penalty",
+        "/ max(1, length - 1) ** config.length_penalty",
     ),
     (
         "drawn from a sum taken for one",
@@ -33,9 +33,9 @@ FAULTS = [
     ),
     (
         "sources: a beam that keeps the best of each hypothesis alone",
-        "nmt_core/decoding/beam.py",
-        "topk(min(2 * size, step.size(1)), dim=2)",
-        "topk(1, dim=2)",
+        "nmt_core/decoding/reader.py",
+        "topk(min(count, step.size(1)), dim=1)",
+        "topk(1, dim=1)",
     ),
     (
         "a document on one validation line read whole",

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import NmtError
-from nmt_core.decoding.beam import beam_search
 from nmt_core.decoding.constraints import forbid_repeated_ngrams
 from nmt_core.decoding.greedy import greedy_search
+from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.rules import Rules, compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK

@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.decoding.beam import beam_search
+from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.extensions.language_models.fusion import Fused, check_vocabularies, count_rows
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary

@@ -15,9 +15,9 @@ FAULTS = [
     ),
     (
         "hypotheses that go on from others",
-        "nmt_core/engines/beam.py",
-        "parents, tokens = chosen.rows.ravel(), chosen.tokens.ravel()",
-        "parents, tokens = np.sort(chosen.rows.ravel()), chosen.tokens.ravel()",
+        "nmt_core/decoding/beam.py",
+        "log_prob, parents = candidates.log_prob, candidates.rows.ravel()",
+        "log_prob, parents = candidates.log_prob, np.sort(candidates.rows.ravel())",
     ),
     (
         "positions that the trace has forgotten",
