@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from pkgutil import resolve_name
@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import DISTRIBUTION, advise_installing, is_installed
+from nmt_core.base.registry import Registry
 
 EXTENSIONS = "nmt_core.extensions"
 """The room of commands that may be left out of an installation."""
@@ -22,7 +23,7 @@ EXTENSIONS = "nmt_core.extensions"
 LANGUAGE_MODELS = f"{EXTENSIONS}.language_models.commands"
 CLASSIFIERS = f"{EXTENSIONS}.classifiers.commands"
 
-COMMANDS = {
+OURS = {
     "translate": (
         "nmt_core.cli.translate:translate",
         "Translate lines, given as arguments or by standard input, to standard output.",
@@ -75,23 +76,17 @@ COMMANDS = {
 }
 """By name: the function of a command, and its line in ``nmt --help``."""
 
-ENTRY_POINTS = "nmt.commands"
-"""The group of entry points by which another package brings a command: a function with the options
-that Typer reads from its signature, and a docstring that is its help."""
-
-
-class Named(TyperCommand):
-    """A command by its name and line; it is imported when it is asked for."""
-
-    def __init__(self, name: str, target: str, line: str) -> None:
-        super().__init__(name, help=line)
-        self.target = target
-
-    def load(self) -> Any:
-        """Import the command."""
-        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        one.command(self.name)(resolve_name(self.target))
-        return typer.main.get_command(one)
+COMMANDS = Registry[Callable[..., None]](
+    "a command",
+    "nmt.commands",
+    {
+        name: target
+        for name, (target, _) in OURS.items()
+        if not target.startswith(EXTENSIONS) or find_spec(EXTENSIONS)
+    },
+)
+"""A function for each, whose signature and docstring are its options and help, as Typer reads them;
+those of what is no translation where that is installed."""
 
 
 class Program(TyperGroup):
@@ -99,29 +94,26 @@ class Program(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self._register(COMMANDS)
+        self.commands = {name: TyperCommand(name) for name in COMMANDS.ours}  # to suggest
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:
-        self._register(find_others())
-        return super().list_commands(ctx)
+        return [*COMMANDS]
 
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in self.commands:
-            self._register(find_others())
-        return super().get_command(ctx, cmd_name)
+        """Return a command as the program's help lists it, not imported."""
+        _, line = OURS.get(cmd_name, ("", "Of another package."))
+        return TyperCommand(cmd_name, help=line) if cmd_name in COMMANDS else None
 
     @override
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        ctx.invoked_subcommand, found, rest = super().resolve_command(ctx, args)
-        assert isinstance(found, Named)
-        return found.name, found.load(), rest
-
-    def _register(self, commands: Mapping[str, tuple[str, str]]) -> None:
-        for name, (target, line) in commands.items():
-            if not target.startswith(EXTENSIONS) or has_extensions():
-                self.commands.setdefault(name, Named(name, target, line))
+        name, _, rest = super().resolve_command(ctx, args)
+        assert name is not None
+        ctx.invoked_subcommand = name
+        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        one.command(name)(COMMANDS.load(name))
+        return name, typer.main.get_command(one), rest
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -146,24 +138,13 @@ class Program(TyperGroup):
         return answer
 
 
-def has_extensions() -> bool:
-    """Tell whether this installation has commands of what is no translation."""
-    return find_spec(EXTENSIONS) is not None
-
-
-def find_others() -> dict[str, tuple[str, str]]:
-    """Return the commands that other packages bring, as :data:`COMMANDS` names its own."""
-    found = resolve_name("importlib.metadata:entry_points")(group=ENTRY_POINTS)  # slow to import
-    return {one.name: (one.value, f"Of the package {one.dist.name}.") for one in found}
-
-
 def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
     """Return what to install for a command that lacks a module.
 
     Raises:
         ModuleNotFoundError: the same, if the module is none of another project.
     """
-    if (error.name or "").startswith(EXTENSIONS) and not has_extensions():
+    if (error.name or "").startswith(EXTENSIONS) and not find_spec(EXTENSIONS):
         return f"{command} needs {EXTENSIONS}, which is left out here; install {DISTRIBUTION} whole"
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours

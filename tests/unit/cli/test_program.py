@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.base.registry import Registry
 from nmt_core.cli import program
-from nmt_core.cli.program import COMMANDS
+from nmt_core.cli.program import OURS
 from tests.support.projects import PROJECT
 from tests.support.tiny import export
 
@@ -20,15 +21,17 @@ def run(*arguments):
     return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OURS)
 def test_a_command_says_what_the_registry_says_of_it(name):
-    target, line = COMMANDS[name]
+    target, line = OURS[name]
 
     assert resolve_name(target).__doc__.splitlines()[0] == line
 
 
 def test_help_of_the_program_imports_no_command(monkeypatch):
-    monkeypatch.setattr(program, "COMMANDS", {"fly": ("no.such.module:fly", "Fly away.")})
+    monkeypatch.setattr(program, "OURS", {"fly": ("no.such.module:fly", "Fly away.")})
+    registry = Registry("a command", "nmt.commands", {"fly": "no.such.module:fly"})
+    monkeypatch.setattr(program, "COMMANDS", registry)
     found = run("--help")
 
     assert found.exit_code == 0
@@ -54,7 +57,7 @@ def test_another_package_brings_a_command(tmp_path, monkeypatch):
     )
     monkeypatch.syspath_prepend(tmp_path)
 
-    assert re.search(r"fly +.*wings", run("--help").stdout)
+    assert re.search(r"fly +.*another package", run("--help").stdout)
     assert "wings" not in sys.modules
     assert run("fly", 7).stdout == "up 7\n"
     assert "--beam-size" in run("translate", "--help").stdout
