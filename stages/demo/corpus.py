@@ -8,10 +8,9 @@ from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
 from nmt_core.text.languages import Languages
-from stages.demo.generate import generate
-from stages.demo.settings import GrammarConfig
+from stages.demo.generate import GrammarConfig, generate
 
-CHARACTERS = 72
+CHARACTERS = 67
 """Of a sentence, on the average."""
 
 

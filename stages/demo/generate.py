@@ -1,9 +1,9 @@
 """A corpus of the demo language, whose validation and test sets combine known words anew.
 
 What is held out is decided for every combination of words (see
-:class:`~stages.demo.phrases.Combination`) apart, whatever the seed:
+:class:`~stages.demo.grammar.Combination`) apart, whatever the seed:
 
-    share = first 8 bytes, big-endian, of BLAKE2b("construction left right"), modulo 100
+    share = first 8 bytes, big-endian, of BLAKE2b("construction head dependent"), modulo 100
     share in 0..7    the combination is held out for the test set
     share in 8..11   the combination is held out for the validation set
     otherwise        the combination may be seen in training
@@ -16,19 +16,23 @@ pairs have the same source or the same target, compared without case and punctua
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
-from typing import Literal, NamedTuple, get_args
+from itertools import chain
+from pathlib import Path
+from random import Random
 
+from pydantic import Field
+
+from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.random import make_generator
-from stages.demo.composer import Composer
-from stages.demo.phrases import Combination
-from stages.demo.sentence import Sentence
-from stages.demo.sentences import sentence
-from stages.demo.settings import GrammarConfig
+from nmt_core.base.random import derive_seed
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.splitting import SPLITS, Split
+from stages.demo.grammar import Combination, Grammar, Node
+from stages.demo.reader import read_grammar
 
-Split = Literal["train", "validation", "test"]
-SPLITS: tuple[Split, ...] = get_args(Split)
+GRAMMAR = Path(__file__).with_name("grammar.txt")
 
 TEST_SHARE = 8
 VALIDATION_SHARE = 4
@@ -43,49 +47,75 @@ DRAWS_PER_PAIR = 50
 _WORD = re.compile(r"[^\W_]+")
 
 
-class Pair(NamedTuple):
-    """A sentence and its one translation."""
+class GrammarConfig(Config):
+    """How much of the demo language to write."""
 
-    source: str
-    """German."""
-    target: str
-    """English."""
+    train_pairs: int = Field(20_000, ge=1, le=10_000_000)
+    """Pairs in the training set; below about 2000, too few words are known to test with."""
+
+    validation_pairs: int = Field(500, ge=1, le=10_000_000)
+    """Pairs in the validation set."""
+
+    test_pairs: int = Field(1000, ge=1, le=10_000_000)
+    """Pairs in the test set."""
+
+    seed: int = 1
+    """Another seed writes other sentences; what is held out stays."""
 
 
-def generate(config: GrammarConfig) -> dict[str, list[Pair]]:
+def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
     """Write the corpus: the same config gives the same pairs everywhere.
 
     Returns:
-        The pairs of ``train``, ``validation`` and ``test``, in this order.
+        The pairs of ``train``, ``validation`` and ``test``, German first.
 
     Raises:
         CorpusError: if the training set is too small to test with known words only.
     """
-    return {
-        split: [Pair(drawn.source, drawn.target) for drawn in sentences]
-        for split, sentences in draw(config).items()
-    }
-
-
-def draw(config: GrammarConfig) -> dict[Split, list[Sentence]]:
-    """Draw the sentences of the corpus with what they combine; see :func:`generate`."""
+    counts: dict[Split, int] = {split: getattr(config, f"{split}_pairs") for split in SPLITS}
+    numbers = iter(range(DRAWS_PER_PAIR * sum(counts.values()) + 10_000))
+    corpus: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
     seen: set[str] = set()
-    known: set[str] = set()
-    corpus: dict[Split, list[Sentence]] = {}
-    for split in SPLITS:
-        count = getattr(config, f"{split}_pairs")
-        corpus[split] = _draw_split(split, count, config.seed, seen, known)
+    early: list[int] = []
+    for number in numbers:
+        node, split = _draw(config.seed, number)
         if split == "train":
-            known.update(*(_words(drawn) for drawn in corpus[split]))
-    return corpus
+            _keep(node, corpus[split], seen)
+            if len(corpus[split]) == counts[split]:
+                break
+        elif split:
+            early.append(number)
+    known = _list_words("\n".join(side) for side in zip(*corpus["train"], strict=True))
+    for number in chain(early, numbers):
+        node, split = _draw(config.seed, number)
+        if split and len(corpus[split]) < counts[split]:
+            _keep(node, corpus[split], seen, known)
+            if all(len(pairs) == counts[split] for split, pairs in corpus.items()):
+                return corpus
+    split = next(split for split in SPLITS if len(corpus[split]) < counts[split])
+    raise CorpusError(
+        f"only {len(corpus[split])} of {counts[split]} {split} pairs could be written with words "
+        f"of the training set; raise train_pairs or lower {split}_pairs"
+    )
 
 
+@cache
+def load_grammar() -> Grammar:
+    """Read the grammar of the demo language."""
+    return read_grammar(GRAMMAR.read_text(encoding="utf-8"))
+
+
+@cache
 def held_out(combination: Combination) -> Split:
     """Return the only split that may show a combination, where train stands for any."""
-    return _share(" ".join(combination))
+    digest = hashlib.blake2b(" ".join(combination).encode()).digest()
+    share = int.from_bytes(digest[:8], "big") % 100
+    if share < TEST_SHARE:
+        return "test"
+    return "validation" if share < TEST_SHARE + VALIDATION_SHARE else "train"
 
 
-def split_of(combinations: frozenset[Combination]) -> Split | None:
+def split_of(combinations: Iterable[Combination]) -> Split | None:
     """Return the split of a sentence, or None if two splits claim it."""
     claims = {held_out(combination) for combination in combinations} - {"train"}
     if len(claims) > 1:
@@ -93,52 +123,31 @@ def split_of(combinations: frozenset[Combination]) -> Split | None:
     return claims.pop() if claims else "train"
 
 
-@cache
-def _share(text: str) -> Split:
-    digest = hashlib.blake2b(text.encode()).digest()
-    share = int.from_bytes(digest[:8], "big") % 100
-    if share < TEST_SHARE:
-        return "test"
-    return "validation" if share < TEST_SHARE + VALIDATION_SHARE else "train"
+def _draw(seed: int, number: int) -> tuple[Node, Split | None]:
+    """Draw a sentence, which depends on nothing but seed and number."""
+    grammar = load_grammar()
+    node = grammar.draw(Random(derive_seed(seed, "grammar", number)))
+    return node, split_of(grammar.combinations(node))
 
 
-def _draw_split(
-    split: Split, count: int, seed: int, seen: set[str], known: set[str]
-) -> list[Sentence]:
-    composer = Composer(make_generator(seed, "grammar", split))
-    kept: list[Sentence] = []
-    for _ in range(DRAWS_PER_PAIR * count + 10_000):
-        drawn = sentence(composer)
-        if split_of(drawn.combinations) != split or _too_long(drawn):
-            continue
-        if split != "train" and not known.issuperset(_words(drawn)):
-            continue
-        keys = {f"source {_key(drawn.source)}", f"target {_key(drawn.target)}"}
-        if keys & seen:
-            continue
+def _keep(node: Node, pairs: list[Pair], seen: set[str], known: set[str] | None = None) -> None:
+    """Add a sentence that is short, new on both sides, and of words that are known."""
+    pair = Pair(*load_grammar().say(node))
+    if max(text.count(" ") for text in pair) >= LONGEST_WORDS:
+        return
+    if known is not None and not known.issuperset(_list_words(pair)):
+        return
+    keys = {f"{side} {' '.join(_WORD.findall(text.lower()))}" for side, text in enumerate(pair)}
+    if not keys & seen:
         seen |= keys
-        kept.append(drawn)
-        if len(kept) == count:
-            return kept
-    raise CorpusError(
-        f"only {len(kept)} of {count} {split} pairs could be written with words of the training "
-        f"set; raise train_pairs or lower {split}_pairs"
-    )
+        pairs.append(pair)
 
 
-def _too_long(drawn: Sentence) -> bool:
-    return max(drawn.source.count(" "), drawn.target.count(" ")) >= LONGEST_WORDS
-
-
-def _words(drawn: Sentence) -> set[str]:
+def _list_words(texts: Iterable[str]) -> set[str]:
     """Return the words of both sides that a model must know, marked with their side."""
     return {
         f"{side} {word}"
-        for side, text in (("source", drawn.source), ("target", drawn.target))
-        for word in _WORD.findall(text)
+        for side, text in enumerate(texts)
+        for word in set(_WORD.findall(text))
         if word.isalpha()
     }
-
-
-def _key(text: str) -> str:
-    return " ".join(_WORD.findall(text.lower()))

@@ -26,8 +26,7 @@ from nmt_core.training.schedule import WarmupDecay
 from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
-from stages.demo.generate import generate
-from stages.demo.settings import GrammarConfig
+from stages.demo.generate import GrammarConfig, generate
 from stages.params import TokenizeParams, VocabularyParams, build_all
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card

@@ -19,8 +19,7 @@ from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
-from stages.demo.generate import generate
-from stages.demo.settings import GrammarConfig
+from stages.demo.generate import GrammarConfig, generate
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
 from tests.support import jobs
 from tests.support.projects import PROJECT

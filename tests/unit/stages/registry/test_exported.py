@@ -10,8 +10,7 @@ from nmt_core.base.errors import BundleError
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.statistics.gate import digest_test_set
-from stages.demo.generate import generate
-from stages.demo.settings import GrammarConfig
+from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpus, describe_rule
 from stages.params import DownloadParams
 from stages.registry.exported import read_exported

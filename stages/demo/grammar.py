@@ -1,0 +1,332 @@
+"""Synchronous grammars: a derivation is drawn once and said in two languages."""
+
+import re
+from bisect import bisect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+from random import Random
+from typing import NamedTuple
+
+LANGUAGES = ("German", "English")
+
+Values = frozenset[str]
+Features = Mapping[str, Values]
+
+
+class GrammarError(ValueError):
+    """A grammar breaks the rules of its format; the sentence names the line."""
+
+
+class Combination(NamedTuple):
+    """Two words, by their first forms in both languages, in a construction such as ``object``."""
+
+    construction: str
+    head: str
+    dependent: str
+
+
+class Reference(NamedTuple):
+    """The values of a feature of a slot; without a slot, of the whole."""
+
+    slot: str
+    feature: str
+
+
+Asked = dict[str, Values | Reference]
+
+
+class Slot(NamedTuple):
+    """A part that a rule draws, and what is asked of it."""
+
+    symbol: str
+    head: bool
+    asked: Asked
+    refers: bool
+    """Whether it asks what others have."""
+
+
+class Call(NamedTuple):
+    """What to say: a slot, a word, or another section; None is the section being said."""
+
+    name: str
+    features: dict[str, str]
+    section: str | None
+    lower: bool
+
+
+class Forms(NamedTuple):
+    """Inflected forms by the values of some features."""
+
+    features: tuple[str, ...]
+    words: dict[tuple[str | None, ...], str]
+
+
+Template = list[list[str | Call]]
+"""Words of pieces."""
+Side = dict[str, str | Forms | Template]
+"""What is said by section, "" for all others."""
+
+
+@dataclass
+class Alternative:
+    """One way to expand a symbol: a rule with slots, or a word."""
+
+    place: str
+    weight: int = 1
+    features: dict[str, Values] = field(default_factory=dict)
+    """What it agrees with, as its head must."""
+    settings: Asked = field(default_factory=dict)
+    """Features that it has whatever its head has."""
+    slots: dict[str, Slot] = field(default_factory=dict)
+    sides: list[Side] = field(default_factory=list)
+    word: "Node | None" = None
+    """What it always expands to, if it says nothing but its own."""
+
+
+class Node(NamedTuple):
+    """An expanded symbol."""
+
+    alternative: Alternative
+    children: dict[str, "Node"]
+    features: Features
+    marks: dict[str, str]
+    """Those features that have one value and by which words are inflected."""
+
+
+class _DeadEndError(Exception):
+    """Nothing fits what is asked."""
+
+
+class Grammar:
+    """A synchronous grammar: symbols with their alternatives."""
+
+    def __init__(
+        self,
+        symbols: dict[str, list[Alternative]],
+        constructions: Values,
+        spelling: dict[str, list[tuple[str, str]]],
+    ) -> None:
+        """Put a grammar together.
+
+        Args:
+            symbols: what each symbol can stand for.
+            constructions: slots whose word forms a combination with the head of the whole.
+            spelling: regular expressions with replacements, by language.
+        """
+        self.symbols = symbols
+        self._constructions = constructions
+        self._spelling = [
+            [(re.compile(pattern), replacement) for pattern, replacement in spelling[language]]
+            for language in LANGUAGES
+        ]
+        alternatives = [one for listed in symbols.values() for one in listed]
+        bodies = [body for one in alternatives for side in one.sides for body in side.values()]
+        forms = [body for body in bodies if isinstance(body, Forms)]
+        self._marked = {name for body in forms for name in body.features}
+        for one in alternatives:
+            if is_word(one):
+                one.word = Node(one, {}, one.features, self._mark(one.features))
+        slots = [slot for one in alternatives for slot in one.slots.values()]
+        asked = {name for slot in slots for name in slot.asked}
+        asked.update(name for one in alternatives if one.slots for name in one.features)
+        self._fitting: dict[str, tuple[list[str], dict[tuple[Values | None, ...], Choice]]] = {}
+        for symbol in symbols:
+            self._list_features(symbol, asked)
+
+    def draw(self, random: Random, symbol: str = "sentence", **asked: Values) -> Node:
+        """Draw a derivation.
+
+        Raises:
+            GrammarError: if nothing fits what a rule asks for.
+        """
+        try:
+            return self._draw(symbol, asked, random)
+        except _DeadEndError as error:
+            raise GrammarError(f"no {symbol} can be drawn, for {error}; add one") from None
+
+    def combinations(self, node: Node) -> Iterator[Combination]:
+        """Yield the words that stand in one construction."""
+        for name, child in node.children.items():
+            if name in self._constructions:
+                for head in node.features.get("lemma", ()):
+                    for dependent in child.features.get("lemma", ()):
+                        yield Combination(name, head, dependent)
+            yield from self.combinations(child)
+
+    def say(self, node: Node) -> tuple[str, str]:
+        """Return a derivation in German and in English.
+
+        Raises:
+            GrammarError: if a word lacks a form, or a rule a section.
+        """
+        texts = [self._say(node, side, node.marks, "") for side in range(len(LANGUAGES))]
+        for side, rules in enumerate(self._spelling):
+            for pattern, replacement in rules:
+                texts[side] = pattern.sub(replacement, texts[side])
+        source, target = (text[:1].upper() + text[1:] for text in texts)
+        return source, target
+
+    def _draw(self, symbol: str, asked: Features, random: Random) -> Node:
+        if ".." in symbol:
+            low, high = map(int, symbol.split(".."))
+            number = str(low + int(random.random() * (high - low + 1)))
+            return Node(Alternative("", sides=[{"": number}] * 2), {}, {}, {})
+        names, known = self._fitting[symbol]
+        fitting, totals = known.get(tuple(map(asked.get, names))) or self._fit(symbol, asked)
+        reason: _DeadEndError | None = None
+        while fitting:
+            pick = bisect(totals, int(random.random() * totals[-1]))
+            if word := fitting[pick].word:
+                return word
+            try:
+                return self._expand(fitting[pick], asked, random)
+            except _DeadEndError as error:
+                reason = reason or error
+                fitting, totals = _sum_weights(fitting[:pick] + fitting[pick + 1 :])
+        told = (f"{name}={','.join(sorted(own))}" for name, own in asked.items())
+        raise reason or _DeadEndError(f"no {symbol} has {' '.join(sorted(told))}")
+
+    def _fit(self, symbol: str, asked: Features) -> "Choice":
+        """Return the alternatives that agree with what is asked, down to the word at their head."""
+        names, known = self._fitting[symbol]
+        key = tuple(map(asked.get, names))
+        if key not in known:
+            known[key] = _sum_weights([o for o in self.symbols[symbol] if self._agrees(o, asked)])
+        return known[key]
+
+    def _agrees(self, alternative: Alternative, asked: Features) -> bool:
+        try:
+            whole = {**asked, **_meet(alternative.features, asked)}
+            for slot in alternative.slots.values():
+                if slot.head:
+                    wanted = {k: v for k, v in slot.asked.items() if isinstance(v, frozenset)}
+                    rest = {k: v for k, v in whole.items() if k not in alternative.settings}
+                    return bool(self._fit(slot.symbol, {**rest, **_meet(wanted, rest)})[0])
+        except _DeadEndError:
+            return False
+        return True
+
+    def _list_features(self, symbol: str, asked: set[str]) -> list[str]:
+        """Return the features by which alternatives are chosen, with those of their heads."""
+        if symbol not in self._fitting:
+            found: set[str] = set()
+            for one in self.symbols[symbol]:
+                found |= one.features.keys() & asked
+                for slot in one.slots.values():
+                    found.update(self._list_features(slot.symbol, asked) if slot.head else ())
+            self._fitting[symbol] = sorted(found), {}
+        return self._fitting[symbol][0]
+
+    def _expand(self, alternative: Alternative, asked: Features, random: Random) -> Node:
+        """Draw the slots in order; what is asked of the whole is asked of its head, too."""
+        own = alternative.features
+        features = whole = {**asked, **_meet(own, asked)} if own else asked
+        nodes: dict[str, Node] = {}
+        for name, slot in alternative.slots.items():
+            wanted = _resolve(slot.asked, whole, nodes) if slot.refers else slot.asked
+            if slot.head:
+                rest = whole
+                if not alternative.settings.keys().isdisjoint(whole):
+                    rest = {k: whole[k] for k in whole if k not in alternative.settings}
+                wanted = {**rest, **_meet(wanted, rest)} if wanted else rest
+            nodes[name] = self._draw(slot.symbol, wanted, random)
+            if slot.head:
+                features = {**whole, **nodes[name].features}
+        if alternative.settings:
+            settings = _resolve(alternative.settings, whole, nodes)
+            features = {**features, **_meet(settings, asked)}
+        return Node(alternative, nodes, features, self._mark(features))
+
+    def _mark(self, features: Features) -> dict[str, str]:
+        found = {}
+        for name in self._marked & features.keys():
+            if len(features[name]) == 1:
+                (found[name],) = features[name]
+        return found
+
+    def _say(self, node: Node, side: int, marks: dict[str, str], section: str) -> str:
+        sections = node.alternative.sides[side]
+        body = sections[section] if section in sections else sections.get("")
+        if isinstance(body, str):
+            return body
+        if isinstance(body, list):
+            return self._say_words(body, node, side, marks, section)
+        values = tuple(map(marks.get, body.features)) if body else ()
+        if body is None or values not in body.words:
+            form = ".".join(filter(None, (section, *values)))
+            place = node.alternative.place
+            raise GrammarError(f"{place}: there is no {LANGUAGES[side]} for {form!r}; write it")
+        return body.words[values]
+
+    def _say_words(
+        self, words: Template, node: Node, side: int, marks: dict[str, str], section: str
+    ) -> str:
+        """Say slots: a head by the features of the whole, others by their own where they can."""
+        said = []
+        slots = node.alternative.slots
+        for word in words:
+            text = ""
+            for piece in word:
+                if isinstance(piece, str):
+                    text += piece
+                    continue
+                name, features, named, lower = piece
+                child, own = node, marks
+                if name in slots:
+                    child = node.children[name]
+                    if child.marks and not slots[name].head:
+                        own = {**own, **child.marks}
+                elif name:
+                    child = self.symbols[name][0].word or node
+                if features:
+                    own = {**own, **features}
+                part = self._say(child, side, own, section if named is None else named)
+                text += part[:1].lower() + part[1:] if lower else part
+            if text:
+                said.append(text)
+        return " ".join(said)
+
+
+Choice = tuple[list[Alternative], list[int]]
+"""Alternatives with their weights, summed up."""
+
+
+def is_word(alternative: Alternative) -> bool:
+    """Return whether an alternative says nothing but its own."""
+    return not alternative.slots and not list_calls(alternative)
+
+
+def list_calls(alternative: Alternative) -> list[Call]:
+    """List what an alternative says that is not its own."""
+    bodies = [body for side in alternative.sides for body in side.values()]
+    words = [word for body in bodies if isinstance(body, list) for word in body]
+    return [one for word in words for one in word if isinstance(one, Call)]
+
+
+def _sum_weights(alternatives: list[Alternative]) -> Choice:
+    return alternatives, list(accumulate(one.weight for one in alternatives))
+
+
+def _resolve(asked: Asked, whole: Features, nodes: Mapping[str, Node]) -> dict[str, Values]:
+    """Return values in the place of references; what nobody has is left out."""
+    values = {}
+    for name, own in asked.items():
+        if isinstance(own, frozenset):
+            values[name] = own
+        else:
+            source = nodes[own.slot].features if own.slot else whole
+            if own.feature in source:
+                values[name] = source[own.feature]
+    return values
+
+
+def _meet(own: Features, asked: Features) -> dict[str, Values]:
+    """Return what both sides allow of the features of the first."""
+    met = dict(own)
+    for name, values in own.items():
+        if name in asked:
+            met[name] = values & asked[name]
+            if not met[name]:
+                raise _DeadEndError(f"{name} cannot be {' '.join(sorted(values))}")
+    return met

@@ -1,0 +1,55 @@
+"""The demo grammar with few words, for tests that look for certain sentences."""
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from stages.demo.generate import GRAMMAR
+from stages.demo.grammar import Alternative, Grammar, GrammarError
+from stages.demo.reader import read_grammar
+
+TEXT = GRAMMAR.read_text(encoding="utf-8")
+
+
+def forms_of(word: Alternative, side: int) -> set[str]:
+    """Return the forms of a word in a language, without empty ones."""
+    bodies = word.sides[side].values()
+    forms = ([body] if isinstance(body, str) else body.words.values() for body in bodies)
+    return {form.strip() for found in forms for form in found} - {""}
+
+
+def narrow(keeps: Callable[[str, Alternative], bool]) -> Grammar:
+    """Return the grammar with those alternatives alone that are kept, where there are several."""
+    grammar = read_grammar(TEXT)
+    for symbol, listed in grammar.symbols.items():
+        if len(listed) > 1:
+            listed[:] = [one for one in listed if keeps(symbol, one)]
+    return grammar
+
+
+def translate(sentence: str) -> str | None:
+    """Return the English of a German sentence, with 0 for each number; None if it is none."""
+    wanted = re.sub(r"\d+", "0", sentence)
+    shown = sentence.lower()
+
+    def keeps(symbol: str, one: Alternative) -> bool:
+        """Keep what says nothing but words of the sentence, and draw it as often as all others."""
+        del symbol
+        one.weight = 1
+        if one.word:
+            forms = forms_of(one, 0)
+            return not forms or any(form.lower() in shown for form in forms)
+        bodies = [body for body in one.sides[0].values() if isinstance(body, list)]
+        said = [[p for word in body for p in word if isinstance(p, str)] for body in bodies]
+        return any(all(p.lower() in shown for p in text if p.isalpha()) for text in said)
+
+    grammar = narrow(keeps)
+    for number in range(40_000):
+        try:
+            node = grammar.draw(Random(number))
+        except GrammarError:  # the words that are left do not go together
+            continue
+        german, english = (re.sub(r"\d+", "0", text) for text in grammar.say(node))
+        if german == wanted:
+            return english
+    return None
