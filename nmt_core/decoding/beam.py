@@ -81,8 +81,8 @@ class ActiveBeams(NamedTuple):
         if looks is not None and self.looks is not None:
             looks = np.concatenate([self.looks[rows], looks], axis=1)
         return ActiveBeams(
-            np.concatenate([self.tokens[rows], candidates.tokens.reshape(-1, 1)], axis=1),
-            np.concatenate([self.steps[rows], candidates.steps.reshape(-1, 1)], axis=1),
+            np.concatenate([self.tokens.take(rows, 0), candidates.tokens.reshape(-1, 1)], axis=1),
+            np.concatenate([self.steps.take(rows, 0), candidates.steps.reshape(-1, 1)], axis=1),
             looks,
         )
 
