@@ -75,14 +75,19 @@ def read_exported(
     """Return the export with what its version is to be told by.
 
     Raises:
-        BundleError: if there is no export.
+        BundleError: if there is no export, or its text is described by an earlier version.
     """
     try:
         record = files.read_json(trained / "training.json")
         held_out = read_held_out(corpus)
         language = download.languages.target
         scores = files.read_json(metrics / "evaluate.json")
-        described = files.read_json(metrics / "download.json")["corpus"]
+        described = files.read_json(metrics / "download.json").get("corpus")
+        if described is None:
+            raise BundleError(
+                f"{metrics / 'download.json'} was written by an earlier version and does not "
+                f"describe the corpus; run: make repro"
+            )
         names = find_metric_names(scores)
         return Exported(
             folder=folder,

@@ -27,6 +27,7 @@ from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
 from stages.demo.generate import GrammarConfig, generate
+from stages.download import describe_corpus
 from stages.params import TokenizeParams, VocabularyParams, build_all
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
@@ -133,7 +134,10 @@ def project(request, tmp_path_factory):
     write_corpus(project.corpus)
     project.vectors.mkdir()
     measured = project.metrics
-    measured["download"] = {"near_duplicates": {"pairs": 7, "examples": []}}
+    measured["download"] = {
+        "near_duplicates": {"pairs": 7, "examples": []},
+        "corpus": describe_corpus(settings["download"]),
+    }
     measured["tokenize"] = tokenize.run(
         settings["tokenize"],
         languages=("de", "en"),

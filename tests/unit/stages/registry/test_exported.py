@@ -1,5 +1,7 @@
 """What is said of an export is true, above all how its test set was held out."""
 
+import shutil
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -104,6 +106,14 @@ def test_only_equal_test_sets_have_equal_digests(first, second):
     one, other = (digest_test_set(*zip(*pairs, strict=True)) for pairs in (first, second))
 
     assert (one == other) == (first == second)
+
+
+def test_text_that_an_earlier_version_downloaded_is_to_be_downloaded_again(project, tmp_path):
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
+    files.write_json(tmp_path / "download.json", {"pairs": {}})
+
+    with pytest.raises(BundleError, match=r"download\.json was .* an earlier .* make repro"):
+        read(tmp_path)
 
 
 def test_without_an_export_one_is_told_what_to_do(project, tmp_path):
