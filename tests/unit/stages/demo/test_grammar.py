@@ -138,9 +138,11 @@ class TestPhenomena:
     def test_a_sentence_is_translated(self, german, english):
         assert english == translate(german)
 
-    def test_what_the_readme_shows_is_in_the_language(self):
-        text = re.sub(r"<[^>]*>", "", (PROJECT / "README.md").read_text())
-        shown = set(re.findall(r"(?<=[' .\"])(?:Der|Das) [A-ZÄÖÜa-zäöüß ]+(?:\d,\d[^.]+)?\.", text))
+    def test_what_documents_show_is_in_the_language(self):
+        documents = (PROJECT / name for name in ("README.md", "docs/integrate.md"))
+        text = re.sub(r"<[^>]*>", "", " ".join(path.read_text() for path in documents))
+        shown = set(re.findall(r"(?<=['. \"])(?:Der|Das) [A-ZÄÖÜ][\w ]+(?:\d,\d[^.]+)?\.", text))
+        shown |= set(re.findall(r"Das wichtige [\w ]+\.", text))
 
         assert len(shown) >= 6
         assert {sentence for sentence in shown if translate(sentence) is None} == set()
