@@ -90,12 +90,13 @@ def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
         node, split = _draw(config.seed, number)
         if split and len(corpus[split]) < counts[split]:
             _keep(node, corpus[split], seen, known)
-            if all(len(pairs) == counts[split] for split, pairs in corpus.items()):
-                return corpus
-    split = next(split for split in SPLITS if len(corpus[split]) < counts[split])
+        short = [one for one in SPLITS if len(corpus[one]) < counts[one]]
+        if not short:
+            return corpus
+    found, wanted = len(corpus[short[0]]), counts[short[0]]
     raise CorpusError(
-        f"only {len(corpus[split])} of {counts[split]} {split} pairs could be written with words "
-        f"of the training set; raise train_pairs or lower {split}_pairs"
+        f"only {found} of {wanted} {short[0]} pairs could be written with words of the training "
+        f"set; raise train_pairs or lower {short[0]}_pairs"
     )
 
 

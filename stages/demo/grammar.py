@@ -33,17 +33,14 @@ class Reference(NamedTuple):
     feature: str
 
 
-Asked = dict[str, Values | Reference]
-
-
 class Slot(NamedTuple):
     """A part that a rule draws, and what is asked of it."""
 
     symbol: str
     head: bool
-    asked: Asked
-    refers: bool
-    """Whether it asks what others have."""
+    asked: dict[str, Values]
+    shared: dict[str, Reference]
+    """What it must have in common with others."""
 
 
 class Call(NamedTuple):
@@ -76,7 +73,7 @@ class Alternative:
     weight: int = 1
     features: dict[str, Values] = field(default_factory=dict)
     """What it agrees with, as its head must."""
-    settings: Asked = field(default_factory=dict)
+    settings: dict[str, Values | Reference] = field(default_factory=dict)
     """Features that it has whatever its head has."""
     slots: dict[str, Slot] = field(default_factory=dict)
     sides: list[Side] = field(default_factory=list)
@@ -128,7 +125,7 @@ class Grammar:
             if is_word(one):
                 one.word = Node(one, {}, one.features, self._mark(one.features))
         slots = [slot for one in alternatives for slot in one.slots.values()]
-        asked = {name for slot in slots for name in slot.asked}
+        asked = {name for slot in slots for name in (*slot.asked, *slot.shared)}
         asked.update(name for one in alternatives if one.slots for name in one.features)
         self._fitting: dict[str, tuple[list[str], dict[tuple[Values | None, ...], Choice]]] = {}
         for symbol in symbols:
@@ -200,9 +197,8 @@ class Grammar:
             whole = {**asked, **_meet(alternative.features, asked)}
             for slot in alternative.slots.values():
                 if slot.head:
-                    wanted = {k: v for k, v in slot.asked.items() if isinstance(v, frozenset)}
                     rest = {k: v for k, v in whole.items() if k not in alternative.settings}
-                    return bool(self._fit(slot.symbol, {**rest, **_meet(wanted, rest)})[0])
+                    return bool(self._fit(slot.symbol, {**rest, **_meet(slot.asked, rest)})[0])
         except _DeadEndError:
             return False
         return True
@@ -224,7 +220,9 @@ class Grammar:
         features = whole = {**asked, **_meet(own, asked)} if own else asked
         nodes: dict[str, Node] = {}
         for name, slot in alternative.slots.items():
-            wanted = _resolve(slot.asked, whole, nodes) if slot.refers else slot.asked
+            wanted: Features = slot.asked
+            if slot.shared:
+                wanted = {**wanted, **_resolve(slot.shared, whole, nodes)}
             if slot.head:
                 rest = whole
                 if not alternative.settings.keys().isdisjoint(whole):
@@ -308,7 +306,9 @@ def _sum_weights(alternatives: list[Alternative]) -> Choice:
     return alternatives, list(accumulate(one.weight for one in alternatives))
 
 
-def _resolve(asked: Asked, whole: Features, nodes: Mapping[str, Node]) -> dict[str, Values]:
+def _resolve(
+    asked: Mapping[str, Values | Reference], whole: Features, nodes: Mapping[str, Node]
+) -> dict[str, Values]:
     """Return values in the place of references; what nobody has is left out."""
     values = {}
     for name, own in asked.items():

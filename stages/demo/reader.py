@@ -151,8 +151,9 @@ class _Reader:
             elif slot := _SLOT.fullmatch(token):
                 parts = [one.partition("=") for one in (slot[4] or "").split()]
                 asked = {k: self.read_value(k, v or k, alternative) for k, _, v in parts}
-                refers = any(isinstance(value, Reference) for value in asked.values())
-                alternative.slots[slot[1]] = Slot(slot[3], bool(slot[2]), asked, refers)
+                fixed = {k: v for k, v in asked.items() if isinstance(v, frozenset)}
+                shared = {k: v for k, v in asked.items() if isinstance(v, Reference)}
+                alternative.slots[slot[1]] = Slot(slot[3], bool(slot[2]), fixed, shared)
             elif sign or unnamed:
                 name, value = (name, value) if sign else (unnamed.pop(0), token)
                 read = self.read_value(name.rstrip(":"), value, alternative)
