@@ -152,8 +152,8 @@ class _Reader:
                 parts = [one.partition("=") for one in (slot[4] or "").split()]
                 asked = {k: self.read_value(k, v or k, alternative) for k, _, v in parts}
                 fixed = {k: v for k, v in asked.items() if isinstance(v, frozenset)}
-                shared = {k: v for k, v in asked.items() if isinstance(v, Reference)}
-                alternative.slots[slot[1]] = Slot(slot[3], bool(slot[2]), fixed, shared)
+                common = {k: v for k, v in asked.items() if isinstance(v, Reference)}
+                alternative.slots[slot[1]] = Slot(slot[3], bool(slot[2]), fixed, common)
             elif sign or unnamed:
                 name, value = (name, value) if sign else (unnamed.pop(0), token)
                 read = self.read_value(name.rstrip(":"), value, alternative)
