@@ -58,6 +58,8 @@ def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
 )
 def test_a_word_switches_the_weekly_retraining(given, passed):
     """Without it, switches stay as somebody has set them."""
-    last = make(PROJECT, "--dry-run", "deploy", *given).stdout.splitlines()[-1]
+    last = make(PROJECT, "--dry-run", "--no-print-directory", "deploy", *given).stdout.splitlines()[
+        -1
+    ]
 
     assert last.rstrip() == f"python -m flows.deploy{passed}"

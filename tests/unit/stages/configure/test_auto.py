@@ -15,7 +15,7 @@ from nmt_core.text.languages import Languages
 from nmt_core.training.budget import Budget
 from stages.configure import auto, compose
 from stages.configure.__main__ import main
-from stages.demo.corpus import DemoCorpus
+from stages.demo.corpus import CHARACTERS, DemoCorpus
 from stages.params import build_all
 from tests.support.projects import PROJECT
 
@@ -103,7 +103,7 @@ def test_what_is_chosen_is_written_and_said(project, monkeypatch, capsys):
     written = yaml.safe_load((project / "params.yaml").read_text(encoding="utf-8"))
     known = auto.read_auto()
     tokens = written["train"]["budget"]["tokens"]
-    epoch = auto.estimate_tokens(Size(20_000, 20_000 * 72), 4000)
+    epoch = auto.estimate_tokens(Size(20_000, 20_000 * CHARACTERS), 4000)
 
     assert tokens == auto.round_down(known.train.epochs * epoch)
     assert written["train"]["budget"]["steps"] is None
