@@ -40,7 +40,7 @@ from nmt_core.extensions.classifiers.words import HashedWords, learn_words
 from nmt_core.extensions.language_models.bundle import load_masked_model
 from nmt_core.extensions.language_models.commands import remove_checkpoints, show_training
 from nmt_core.extensions.language_models.masked import MaskedTextModel
-from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.extensions.settings import Changes, change_settings, explain_settings
 
 ClassifierFolder = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Classifier of nmt learn-classifier.")
@@ -77,10 +77,7 @@ def learn_classifier(
         Path | None,
         typer.Option(metavar="DIR", help="Masked language model of nmt learn to start from."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
-    ] = None,
+    settings: Changes = None,
     threads: Threads = None,
 ) -> None:
     """Learn which of some labels a text has, such as the sentiment of a review.

@@ -16,6 +16,15 @@ from nmt_core.models.recurrence import RecurrentLayer
 from nmt_core.text.vocabulary import PAD
 
 
+def make_table(
+    words: int, width: int, vectors: Float[Tensor, "V D"] | None, *, frozen: bool = False
+) -> nn.Embedding:
+    """Return embeddings, (V, D), that begin with vectors, or by chance where there are none."""
+    if vectors is None:
+        return embedding_table(words, width)
+    return pretrained_table(vectors, frozen=frozen)
+
+
 class Classifier(nn.Module):
     """Embeds words, reads them by gated recurrent layers, and tells how likely each class is.
 
@@ -38,11 +47,7 @@ class Classifier(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.embedding = (
-            embedding_table(words, config.embedding_width)
-            if vectors is None
-            else pretrained_table(vectors, frozen=config.frozen)
-        )
+        self.embedding = make_table(words, config.embedding_width, vectors, frozen=config.frozen)
         self.scale = config.embedding_width**0.5
         widths = [config.embedding_width, *[config.width] * (config.layers - 1)]
         self.layers = nn.ModuleList(RecurrentLayer("gru", width, config.width) for width in widths)
@@ -87,11 +92,7 @@ class BagClassifier(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        self.embedding = (
-            embedding_table(words, config.embedding_width)
-            if vectors is None
-            else pretrained_table(vectors, frozen=False)
-        )
+        self.embedding = make_table(words, config.embedding_width, vectors)
         self.scale = config.embedding_width**0.5
         self.output = nn.Linear(config.embedding_width, classes)
 

@@ -28,7 +28,7 @@ from nmt_core.extensions.language_models.training import (
     train_language_model,
 )
 from nmt_core.extensions.language_models.units import SubwordUnit, Units, learn_units
-from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.extensions.settings import Changes, change_settings, explain_settings
 from nmt_core.translation.translator import Translator
 
 GAP = "___"
@@ -57,10 +57,7 @@ def learn(  # noqa: PLR0913 - one argument per option
         Path | None,
         typer.Option(metavar="DIR", help="Exported translator whose target tokens it uses."),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
-    ] = None,
+    settings: Changes = None,
     threads: Threads = None,
 ) -> None:
     """Learn a language model: how likely is a text, and what comes next, or is missing?
