@@ -53,3 +53,11 @@ def test_what_a_document_translates_comes_out_as_it_says(demo, document):
     }
 
     assert {} == {text: one for text, one in translated.items() if one not in said}
+
+
+def test_as_many_translations_come_as_are_asked_for(demo):
+    """Of a model that has learnt: one of a few updates may have nothing else to say."""
+    [text] = {one for one in list_examples("docs/integrate.md") if "Treffen" in one}
+    [found] = Translator.load(demo / "models/export").search([text], n_best=3)
+
+    assert 3 == len({translation.text for translation in found})
