@@ -28,3 +28,10 @@ def empty_database(tmp_path_factory):
 def database(project, empty_database):
     (project / "mlflow.db").write_bytes(empty_database.read_bytes())
     return MlflowClient(tracker.tracking_uri())
+
+
+@pytest.fixture
+def quick_tracking(mlflow_here, monkeypatch):
+    """Send often, and try again soon."""
+    monkeypatch.setattr(tracker, "SEND_SECONDS", 0.05)
+    monkeypatch.setattr(tracker, "RETRY_SECONDS", 0.1)

@@ -30,15 +30,9 @@ from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, runs, train
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_tracking")]
 
 DEAD = "http://127.0.0.1:9"
-
-
-@pytest.fixture(autouse=True)
-def _fast(mlflow_here, monkeypatch):
-    monkeypatch.setattr(tracking, "SEND_SECONDS", 0.05)
-    monkeypatch.setattr(tracking, "RETRY_SECONDS", 0.1)
 
 
 def test_mlflow_knows_what_the_journal_knows(database, caplog):

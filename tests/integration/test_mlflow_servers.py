@@ -27,15 +27,9 @@ from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, said, train
 from tests.support.tiny import LINES, export, tiny_translator
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_tracking")]
 
 DEAD = "http://127.0.0.1:9"
-
-
-@pytest.fixture(autouse=True)
-def _fast(mlflow_here, monkeypatch):
-    monkeypatch.setattr(tracking, "SEND_SECONDS", 0.05)
-    monkeypatch.setattr(tracking, "RETRY_SECONDS", 0.1)
 
 
 @pytest.fixture
