@@ -21,6 +21,10 @@ EngineName = Annotated[
         help="ctranslate2, onnx or torch; auto takes the fastest on a processor, torch on a GPU.",
     ),
 ]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
+]
 Threads = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, help="CPU threads. \\[default: every core]"),

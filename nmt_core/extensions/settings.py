@@ -3,9 +3,8 @@
 import inspect
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-import typer
 from pydantic_core import to_json
 
 from nmt_core.base import config
@@ -14,11 +13,6 @@ from nmt_core.base.errors import ConfigError
 
 Settings = TypeVar("Settings", bound=Config)
 Command = TypeVar("Command", bound=Callable[..., None])
-
-Changes = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
-]
 
 
 def change_settings(default: Settings, settings: Sequence[str], *, at: str) -> Settings:

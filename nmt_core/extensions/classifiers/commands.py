@@ -14,7 +14,7 @@ from nmt_core.base import compute
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.seal import digest_bundle, require_replaceable
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks
-from nmt_core.cli.options import Device, Threads
+from nmt_core.cli.options import Changes, Device, Threads
 from nmt_core.extensions.classifiers import training
 from nmt_core.extensions.classifiers.accuracy import measure_accuracy
 from nmt_core.extensions.classifiers.bundle import FORMAT, load_classifier, write_classifier
@@ -40,7 +40,7 @@ from nmt_core.extensions.classifiers.words import HashedWords, learn_words
 from nmt_core.extensions.language_models.bundle import load_masked_model
 from nmt_core.extensions.language_models.commands import remove_checkpoints, show_training
 from nmt_core.extensions.language_models.masked import MaskedTextModel
-from nmt_core.extensions.settings import Changes, change_settings, explain_settings
+from nmt_core.extensions.settings import change_settings, explain_settings
 
 ClassifierFolder = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Classifier of nmt learn-classifier.")
