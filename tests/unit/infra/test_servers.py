@@ -77,6 +77,14 @@ class Toy(Server):
             return caller.connect_ex((self.host, self.port)) == 0
 
 
+@pytest.fixture(autouse=True)
+def _umask():
+    """What a program takes from others for itself, it takes from the process of the tests, too."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture
 def toy(tmp_path):
     toy = Toy(tmp_path)
