@@ -135,9 +135,7 @@ def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
 def test_whoever_serves_has_models_tried(monkeypatch, tmp_path):
     """``nmt serve``, and the server of the registry's champion."""
     served = []
-    monkeypatch.setattr(
-        "nmt_core.server.run.serve_models", lambda *given, **_: served.append(given)
-    )
+    monkeypatch.setattr("nmt_core.cli.serve.serve_models", lambda *given, **_: served.append(given))
     monkeypatch.setattr(registry, "serve_models", lambda *given, **_: served.append(given))
     known = SimpleNamespace(champion=lambda: "1", name="nmt-de-en")
     monkeypatch.setattr(registry, "open_registry", lambda _: known)
