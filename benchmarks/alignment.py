@@ -30,7 +30,7 @@ from nmt_core.alignment.learning import learn_aligner
 from nmt_core.alignment.links import Links, read_links
 from nmt_core.alignment.words import cut_line
 from nmt_core.base import files
-from nmt_core.translation.translation import NOTHING
+from nmt_core.translation.translation import EMPTY_TRANSLATION
 from nmt_core.translation.translator import Translator
 
 Pair = tuple[str, str]
@@ -89,7 +89,7 @@ def aligned(
     if not owners[0] or owners[1] is None:
         return None
     ids = tuple(translator.target.vocabulary.encode(tokens[1]))
-    weights = translator.attention(lines[0], NOTHING._replace(ids=ids))
+    weights = translator.attention(lines[0], EMPTY_TRANSLATION._replace(ids=ids))
     if weights is None:
         raise typer.BadParameter("this model has no attention")
     return alignment.extract_links(weights, owners[0], owners[1])

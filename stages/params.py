@@ -29,7 +29,7 @@ from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
-from nmt_core.training.settings import OptimizerConfig, Part, TrainingConfig, WorldConfig
+from nmt_core.training.settings import ModelPart, OptimizerConfig, TrainingConfig, WorldConfig
 from stages import paths
 from stages.runtime.params_file import read
 
@@ -173,7 +173,7 @@ class TrainParams(Config):
     model: ModelConfig
     """The architecture and its shape."""
 
-    initial_parts: list[Part] = Field(["embeddings", "encoder", "decoder"], min_length=1)
+    initial_parts: list[ModelPart] = Field(["embeddings", "encoder", "decoder"], min_length=1)
     """What to start from ``download.initial_model``, where there is one: the others start from
     chance. The output is one of the embeddings."""
 

@@ -12,7 +12,7 @@ from nmt_core.alignment.batches import PairedText, pair_text
 from nmt_core.alignment.direction import Direction
 from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lexicon import Table, measure_priors
-from nmt_core.alignment.links import Links, choose_likely, join_pieces
+from nmt_core.alignment.links import Links, choose_likely, link_words
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import Pieces, cut_line
 
@@ -49,7 +49,7 @@ class Aligner:
             rows, self.explain([pieces[row] for row in rows]), strict=True
         ):
             found = choose_likely(forward, backward, self.config.threshold)
-            links[row] = join_pieces(found, pieces[row][0].words, pieces[row][1].words)
+            links[row] = link_words(found, pieces[row][0].words, pieces[row][1].words)
         return links
 
     def explain(self, pieces: Sequence[tuple[Pieces, Pieces]]) -> list[tuple[Array, Array]]:

@@ -19,11 +19,11 @@ STEP = 4
 """Source lengths that are batched together."""
 
 
-PORTION = 5000
+PAIRS_AT_ONCE = 5000
 """Sentence pairs after which equal pairs of words are made one, to save memory."""
 
 
-class Batch(NamedTuple):
+class AlignmentBatch(NamedTuple):
     """Pairs that are aligned together, padded."""
 
     rows: list[int]
@@ -36,10 +36,10 @@ class Batch(NamedTuple):
     source_lengths: Numbers
     target_lengths: Numbers
 
-    def turn(self) -> "Batch":
+    def turn(self) -> "AlignmentBatch":
         """Return the same with source and target exchanged."""
         cells = np.ascontiguousarray(self.cells.transpose(1, 0, 2))
-        return Batch(
+        return AlignmentBatch(
             self.rows, cells, self.target, self.source, self.target_lengths, self.source_lengths
         )
 
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
 class PairedText:
     """Sentence pairs as batches, and which pairs of words they hold."""
 
-    batches: list[Batch]
+    batches: list[AlignmentBatch]
     keys: Numbers
     """Of each pair of words that stand in one sentence pair, source number times the size of the
     target vocabulary plus target number, rising."""
@@ -60,7 +60,7 @@ def pair_text(source: Sequence[Numbers], target: Sequence[Numbers], target_size:
     found: list[Numbers] = []
     for number, (ours, theirs) in enumerate(zip(source, target, strict=True), start=1):
         found.append(np.unique(ours[:, None] * target_size + theirs))
-        if number % PORTION == 0 or number == len(source):
+        if number % PAIRS_AT_ONCE == 0 or number == len(source):
             keys, found = np.unique(np.concatenate([keys, *found])), []
     groups = plan_batches([len(words) for words in source], [len(words) for words in target])
     batches = [_fill(rows, source, target, keys, target_size) for rows in groups]
@@ -91,7 +91,7 @@ def _fill(
     target: Sequence[Numbers],
     keys: Numbers,
     target_size: int,
-) -> Batch:
+) -> AlignmentBatch:
     lengths = [np.array([len(side[row]) for row in rows]) for side in (source, target)]
     cells = np.full((lengths[0].max(), lengths[1].max(), len(rows)), len(keys), np.int32)
     ours = np.zeros((lengths[0].max(), len(rows)), np.int32)
@@ -103,4 +103,4 @@ def _fill(
         wanted, places = np.unique(here, return_inverse=True)
         found = np.asarray(np.searchsorted(keys, wanted))  # faster of rising numbers
         cells[: len(one), : len(other), place] = found[places].reshape(len(one), len(other))
-    return Batch(rows, cells, ours, theirs, *lengths)
+    return AlignmentBatch(rows, cells, ours, theirs, *lengths)

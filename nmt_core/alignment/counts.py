@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.batches import Batch
+from nmt_core.alignment.batches import AlignmentBatch
 from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lattice import Posteriors
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass
-class Counts:
+class ExpectedCounts:
     """Sums over a text; all that they are added up from is seen in the same order each time."""
 
     pairs: Array
@@ -33,7 +33,7 @@ class Counts:
         places = np.zeros((longest + 1, longest + 1))
         return cls(np.zeros(pairs + 1), np.zeros(words), np.zeros(kinds), places)
 
-    def add_links(self, batch: Batch, links: Array) -> None:
+    def add_links(self, batch: AlignmentBatch, links: Array) -> None:
         """Count which word explains which.
 
         Args:
@@ -46,7 +46,7 @@ class Counts:
         none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=1), 0.0), 0.0)
         np.add.at(self.nulls, batch.target.ravel(), none.ravel())
 
-    def add_jumps(self, batch: Batch, found: Posteriors, jumps: Jumps) -> None:
+    def add_jumps(self, batch: AlignmentBatch, found: Posteriors, jumps: Jumps) -> None:
         """Count how far the links of a word and the next are from each other."""
         self.jumps += jumps.sum_widths(found.jumps.sum(axis=2))
         leaving = found.jumps.sum(axis=1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.batches import Batch
+from nmt_core.alignment.batches import AlignmentBatch
 from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lattice import Lattice, Posteriors, sum_alignments
 from nmt_core.alignment.lexicon import Lexicon
@@ -22,7 +22,7 @@ class Direction:
     null_probability: float
     diagonal: float
 
-    def explain(self, batch: Batch) -> Posteriors:
+    def explain(self, batch: AlignmentBatch) -> Posteriors:
         """Return the posteriors of the HMM; see :class:`Posteriors`, J being target words."""
         words, pairs = batch.target.shape
         positions = len(batch.source) + 1
@@ -39,7 +39,7 @@ class Direction:
             )
         )
 
-    def explain_by_place(self, batch: Batch) -> tuple[Array, Array]:
+    def explain_by_place(self, batch: AlignmentBatch) -> tuple[Array, Array]:
         """Return the posteriors and log-likelihoods of IBM model 1 that prefers the diagonal.
 
         Its prior is that of Dyer et al. (2013, section 2).

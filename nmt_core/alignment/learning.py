@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.alignment.aligner import Aligner
-from nmt_core.alignment.batches import Batch, PairedText, pair_text
-from nmt_core.alignment.counts import Counts
+from nmt_core.alignment.batches import AlignmentBatch, PairedText, pair_text
+from nmt_core.alignment.counts import ExpectedCounts
 from nmt_core.alignment.direction import Direction
 from nmt_core.alignment.jumps import Jumps
 from nmt_core.alignment.lexicon import Prior, Table, measure_priors
@@ -22,7 +22,7 @@ from nmt_core.alignment.words import cut_line
 from nmt_core.base.errors import CorpusError
 
 Array = NDArray[np.float64]
-Both = tuple[Batch, Batch]
+Both = tuple[AlignmentBatch, AlignmentBatch]
 
 JUMP_SMOOTHING = 1.0
 """Jumps of each kind that are taken for seen."""
@@ -90,7 +90,7 @@ class Learner:
         """Return what a direction has learnt of words."""
         return Table.of(self.counts[side], self.priors[side])
 
-    def _take(self, found: list[Counts]) -> float:
+    def _take(self, found: list[ExpectedCounts]) -> float:
         self.counts = found
         self.directions = [self._improve(side) for side in (0, 1)]
         return sum(counts.log_likelihood for counts in found)
@@ -101,11 +101,11 @@ class Learner:
             lexicon, self.jumps[side], self.config.null_probability, self.config.diagonal
         )
 
-    def _zero(self, side: int) -> Counts:
+    def _zero(self, side: int) -> ExpectedCounts:
         words = self.priors[side].sizes[1]
-        return Counts.zero(self.size, words, len(self.jumps[side].weights), self.longest)
+        return ExpectedCounts.zero(self.size, words, len(self.jumps[side].weights), self.longest)
 
-    def _start(self, side: int) -> Counts:
+    def _start(self, side: int) -> ExpectedCounts:
         """Return counts by which each word may be explained by any of its sentence, or by none."""
         counts = self._zero(side)
         for both in self.batches:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.alignment.counts import Counts
+from nmt_core.alignment.counts import ExpectedCounts
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.spelling import compare_spelling, encode_words
 
@@ -58,7 +58,7 @@ class Table(NamedTuple):
     """Expected count of each word that translates none, (words,)."""
 
     @classmethod
-    def of(cls, counts: Counts, prior: Prior) -> Self:
+    def of(cls, counts: ExpectedCounts, prior: Prior) -> Self:
         """Sum up expected counts."""
         more = counts.pairs[:-1] + prior.counts - prior.unmet
         sums = np.bincount(prior.givens, more, prior.sizes[0]).astype(np.float64)

@@ -33,7 +33,7 @@ def format_links(links: Iterable[tuple[int, int]]) -> str:
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
-def join_pieces(links: Links, source: Sequence[int], target: Sequence[int]) -> Links:
+def link_words(links: Links, source: Sequence[int], target: Sequence[int]) -> Links:
     """Return links between words, of links between their pieces.
 
     Args:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 LONGEST, SHORTEST = 12, 4
 """Characters of a word that are compared, and those below which only equal words are alike."""
 
-CHUNK = 2**18
+COMPARED_PAIRS = 2**18
 """Pairs compared together."""
 
 
@@ -39,8 +39,8 @@ def compare_spelling(
         1 of equal words, 0 of words with less than ``least`` or of fewer than SHORTEST characters.
     """
     likeness = np.zeros(len(ours))
-    for begin in range(0, len(ours), CHUNK):
-        part = slice(begin, begin + CHUNK)
+    for begin in range(0, len(ours), COMPARED_PAIRS):
+        part = slice(begin, begin + COMPARED_PAIRS)
         likeness[part] = _compare(first[ours[part]], second[theirs[part]], least)
     return likeness
 

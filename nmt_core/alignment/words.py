@@ -11,7 +11,7 @@ from typing import NamedTuple
 ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
 """What is written together with a word and translated apart, as in ``the Commission's``."""
 
-ALONE = re.compile(r"['’]\w{1,2}")
+CUT_ELISION = re.compile(r"['’]\w{1,2}")
 """The same where it was cut off before."""
 
 
@@ -31,7 +31,7 @@ def is_sign(character: str) -> bool:
 
 def cut_word(word: str) -> list[str]:
     """Return the pieces of a word; put together, they spell it."""
-    if ALONE.fullmatch(word):
+    if CUT_ELISION.fullmatch(word):
         return [word]
     begin, end = 0, len(word)
     while begin < end and is_sign(word[begin]):

@@ -34,7 +34,7 @@ class Config(BaseModel):
 BRIEF_CHARACTERS = 200
 """Of a wrong value, in a message."""
 
-Settings = TypeVar("Settings", bound=Config)
+ConfigT = TypeVar("ConfigT", bound=Config)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class OpenUnion:
         return kind
 
 
-def build(kind: type[Settings], values: Mapping[str, Any], *, at: str) -> Settings:
+def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT:
     """Build ``kind`` from ``values``, as YAML or JSON gives them.
 
     Args:

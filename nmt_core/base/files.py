@@ -18,10 +18,10 @@ from nmt_core.base.errors import DiskError
 READABLE = 0o644
 """Everybody may read what we write; some libraries would keep it to the user."""
 
-ASIDE = ".old.part"
+OLD_SUFFIX = ".old.part"
 """How the name of a folder ends that gives way to a new one."""
 
-REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
+DISK_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 """What a system answers to whoever writes where there is no room."""
 
 
@@ -67,7 +67,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
                     inner.chmod(READABLE)
                 _sync(inner)
             _sync(part)
-            with _aside(place, part.with_suffix(ASIDE)):
+            with _aside(place, part.with_suffix(OLD_SUFFIX)):
                 part.rename(place)
                 _sync(place.parent)
         finally:
@@ -83,11 +83,11 @@ def sweep(folder: Path, name: str = ".+") -> None:
         folder: where they would be.
         name: regular expression of the names that they were to take.
     """
-    left = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(ASIDE)})")
+    left = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(OLD_SUFFIX)})")
     for part in [*folder.iterdir()]:
         if found := left.fullmatch(part.name):
             with suppress(OSError), _locked(part, wait=False):  # else somebody is at work on it
-                if found[2] == ASIDE:
+                if found[2] == OLD_SUFFIX:
                     _settle(part, folder / found[1])
                 else:
                     shutil.rmtree(part) if part.is_dir() else part.unlink()
@@ -99,7 +99,7 @@ def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
     number = error.errno if isinstance(error, OSError) else None
     if found := re.search(r"\(os error (\d+)\)", str(error)):  # all that libraries in Rust tell
         number = int(found[1])
-    if number in REFUSALS:
+    if number in DISK_ERRNOS:
         reason = os.strerror(number)
     elif re.search(r"\d+ requested and \d+ written", str(error)):  # all that NumPy tells
         reason = str(error)

@@ -30,7 +30,7 @@ QUIET_SECONDS = 15.0
 RECENT_SECONDS = 60.0
 """Time over which speed is measured: what an hour ago made slow says nothing of now."""
 
-COLUMNS = {
+PROGRESS_COLUMNS = {
     "step": "step {:>7,}",
     "epoch": "epoch {:>3}",
     "train_loss": "train loss {:.3f}",
@@ -90,7 +90,7 @@ class TrainingDisplay:
         scores: Mapping[str, str] | None = None,
     ) -> None:
         self._done = done
-        self._columns = COLUMNS | {
+        self._columns = PROGRESS_COLUMNS | {
             name: f"{label} {{:.1f}}" for name, label in (scores or {}).items()
         }
         self.console = console or Console(

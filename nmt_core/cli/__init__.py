@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.packages import read_version
-from nmt_core.cli.program import Program
+from nmt_core.cli.program import CommandGroup
 
 # A line is translated in a quarter of a second, most of which is imports, by these a third less.
 gc.set_threshold(100_000, 50, 50)  # imports make objects that stay; looking for rubbish is in vain
@@ -24,7 +24,7 @@ def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
 
 
 app = typer.Typer(
-    cls=Program,
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

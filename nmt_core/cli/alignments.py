@@ -1,7 +1,7 @@
 """``nmt translate --alignments``: which word of a translation stands for which of its source."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
@@ -10,7 +10,8 @@ from typing import Protocol
 from nmt_core.alignment.links import format_links
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.documents.alignment import NOTHING, align
+from nmt_core.cli.translate_options import Keep
+from nmt_core.documents.alignment import UNALIGNED, align_words
 from nmt_core.documents.sentences import Span
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -21,10 +22,6 @@ class Linking(Protocol):
 
     def __call__(self, line: str, found: Sequence[Translation]) -> Iterator[str]:
         """Yield the links of each translation in Pharaoh format."""
-
-
-Keep = Callable[[str, Sequence[Translation]], None]
-"""Takes a line and its translations."""
 
 
 def choose_linking(translator: Translator, aligner: Path | None) -> Linking:
@@ -63,9 +60,9 @@ def link_by_attention(translator: Translator) -> Linking:
             looked = one
             if one.attention is None:
                 looked = one._replace(attention=translator.attention(line, one))
-            stands = align(line, source, tokens, looked, one.text, target)
+            stands = align_words(line, source, tokens, looked, one.text, target)
             yield format_links(
-                (word, place) for place, word in enumerate(stands) if word != NOTHING
+                (word, place) for place, word in enumerate(stands) if word != UNALIGNED
             )
 
     return link

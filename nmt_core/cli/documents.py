@@ -48,7 +48,7 @@ def translate_documents(
         stream = open_standard_input()
         if stream.isatty():
             typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
-        data = stream.read(files.MOST_BYTES + 1)
+        data = stream.read(files.MOST_DOCUMENT_BYTES + 1)
         written = files.translate_document(data, kind or "text", documents)
         if output:
             files.write_document(output, written)

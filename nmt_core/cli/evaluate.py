@@ -31,7 +31,9 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         list[Path],
         typer.Option(metavar="DIR", help="Exported model; repeatable, to compare several."),
     ],
-    source: Annotated[Path, typer.Option(metavar="FILE", help="Lines to translate, UTF-8.")],
+    source: Annotated[
+        Path, typer.Option(metavar="FILE", help="Lines to translate_with_progress, UTF-8.")
+    ],
     reference: Annotated[
         Path, typer.Option(metavar="FILE", help="Their translations by people, UTF-8.")
     ],
@@ -78,7 +80,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         for name, folder in name_models(model).items()
     }
     code = language or find_language(translators)
-    systems = {name: translate(one, sources) for name, one in translators.items()}
+    systems = {name: translate_with_progress(one, sources) for name, one in translators.items()}
     for lines in systems.values():
         warn_of_tokenized(lines, references)
     if out is not None:
@@ -117,7 +119,7 @@ def find_language(translators: Mapping[str, Translator]) -> str:
     return written.pop()
 
 
-def translate(translator: Translator, lines: Sequence[str]) -> list[str]:
+def translate_with_progress(translator: Translator, lines: Sequence[str]) -> list[str]:
     """Return the translations of a test set, with the progress shown."""
     texts: list[str] = []
     portion = max(PORTION, len(lines) // 8)  # batches of like lengths need many lines

@@ -16,10 +16,10 @@ FIRST_LINES, MOST_LINES, GROWTH = 16, 8192, 8
 """Lines translated together, at first and at most, and how many times more from one portion to the
 next: output begins early, memory is bounded, and cores seldom wait for the last batch of one."""
 
-PATIENCE = 0.05
+WAIT_SECONDS = 0.05
 """Seconds to wait for more lines before those that are there are translated."""
 
-MOST_BYTES = 2**24
+MOST_LINE_BYTES = 2**24
 """Of a line; a longer one is no text."""
 
 
@@ -111,10 +111,10 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
                 lines.append(rest.getvalue())
                 rest = io.BytesIO()
                 rest.write(other)
-            if rest.tell() > MOST_BYTES:
+            if rest.tell() > MOST_LINE_BYTES:
                 raise CorpusError(
-                    f"line {done + len(lines) + 1} of {name} is longer than {MOST_BYTES:,} bytes; "
-                    f"end lines by newlines"
+                    f"line {done + len(lines) + 1} of {name} is longer than "
+                    f"{MOST_LINE_BYTES:,} bytes; end lines by newlines"
                 )
         if not more and rest.tell():
             lines.append(rest.getvalue())
@@ -128,9 +128,9 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
 
 
 def has_more(stream: io.BufferedIOBase) -> bool:
-    """Tell whether a stream goes on, or ends, within :data:`PATIENCE`."""
+    """Tell whether a stream goes on, or ends, within :data:`WAIT_SECONDS`."""
     try:
-        return bool(select.select([stream], [], [], PATIENCE)[0])
+        return bool(select.select([stream], [], [], WAIT_SECONDS)[0])
     except io.UnsupportedOperation:  # bytes in memory
         return True
 

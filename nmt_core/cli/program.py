@@ -20,10 +20,10 @@ from nmt_core.base.registry import Registry
 EXTENSIONS = "nmt_core.extensions"
 """The room of commands that may be left out of an installation."""
 
-LANGUAGE_MODELS = f"{EXTENSIONS}.language_models.commands"
-CLASSIFIERS = f"{EXTENSIONS}.classifiers.commands"
+LANGUAGE_MODEL_COMMANDS = f"{EXTENSIONS}.language_models.commands"
+CLASSIFIER_COMMANDS = f"{EXTENSIONS}.classifiers.commands"
 
-OURS = {
+BUILT_IN = {
     "translate": (
         "nmt_core.cli.translate:translate",
         "Translate lines, given as arguments or by standard input, to standard output.",
@@ -50,27 +50,27 @@ OURS = {
     ),
     "align": ("nmt_core.cli.align:align", "Align the words of parallel text."),
     "learn": (
-        f"{LANGUAGE_MODELS}:learn",
+        f"{LANGUAGE_MODEL_COMMANDS}:learn",
         "Learn a language model: how likely is a text, and what comes next, or is missing?",
     ),
     "generate": (
-        f"{LANGUAGE_MODELS}:generate",
+        f"{LANGUAGE_MODEL_COMMANDS}:generate",
         "Write a text, each token drawn from what the model expects after those before it.",
     ),
     "fill": (
-        f"{LANGUAGE_MODELS}:fill",
+        f"{LANGUAGE_MODEL_COMMANDS}:fill",
         "Show the K likeliest tokens for every gap of a line, written `___`.",
     ),
     "learn-classifier": (
-        f"{CLASSIFIERS}:learn_classifier",
+        f"{CLASSIFIER_COMMANDS}:learn_classifier",
         "Learn which of some labels a text has, such as the sentiment of a review.",
     ),
     "classify": (
-        f"{CLASSIFIERS}:classify",
+        f"{CLASSIFIER_COMMANDS}:classify",
         "Tell the label of every line of standard input, and how probable it is.",
     ),
     "neighbours": (
-        f"{CLASSIFIERS}:neighbours",
+        f"{CLASSIFIER_COMMANDS}:neighbours",
         "Tell which words are nearest to some, before a classifier learnt and after.",
     ),
 }
@@ -81,7 +81,7 @@ COMMANDS = Registry[Callable[..., None]](
     "nmt.commands",
     {
         name: target
-        for name, (target, _) in OURS.items()
+        for name, (target, _) in BUILT_IN.items()
         if not target.startswith(EXTENSIONS) or find_spec(EXTENSIONS)
     },
 )
@@ -89,7 +89,7 @@ COMMANDS = Registry[Callable[..., None]](
 those of what is no translation where that is installed."""
 
 
-class Program(TyperGroup):
+class CommandGroup(TyperGroup):
     """Knows commands by their names, and tells a user's error in one sentence."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -103,7 +103,7 @@ class Program(TyperGroup):
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command as the program's help lists it, not imported."""
-        _, line = OURS.get(cmd_name, ("", "Of another package."))
+        _, line = BUILT_IN.get(cmd_name, ("", "Of another package."))
         return TyperCommand(cmd_name, help=line) if cmd_name in COMMANDS else None
 
     @override

@@ -9,7 +9,7 @@ import typer
 
 from nmt_core.base.config import build
 from nmt_core.cli.options import Device, EngineName, Threads
-from nmt_core.server.models import FolderSource, Pair, Watched
+from nmt_core.server.models import FolderSource, LanguagePair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.trial import load_tried
@@ -99,7 +99,7 @@ def serve(  # noqa: PLR0913 - one argument per option
 
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """
-    named = [(pair and Pair(*pair), folder) for pair, folder in map(split_model, model)]
+    named = [(pair and LanguagePair(*pair), folder) for pair, folder in map(split_model, model)]
     settings = {
         "host": host,
         "port": port,

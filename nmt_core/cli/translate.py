@@ -15,7 +15,7 @@ import typer
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
 from nmt_core.cli.options import Device, EngineName, Model, Threads, open_translator
-from nmt_core.cli.translate_options import Beginnings, Search, SearchOptions, wants_documents
+from nmt_core.cli.translate_options import Beginnings, Keep, Search, SearchOptions, wants_documents
 from nmt_core.documents.formats import FORMATS
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -30,9 +30,6 @@ DOUBT = (
 
 MOST_NUMBERS = 10
 """Of lines that are named in one message."""
-
-Keep = Callable[[str, Sequence[Translation]], object]
-"""Takes a line and its translations."""
 
 
 def translate(  # noqa: PLR0913 - one argument per option
@@ -235,7 +232,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
     given = [decode_argument(line, name="LINE") for line in lines or []]
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
-    translator = fuse_language_model(
+    translator = _fuse_language_model(
         open_translator(model, device, threads, engine=engine, batch_tokens=batch_tokens),
         fuse,
         fuse_weight,
@@ -250,8 +247,8 @@ def translate(  # noqa: PLR0913 - one argument per option
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
     write = partial(format_records, ranked=options.ranked, scores=scores)
     with (
-        keep_links(translator, alignments, aligner) as keep,
-        draw_attention(translator, attention, search) as search,
+        _keep_links(translator, alignments, aligner) as keep,
+        _draw_attention(translator, attention, search) as search,
     ):
         search([], [])  # refuses what is out of range before any line comes
         if interactive:
@@ -277,7 +274,7 @@ def refuse_in_conversation(**options: object) -> None:
             )
 
 
-def fuse_language_model(
+def _fuse_language_model(
     translator: Translator, folder: Path | None, weight: float | None
 ) -> Translator:
     """Return a translator in shallow fusion with the language model in a folder, if there is one.
@@ -293,7 +290,7 @@ def fuse_language_model(
     return translator
 
 
-def keep_links(
+def _keep_links(
     translator: Translator, path: Path | None, aligner: Path | None
 ) -> AbstractContextManager[Keep]:
     """Return what keeps which words translate which in a file, if there is one.
@@ -309,7 +306,7 @@ def keep_links(
     return nullcontext(lambda _line, _found: None)
 
 
-def draw_attention(
+def _draw_attention(
     translator: Translator, folder: Path | None, search: Search
 ) -> AbstractContextManager[Search]:
     """Return the same search; with a folder, where translations looked is drawn at its end.

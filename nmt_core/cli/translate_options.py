@@ -17,6 +17,9 @@ from nmt_core.translation.translator import Translator
 Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
 """Takes lines and how their translations begin."""
 
+Keep = Callable[[str, Sequence[Translation]], object]
+"""Takes a line and its translations."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:

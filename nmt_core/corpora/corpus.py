@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from nmt_core.corpora.parallel_text import UNREADABLE, UNUSABLE, Problem, Text
+from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.settings import Pinnable
 from nmt_core.fetch.source import Fetch, Fetchable
@@ -128,5 +128,5 @@ def list_dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Proble
         given: whether the text is a validation or test set, where nothing may be left out unasked.
     """
     if on_bad_line == "drop":
-        return (*UNREADABLE, *UNUSABLE)
+        return (*DAMAGED, *UNUSABLE)
     return () if given else UNUSABLE

@@ -38,7 +38,7 @@ EUROPARL_PAIRS = {
 """The languages besides English, with the pairs of their archive with English in release v7, as its
 publisher counts them."""
 
-CHARACTERS = 150
+SENTENCE_CHARACTERS = 150
 """Of a sentence, on the average."""
 
 HOME = "https://www.statmt.org/europarl/"
@@ -115,7 +115,7 @@ class EuroparlCorpus(Corpus):
     def estimate_size(self, languages: Languages) -> Size:
         """Return what the publisher counts; of two languages, no more are joined than one has."""
         pairs = min(EUROPARL_PAIRS[code] for code in languages.codes if code != ENGLISH)
-        return Size(pairs, pairs * CHARACTERS)
+        return Size(pairs, pairs * SENTENCE_CHARACTERS)
 
     def describe(self) -> Description:
         """Return what the publisher says."""

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import Job, Span, cut
+from nmt_core.base.parallel.jobs import Job, LineSpan, cut
 from nmt_core.base.parallel.spans import BLOCK_BYTES
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
@@ -31,7 +31,7 @@ from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
 
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 
-UNREADABLE: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
+DAMAGED: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
 """Signs that a file is not what it is taken for."""
 
 UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
@@ -188,7 +188,7 @@ def _plain(path: Path, scratch: Path) -> Path:
     return Path(file.name)
 
 
-def _raw(span: Span, max_line_bytes: int) -> Iterator[bytes | None]:
+def _raw(span: LineSpan, max_line_bytes: int) -> Iterator[bytes | None]:
     with span.opened() as readline:
         yield from bound_lines(readline, max_line_bytes)
 

@@ -24,13 +24,13 @@ MEASURED_TOKENS, MEASURED_LOGITS = 2048, 2**25
 
 TokenNumbers = Sequence[int] | np.ndarray
 
-Pair = tuple[TokenNumbers, TokenNumbers]
+NumberedPair = tuple[TokenNumbers, TokenNumbers]
 """Source and target."""
 
-Sample = Callable[[int, int], Pair]
+Sample = Callable[[int, int], NumberedPair]
 """Returns the tokens that the pair of a number has in an epoch."""
 
-Rows = tuple[np.ndarray, list[Pair], int]
+_Rows = tuple[np.ndarray, list[NumberedPair], int]
 """The pairs of a batch by their numbers, what one of several processes reads of them, and the
 target tokens of all."""
 
@@ -196,15 +196,15 @@ class TrainingBatches:
                 )
             place = following
 
-    def _read(self, batches: Batches, place: Position, rank: int, size: int) -> Iterator[Rows]:
+    def _read(self, batches: Batches, place: Position, rank: int, size: int) -> Iterator[_Rows]:
         """Yield the batches from a place on."""
         for rows in batches[place.batch :]:
-            mine: list[Pair] = [self.dataset[int(row)] for row in rows[rank::size]]
+            mine: list[NumberedPair] = [self.dataset[int(row)] for row in rows[rank::size]]
             yield rows, mine, int(self.dataset.lengths[rows, 1].sum())
 
     def _draw(
         self, sample: Sample, batches: Batches, place: Position, rank: int, size: int
-    ) -> Iterator[Rows]:
+    ) -> Iterator[_Rows]:
         """Yield as many batches, from a place on, of pairs sorted by the lengths that they got."""
         together = 1 if isinstance(self.config, BucketBatching) else self.config.pool_batches
         for start in range(place.batch // together * together, len(batches), together):

@@ -18,7 +18,7 @@ from nmt_core.base.errors import ShardError
 
 FORMAT = 1
 INDEX = "index.json"
-KINDS = ("tokens", "lengths")
+ARRAYS = ("tokens", "lengths")
 """The arrays of a shard."""
 
 
@@ -47,16 +47,16 @@ class Block:
     @classmethod
     def joined(cls, blocks: Sequence["Block"]) -> Self:
         """Return the pairs of some blocks as one."""
-        return cls(*(np.concatenate([getattr(one, kind) for one in blocks]) for kind in KINDS))
+        return cls(*(np.concatenate([getattr(one, kind) for one in blocks]) for kind in ARRAYS))
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
         """Read what :meth:`save` wrote."""
-        return cls(*(np.load(_file(folder, name, kind), allow_pickle=False) for kind in KINDS))
+        return cls(*(np.load(_file(folder, name, kind), allow_pickle=False) for kind in ARRAYS))
 
     def save(self, folder: Path, name: str) -> None:
         """Write the arrays under a name."""
-        for kind in KINDS:
+        for kind in ARRAYS:
             np.save(_file(folder, name, kind), getattr(self, kind), allow_pickle=False)
 
     def cut(self, pairs: int) -> tuple["Block", "Block"]:
@@ -72,7 +72,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenShards:
     """What :func:`write_shards` wrote."""
 
     shards: int
@@ -81,7 +81,7 @@ class Written:
     target_tokens: int
 
 
-def write_shards(blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int) -> Written:
+def write_shards(blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int) -> WrittenShards:
     """Write pairs in their order; memory holds one shard and one block at a time."""
     entries: list[dict[str, Any]] = []
     source_tokens = target_tokens = 0
@@ -89,12 +89,14 @@ def write_shards(blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int)
         for shard in _regrouped(blocks, pairs_per_shard):
             name = f"{len(entries):05d}"
             shard.save(part, name)
-            digests = {kind: files.sha256(_file(part, name, kind)) for kind in KINDS}
+            digests = {kind: files.sha256(_file(part, name, kind)) for kind in ARRAYS}
             entries.append({"name": name, "pairs": len(shard), "sha256": digests})
             source_tokens += int(shard.lengths[:, 0].sum())
             target_tokens += int(shard.lengths[:, 1].sum())
         files.write_json(part / INDEX, {"format": FORMAT, "shards": entries})
-    return Written(len(entries), sum(e["pairs"] for e in entries), source_tokens, target_tokens)
+    return WrittenShards(
+        len(entries), sum(e["pairs"] for e in entries), source_tokens, target_tokens
+    )
 
 
 class ShardDataset:

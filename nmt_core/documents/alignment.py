@@ -16,14 +16,14 @@ from nmt_core.documents.sentences import Span
 PUNCTUATION = re.escape(
     r"""!"#$%&()*+,./:;<=>?@[\]^`{|}~…–—“”„«»‚‘¿¡。、，！？；：「」『』（）【】《》"""
 )
-ALONE = "\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-WORD = re.compile(rf"[{ALONE}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{ALONE}]+")
+UNSPACED = "\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+WORD = re.compile(rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+")
 """Words, signs of punctuation and the characters of scripts that write no spaces."""
 
-NOTHING = -1
+UNALIGNED = -1
 """What a word stands for where another one surely stands for its."""
 
-SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+SENTENCEPIECE_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
 """What stands for a space in tokens of SentencePiece."""
 
 
@@ -70,7 +70,7 @@ def carry_cuts(source: str, cuts: Iterable[int], target: str) -> list[int]:
     ]
 
 
-def align(
+def align_words(
     source: str,
     source_words: Sequence[Span],
     source_tokens: Sequence[str] | None,
@@ -78,7 +78,7 @@ def align(
     target: str,
     target_words: Sequence[Span],
 ) -> list[int]:
-    """Return for each word of a translation the number of the word it stands for, or NOTHING.
+    """Return for each word of a translation the number of the word it stands for, or UNALIGNED.
 
     Args:
         source: the sentence that was translated.
@@ -148,7 +148,7 @@ def _align_equal(
             number = occurrences[min(met[spelt], len(occurrences) - 1)][0]
             met[spelt] += 1
             own = range(number, number + len(spelt))
-            links = [NOTHING if link in own else link for link in links]
+            links = [UNALIGNED if link in own else link for link in links]
             links[first : first + len(spelt)] = own
     return links
 
@@ -194,12 +194,16 @@ def _find_tokens(text: str, tokens: Sequence[str]) -> list[Span]:
     """Return where the tokens of a text stand in it, about where they do not spell it."""
     characters = [number for number, character in enumerate(text) if not character.isspace()]
     words = _group(characters, lambda number: number > 0 and text[number - 1].isspace())
-    groups = _group([*range(len(tokens))], lambda token: tokens[token].startswith(SPACE))
+    groups = _group(
+        [*range(len(tokens))], lambda token: tokens[token].startswith(SENTENCEPIECE_SPACE)
+    )
     if len(words) != len(groups):
         words, groups = [characters], [[*range(len(tokens))]]
     spans = []
     for word, group in zip(words, groups, strict=True):
-        lengths = [len(tokens[token].replace(SPACE, "").replace(" ", "")) for token in group]
+        lengths = [
+            len(tokens[token].replace(SENTENCEPIECE_SPACE, "").replace(" ", "")) for token in group
+        ]
         scale = len(word) / max(sum(lengths), 1)
         edges = [round(edge * scale) for edge in accumulate(lengths, initial=0)]
         for first, last in pairwise(edges):

@@ -33,7 +33,7 @@ TEXT = re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml")
 """Names of files that hold macros, and text."""
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 def _name(names: str) -> frozenset[str]:
@@ -51,7 +51,7 @@ HINTS = _name("proofErr lastRenderedPageBreak")
 
 PROPERTIES = _name("pPr rPr smartTagPr")
 WALLS = _name("br cr tab ptab")
-UNSEEN = _name("lang noProof rPrChange")
+INVISIBLE_PROPERTIES = _name("lang noProof rPrChange")
 """Properties of runs that do not change what they look like."""
 
 FORMAT, FIELD = "format", "field"
@@ -229,7 +229,11 @@ def _identify(properties: Element) -> str:
     if properties is None:
         return ""
     return "".join(
-        sorted(etree.tostring(each).decode() for each in properties if each.tag not in UNSEEN)
+        sorted(
+            etree.tostring(each).decode()
+            for each in properties
+            if each.tag not in INVISIBLE_PROPERTIES
+        )
     )
 
 
@@ -347,7 +351,7 @@ class _Writer:
         run = self._add_run(self._formats[-1])
         for language in run.findall(f"{W}rPr/{W}lang"):  # it is written in another one now
             language.getparent().remove(language)
-        written = self._make(run, f"{W}t", {SPACE: "preserve"})
+        written = self._make(run, f"{W}t", {XML_SPACE: "preserve"})
         written.text = NO_XML.sub("", text)
 
 

@@ -7,7 +7,7 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.translator import DocumentTranslator
 
-MOST_BYTES = 2**25
+MOST_DOCUMENT_BYTES = 2**25
 """Of a document; a longer one is to be translated in parts."""
 
 
@@ -32,9 +32,10 @@ def translate_document(data: bytes, kind: str, translator: DocumentTranslator) -
     Raises:
         DocumentError: if it is too long, or cannot be read.
     """
-    if len(data) > MOST_BYTES:
+    if len(data) > MOST_DOCUMENT_BYTES:
         raise DocumentError(
-            f"this document has {len(data):,} bytes, more than {MOST_BYTES:,}; cut it in parts"
+            f"this document has {len(data):,} bytes, more than "
+            f"{MOST_DOCUMENT_BYTES:,}; cut it in parts"
         )
     return translator.translate(FORMATS.load(kind).read(data))
 

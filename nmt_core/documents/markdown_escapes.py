@@ -8,7 +8,7 @@ from nmt_core.documents.pieces import Written
 
 SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#+$")
 STARTS = re.compile(r"^\s*[-+>#=:]")
-NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])")
+LIST_NUMBER = re.compile(r"^(\s*\d{1,9})([.)])")
 """Characters that may be markup, anywhere and at the beginning of a line."""
 
 EMPHASIS = frozenset("*_~")
@@ -50,7 +50,7 @@ def escape_text(written: Sequence[Written]) -> list[str]:
 
 
 def _escape_start(line: str) -> str:
-    return NUMBERED.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
+    return LIST_NUMBER.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line))
 
 
 def escape_plainly(_: str, written: Sequence[Written]) -> list[str]:

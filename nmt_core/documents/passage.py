@@ -14,7 +14,14 @@ from functools import cached_property
 from itertools import count, pairwise
 from typing import NamedTuple
 
-from nmt_core.documents.alignment import NOTHING, WORD, Translated, align, carry_cuts, find_words
+from nmt_core.documents.alignment import (
+    UNALIGNED,
+    WORD,
+    Translated,
+    align_words,
+    carry_cuts,
+    find_words,
+)
 from nmt_core.documents.sentences import Span
 
 BREAK = "\n"
@@ -228,8 +235,8 @@ def _link(
         ]
         source = find_words(before, inner)
         words = find_words(after, carry_cuts(before, inner, after) if inner else ())
-        found = align(before, source, sentence.tokens, sentence.translated, after, words)
-        links += [NOTHING if one == NOTHING else len(all_source) + one for one in found]
+        found = align_words(before, source, sentence.tokens, sentence.translated, after, words)
+        links += [UNALIGNED if one == UNALIGNED else len(all_source) + one for one in found]
         all_source += [Span(there.start + word.start, there.start + word.end) for word in source]
         all_target += [Span(here.start + word.start, here.start + word.end) for word in words]
     return _Words(all_source, all_target, links, pairs)
@@ -341,7 +348,7 @@ def _find_inner_point(at: int, words: _Words, here: Span) -> int:
     last = bisect_left(words.target, Span(here.end, here.end))
     if words.source[after - 1].end == at:
         ends = [n for n in range(first, last) if words.links[n] == after - 1]
-        ends = ends or [n for n in range(first, last) if NOTHING < words.links[n] < after]
+        ends = ends or [n for n in range(first, last) if UNALIGNED < words.links[n] < after]
         return words.target[ends[-1]].end if ends else here.start
     starts = [n for n in range(first, last) if words.links[n] == after]
     starts = starts or [n for n in range(first, last) if words.links[n] > after]

@@ -15,7 +15,7 @@ from nmt_core.documents.passage import BREAK, Item, Kind, Mark, Passage
 DEEPEST = 50
 """Of pairs amid a sentence that are put around words; what is nested deeper stays where it is."""
 
-SPACES = " \t\n\f\r"
+HTML_SPACES = " \t\n\f\r"
 
 
 class Type(Enum):
@@ -298,10 +298,10 @@ def _fold_space(point: Piece, before: Piece | None, after: Piece | None) -> None
     """Give a point the white space beside it that would be too much without it."""
     left = before.raw if before and before.type is Type.TEXT else ""
     right = after.raw if after and after.type is Type.TEXT else ""
-    left_rest, right_rest = left.rstrip(SPACES), right.lstrip(SPACES)
+    left_rest, right_rest = left.rstrip(HTML_SPACES), right.lstrip(HTML_SPACES)
     if after and right_rest != right and (left_rest != left or not left):
         point.after = right[: len(right) - len(right_rest)]
-        after.raw, after.text = right_rest, after.text.lstrip(SPACES)
+        after.raw, after.text = right_rest, after.text.lstrip(HTML_SPACES)
     elif before and left_rest != left and not right[:1].isalnum() and right_rest == right:
         point.before = left[len(left_rest) :]
-        before.raw, before.text = left_rest, before.text.rstrip(SPACES)
+        before.raw, before.text = left_rest, before.text.rstrip(HTML_SPACES)

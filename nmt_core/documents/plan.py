@@ -9,7 +9,7 @@ from nmt_core.documents.alignment import Translated
 from nmt_core.documents.passage import Item, Mark, Passage, Sentence, flatten, place_marks
 from nmt_core.documents.sentences import Span, split_sentences
 
-CHARACTERS = 20
+TOKEN_CHARACTERS = 20
 """Most of a token, about; a text with more than that many for each is not cut into tokens first."""
 
 FEWEST_CHARACTERS = 3
@@ -49,7 +49,7 @@ class Segmenter:
         if self.tokens is None:
             return len(text) <= self.most_tokens * FEWEST_CHARACTERS
         return (
-            len(text) <= self.most_tokens * CHARACTERS
+            len(text) <= self.most_tokens * TOKEN_CHARACTERS
             and len(self.tokens(text)) <= self.most_tokens
         )
 

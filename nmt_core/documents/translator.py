@@ -20,8 +20,8 @@ class Translate(Protocol):
         """
 
 
-class Tokenizer(Protocol):
-    """Cuts lines into tokens."""
+class SourceSide(Protocol):
+    """The side of the source language, such as :class:`nmt_core.text.side.Side`."""
 
     def tokens(self, line: str) -> Sequence[str]:
         """Return the tokens of a line."""
@@ -31,7 +31,7 @@ class Searcher(Protocol):
     """A translator of lines, such as ``nmt_core.Translator``."""
 
     @property
-    def source(self) -> Tokenizer:
+    def source(self) -> SourceSide:
         """The side of the source language."""
 
     def search(

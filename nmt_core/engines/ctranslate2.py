@@ -32,7 +32,7 @@ END = SPECIALS[EOS]
 Tokens = list[str]
 
 
-class Task(NamedTuple):
+class TokenSentence(NamedTuple):
     """A sentence to translate."""
 
     source: Tokens
@@ -41,7 +41,7 @@ class Task(NamedTuple):
     """Tokens that its translation may have, EOS included."""
 
 
-class Candidate(NamedTuple):
+class TokenHypothesis(NamedTuple):
     """A hypothesis in tokens."""
 
     tokens: Tokens
@@ -84,7 +84,7 @@ class CTranslate2Engine(PlainEngine):
         attention: bool,
     ) -> list[list[Hypothesis]]:
         tasks = [
-            Task(
+            TokenSentence(
                 [self.source.tokens[number] for number in request.source],
                 search.limit_length(len(request.source)),
             )
@@ -97,8 +97,13 @@ class CTranslate2Engine(PlainEngine):
         return [[self._number(one, search) for one in candidates] for candidates in best]
 
     def _search(
-        self, tasks: Sequence[Task], search: BeamConfig, batch_tokens: int, *, attention: bool
-    ) -> list[list[Candidate]]:
+        self,
+        tasks: Sequence[TokenSentence],
+        search: BeamConfig,
+        batch_tokens: int,
+        *,
+        attention: bool,
+    ) -> list[list[TokenHypothesis]]:
         """Return all candidates of every task, best first.
 
         A batch is searched up to the greatest limit in it. A sentence whose search went beyond its
@@ -127,12 +132,12 @@ class CTranslate2Engine(PlainEngine):
 
     def _run(
         self,
-        tasks: Sequence[Task],
+        tasks: Sequence[TokenSentence],
         batches: Iterable[Sequence[int]],
         search: BeamConfig,
         *,
         attention: bool,
-    ) -> Iterator[tuple[int, list[Candidate]]]:
+    ) -> Iterator[tuple[int, list[TokenHypothesis]]]:
         """Yield the candidates of every row of every batch; all batches are begun before."""
         patience = 1.0 if search.beam_size == 1 else PATIENCE
         answers = [
@@ -163,11 +168,11 @@ class CTranslate2Engine(PlainEngine):
                     result = waiting.result()
                 looks = result.attention or [[] for _ in result.scores]
                 columns = zip(result.hypotheses, result.scores, looks, strict=True)
-                yield row, [Candidate(*column) for column in columns]
+                yield row, [TokenHypothesis(*column) for column in columns]
 
     def _score(
-        self, tasks: Sequence[Task], found: Sequence[Sequence[Candidate]]
-    ) -> list[list[Candidate]]:
+        self, tasks: Sequence[TokenSentence], found: Sequence[Sequence[TokenHypothesis]]
+    ) -> list[list[TokenHypothesis]]:
         """Return candidates with the log-probability of each of their tokens."""
         pairs = [
             (task, one) for task, candidates in zip(tasks, found, strict=True) for one in candidates
@@ -185,7 +190,7 @@ class CTranslate2Engine(PlainEngine):
         )
         return [[next(scored) for _ in candidates] for candidates in found]
 
-    def _number(self, candidate: Candidate, search: BeamConfig) -> Hypothesis:
+    def _number(self, candidate: TokenHypothesis, search: BeamConfig) -> Hypothesis:
         """Return a candidate in numbers of tokens."""
         length = len(candidate.tokens)
         return Hypothesis(
@@ -197,7 +202,7 @@ class CTranslate2Engine(PlainEngine):
         )
 
 
-def end_candidate(candidate: Candidate) -> Candidate:
+def end_candidate(candidate: TokenHypothesis) -> TokenHypothesis:
     """Return a candidate that ends: where it met its limit, EOS takes the place of its last token.
 
     What EOS looked at is then what the last token looked at.
@@ -210,7 +215,7 @@ def score_terms(terms: Sequence[float], search: BeamConfig) -> float:
     return float(sum(terms) / len(terms) ** search.length_penalty)
 
 
-def check_vocabularies(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
+def check_vocabulary_files(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
     """Refuse tokens that are not those of the bundle, for which the weights may have no row.
 
     CTranslate2 itself reads past the end of its weights then.
@@ -251,7 +256,7 @@ def load_ctranslate2(
     kind, _, index = device.partition(":")
     if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):
         raise ConfigError(f"there is no device {device!r} here; use auto or cpu")
-    check_vocabularies(folder, source, target)
+    check_vocabulary_files(folder, source, target)
     with explain_unreadable(folder):
         program = ctranslate2.Translator(
             str(folder),

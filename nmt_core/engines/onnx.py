@@ -37,7 +37,7 @@ FAILURES = (
 )
 """What ONNX Runtime raises on files that it cannot read, or not compute with."""
 
-NEEDED = frozenset({"log_probs", "next", "end"})
+DECODER_OUTPUTS = frozenset({"log_probs", "next", "end"})
 """What the decoder must give."""
 
 Graph: TypeAlias = onnxruntime.InferenceSession
@@ -78,7 +78,7 @@ class OnnxEngine(PlainEngine):
         def search_batch(rows: Sequence[int]) -> list[list[Hypothesis]]:
             sources = [requests[row].source for row in rows]
             with explain_failure(self.name, *FAILURES):
-                batch = Batch(self, sources, search, attention=attention)
+                batch = OnnxBatch(self, sources, search, attention=attention)
                 return search_beams(batch, batch.limits.tolist(), search)
 
         found: dict[int, list[Hypothesis]] = {}
@@ -97,7 +97,7 @@ def leave_padding(hypothesis: Hypothesis, length: int) -> Hypothesis:
     return hypothesis if looks is None else hypothesis._replace(attention=looks[:, :length])
 
 
-class Batch:
+class OnnxBatch:
     """Sentences that are translated together, of which the sources have been read.
 
     Args:
@@ -195,7 +195,7 @@ def load_onnx(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     encoder, decoder = (_load_graph(folder / file, options) for file in (ENCODER, DECODER))
-    if missing := NEEDED - {one.name for one in decoder.get_outputs()}:
+    if missing := DECODER_OUTPUTS - {one.name for one in decoder.get_outputs()}:
         raise BundleError(f"{folder / DECODER} gives no {min(missing)}; export the model again")
     return OnnxEngine(encoder, decoder, len(target), name, threads)
 

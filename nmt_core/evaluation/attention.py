@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from nmt_core.base import files
 from nmt_core.evaluation.fonts import choose_fonts
-from nmt_core.evaluation.pictures import draw_attention
+from nmt_core.evaluation.pictures import draw_attention_map
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:
     fonts = choose_fonts(_texts(looks.values()))
     with files.whole_folder(folder) as part:
         for number, look in looks.items():
-            draw_attention(
+            draw_attention_map(
                 part / f"{number}.png",
                 look.weights,
                 source=look.source,

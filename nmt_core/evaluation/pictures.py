@@ -27,7 +27,7 @@ class Curve:
     y: Sequence[float]
 
 
-def draw_attention(
+def draw_attention_map(
     path: Path,
     weights: Float[np.ndarray, "T S"],
     *,
@@ -233,7 +233,7 @@ def draw_words(
         panels: the points of all words, by what stands above their plane.
         words: N of them.
         groups: the group of each, counted from 0, which has a colour of its own.
-        fonts: families to write with, as for :func:`draw_attention`.
+        fonts: families to write with, as for :func:`draw_attention_map`.
     """
     colors = _colors(max(groups) + 1)
     figure = Figure(figsize=(6.5 * len(panels), 6), layout="constrained")

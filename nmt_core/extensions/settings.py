@@ -11,11 +11,11 @@ from nmt_core.base import config
 from nmt_core.base.config import Config, list_kinds, read_docstrings
 from nmt_core.base.errors import ConfigError
 
-Settings = TypeVar("Settings", bound=Config)
+ConfigT = TypeVar("ConfigT", bound=Config)
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
-def change_settings(default: Settings, settings: Sequence[str], *, at: str) -> Settings:
+def change_settings(default: ConfigT, settings: Sequence[str], *, at: str) -> ConfigT:
     """Return settings with ``name=value`` for all that is not as by default.
 
     Raises:

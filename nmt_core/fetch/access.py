@@ -6,7 +6,13 @@ import os
 import httpx
 
 from nmt_core.base.errors import DownloadError
-from nmt_core.fetch.address import SCHEMES, UNREADABLE, is_link_local, is_private, redact_url
+from nmt_core.fetch.address import (
+    SCHEMES,
+    UNREADABLE_ADDRESS,
+    is_link_local,
+    is_private,
+    redact_url,
+)
 
 
 def parse(url: str, setting: str) -> httpx.URL:
@@ -18,7 +24,7 @@ def parse(url: str, setting: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
-        raise DownloadError(f"{setting} holds {UNREADABLE}; mend it") from None
+        raise DownloadError(f"{setting} holds {UNREADABLE_ADDRESS}; mend it") from None
     if parsed.scheme not in SCHEMES or not parsed.host:
         raise DownloadError(
             f"{redact_url(url)} cannot be fetched; {setting} must begin with http:// or https://"

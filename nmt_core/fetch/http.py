@@ -34,7 +34,7 @@ from nmt_core.fetch.kept import (
     find_recorded,
     quarantine,
     read_record,
-    read_version,
+    read_server_version,
     sibling_path,
 )
 from nmt_core.fetch.settings import HttpConfig
@@ -104,7 +104,7 @@ def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
 
 def _renew(source: Source, path: Path, config: HttpConfig) -> Fetched:
     known = find_recorded(path, replace(source, sha256="", renewed={}))
-    version = read_version(sibling_path(path, ".json")) if known else None
+    version = read_server_version(sibling_path(path, ".json")) if known else None
     transfer = _Transfer(source, path, config, known=version)
     if not transfer.complete() and known is not None:
         transfer.forget()
@@ -184,7 +184,7 @@ class _Transfer:
                 files.write_json(sibling_path(before, ".json"), old)
                 self._path.replace(before)
         size = self.part.stat().st_size
-        version = asdict(read_version(self._version))
+        version = asdict(read_server_version(self._version))
         files.write_json(record, {"size_bytes": size, "sha256": digest, **version})
         self.part.replace(self._path)
         self._version.unlink(missing_ok=True)
@@ -228,7 +228,7 @@ class _Transfer:
         """Return the bytes there are and the headers that ask for the others."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "nmt"}
         offset = self.part.stat().st_size if self.part.exists() else 0
-        validator = read_version(self._version).validator
+        validator = read_server_version(self._version).validator
         if not offset or not validator:
             return 0, headers
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
@@ -280,7 +280,7 @@ class _Transfer:
             raise _TransientError(
                 f"the server sent the range {header!r}, not from byte {offset} on"
             )
-        expected = read_version(self._version).validator
+        expected = read_server_version(self._version).validator
         if offset and _version(response).validator not in ("", expected):
             self.part.unlink(missing_ok=True)
             raise _TransientError("the file has changed since its first part was fetched")

@@ -17,10 +17,10 @@ from nmt_core.base.errors import BundleError
 from nmt_core.fetch.settings import Checksum, Pinnable
 from nmt_core.text.vocabulary import Vocabulary
 
-KINDS = {"encoder": "masked", "decoder": "transformer"}
+LANGUAGE_MODEL_KINDS = {"encoder": "masked", "decoder": "transformer"}
 """Of the language model that a half of a translator starts from."""
 
-NEEDED = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
+NEEDED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
 """Files and folders of an exported model that training starts from."""
 
 
@@ -140,7 +140,7 @@ def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[
     """
     seal.verify_bundle(bundle)
     digest = check_digest(bundle, sha256)
-    for name in NEEDED:
+    for name in NEEDED_FILES:
         if (bundle / name).is_dir():
             shutil.copytree(bundle / name, folder / name)
         else:
@@ -161,10 +161,10 @@ def copy_language_models(models: LanguageModels, folder: Path) -> dict[str, Any]
         seal.verify_bundle(bundle, known=seal.LANGUAGE_MODEL)
         digest = check_digest(bundle, sha256)
         kind = files.read_json(bundle / "model.json")["kind"]
-        if kind != KINDS[half] or not (bundle / "tokenizer").is_dir():
+        if kind != LANGUAGE_MODEL_KINDS[half] or not (bundle / "tokenizer").is_dir():
             raise BundleError(
-                f"no {half} can start from {bundle}; learn it by nmt learn --kind {KINDS[half]} "
-                f"--unit subword --tokens-of a translator"
+                f"no {half} can start from {bundle}; learn it by nmt learn --kind "
+                f"{LANGUAGE_MODEL_KINDS[half]} --unit subword --tokens-of a translator"
             )
         found = files.read_json(bundle / "vocabulary.json")
         if tokens not in ([], found):

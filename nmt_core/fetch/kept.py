@@ -73,7 +73,7 @@ def find_known(path: Path, source: Source) -> Fetched | None:
     return known
 
 
-def read_version(path: Path) -> ServerVersion:
+def read_server_version(path: Path) -> ServerVersion:
     """Return the version that a record names, if there is one that names one."""
     try:
         return TypeAdapter(ServerVersion).validate_json(path.read_bytes(), strict=True)

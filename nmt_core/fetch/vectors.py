@@ -23,7 +23,7 @@ from nmt_core.fetch.settings import Renewed
 from nmt_core.fetch.source import Fetch, Fetchable, Source
 from nmt_core.text.languages import Languages
 
-Rows = Annotated[int, Field(ge=1, le=1_000_000_000)]
+RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
 MODEL_MAGIC = (793712314).to_bytes(4, "little")
 """First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
@@ -61,7 +61,7 @@ class DownloadedVectors(Vectors):
     url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
     """Address of a plain .vec file; ``{language}`` stands for each language's code."""
 
-    rows: Rows = 100_000
+    rows: RowCount = 100_000
     """Rows to take from the top, sound or not; 100,000 in van der Goten 2018."""
 
     renewed: Renewed = Field(default_factory=dict)
@@ -112,7 +112,7 @@ class VectorFiles(Vectors):
     source_model: Path | None = None
     """The fastText model (.bin) of ``source``, which composes vectors of words it has not seen."""
 
-    rows: Rows = 100_000
+    rows: RowCount = 100_000
     """Rows to take from the top, sound or not."""
 
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:

@@ -234,7 +234,7 @@ class ArticleAttention(nn.Module):
         return attend(y, memory)
 
 
-class EncoderLayer(nn.Module):
+class ConvolutionEncoderLayer(nn.Module):
     """A convolution that sees words around, or before alone."""
 
     def __init__(self, config: ConvS2SConfig) -> None:
@@ -253,7 +253,7 @@ class EncoderLayer(nn.Module):
         return self.sum(x, self.convolution(seen), padding)
 
 
-class DecoderLayer(nn.Module):
+class ConvolutionDecoderLayer(nn.Module):
     """A convolution of the target so far, then attention to the source."""
 
     def __init__(self, config: ConvS2SConfig) -> None:
@@ -312,8 +312,12 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         self.target_embedding = embedding(config, target, scale=config.word_scale)
         self.encoder_input, self.encoder_output = projections(config)
         self.decoder_input, self.decoder_output = projections(config)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.encoder = nn.ModuleList(
+            ConvolutionEncoderLayer(config) for _ in range(config.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            ConvolutionDecoderLayer(config) for _ in range(config.decoder_layers)
+        )
         self.output = OutputLayer(config, target_size)
         nn.init.xavier_uniform_(self.output.weight)
         if self.output.bias is not None:
@@ -391,8 +395,8 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
             weights.append(looked)
         return x, tuple(present), weights
 
-    def _decoder(self) -> list[DecoderLayer]:
-        return cast("list[DecoderLayer]", list(self.decoder))
+    def _decoder(self) -> list[ConvolutionDecoderLayer]:
+        return cast("list[ConvolutionDecoderLayer]", list(self.decoder))
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.drop, training=self.training, variational=self.variational)

@@ -19,7 +19,7 @@ from nmt_core.models.seq2seq import Pretrained
 from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
 from nmt_core.text.vocabulary import PAD
 
-Side = Literal["source", "target"]
+SideName = Literal["source", "target"]
 
 
 def embedding_table(size: int, width: int) -> nn.Embedding:
@@ -36,7 +36,7 @@ def pretrained_table(weight: Float[Tensor, "V D"], *, frozen: bool) -> nn.Embedd
 
 
 def word_table(
-    config: Seq2SeqConfig, size: int, pretrained: Pretrained | None, side: Side
+    config: Seq2SeqConfig, size: int, pretrained: Pretrained | None, side: SideName
 ) -> nn.Embedding:
     """Return the vectors of one language's words, to start from.
 

@@ -12,7 +12,7 @@ from nmt_core.models.dense import Dense
 from nmt_core.models.settings import CellKind
 from nmt_core.models.unrolled import CellState, draw_state_mask, gru, lstm, unroll
 
-LAYERS: dict[CellKind, type[nn.LSTM | nn.GRU | nn.RNN]] = {
+TORCH_LAYERS: dict[CellKind, type[nn.LSTM | nn.GRU | nn.RNN]] = {
     "lstm": nn.LSTM,
     "gru": nn.GRU,
     "lstm_1997": nn.LSTM,
@@ -53,7 +53,7 @@ class RecurrentLayer(nn.Module):
         super().__init__()
         self.state_dropout = state_dropout
         half = width // 2 if bidirectional else width
-        self.cells = LAYERS[cell](inputs, half, batch_first=True, bidirectional=bidirectional)
+        self.cells = TORCH_LAYERS[cell](inputs, half, batch_first=True, bidirectional=bidirectional)
         for name, weight in self.cells.named_parameters():
             first = name.startswith(("weight_ih", "bias_ih"))
             initialize(weight, cell, recurrent=not first)

@@ -153,7 +153,7 @@ class DecoderLayer(nn.Module):
         return self.attend_self.add(x, y), key_value
 
     def step(
-        self, x: Tensor, source: KeyValue, source_mask: Tensor, past: "Past"
+        self, x: Tensor, source: KeyValue, source_mask: Tensor, past: "LayerCache"
     ) -> tuple[Tensor, Cache]:
         """Read what follows the past, (B, M, D); return the same shape, and the past with it."""
         y = self.attend_self.before(x)
@@ -165,7 +165,7 @@ class DecoderLayer(nn.Module):
         return self.transform(self.attend_source.add(x, y), self.feed_forward), cache
 
 
-class Past(NamedTuple):
+class LayerCache(NamedTuple):
     """What one layer of the decoder has read."""
 
     cache: Cache
@@ -267,7 +267,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
         for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
-            x, after = layer.step(x, source, memory.mask, Past(cache, state.end, mask))
+            x, after = layer.step(x, source, memory.mask, LayerCache(cache, state.end, mask))
             caches.append(after)
         if mask is not None:
             mask = mask[:, :, -hypotheses:]  # of the last position

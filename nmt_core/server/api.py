@@ -44,7 +44,7 @@ from nmt_core.server.service import AUTO, Service
 
 router = APIRouter()
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
+REFUSED_RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {
         "model": Refused,
         "description": "The request is wrong, longer than it may be, or lacks the API key",
@@ -58,7 +58,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     500: {"model": Refused, "description": "The server failed"},
 }
 
-Answer = TypeVar("Answer")
+AnswerT = TypeVar("AnswerT")
 
 
 def body_of(kind: type[Any]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ async def read_admitted(request: Request) -> dict[str, Any]:
     return await read_request(request)
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, Answer]) -> Answer:
+async def unless_gone(request: Request, work: Coroutine[Any, Any, AnswerT]) -> AnswerT:
     """Return what comes of work, which is cancelled if the client hangs up.
 
     Raises:
@@ -131,11 +131,12 @@ async def wait_until_gone(request: Request) -> None:
 
 @router.post(
     "/translate",
+    name="translate",
     response_model=TranslateAnswer,
-    responses=REFUSALS,
+    responses=REFUSED_RESPONSES,
     openapi_extra=body_of(TranslateRequest),
 )
-async def translate(request: Request) -> Response:
+async def post_translation(request: Request) -> Response:
     """Translate a text, or a list of texts."""
     asked = read_fields(TranslateRequest, await read_admitted(request))
     user = admit(request, asked.api_key)
@@ -155,11 +156,12 @@ def file_body() -> dict[str, Any]:
 
 @router.post(
     "/translate_file",
+    name="translate_file",
     response_model=FileAnswer,
-    responses=REFUSALS,
+    responses=REFUSED_RESPONSES,
     openapi_extra=file_body(),
 )
-async def translate_file(request: Request) -> Response:
+async def post_file(request: Request) -> Response:
     """Translate a file: text, HTML, Markdown, subtitles or Word's docx."""
     fields = await read_admitted(request)
     file = take_file(fields, "file")
@@ -183,7 +185,7 @@ async def download(request: Request, key: str) -> Response:
 
 @router.post(
     "/detect",
-    responses=REFUSALS,
+    responses=REFUSED_RESPONSES,
     openapi_extra=body_of(DetectRequest),
 )
 async def detect(request: Request) -> list[Detected]:
@@ -245,8 +247,13 @@ async def model_card(request: Request, source: str, target: str) -> str:
     return service_of(request).models.find(source, target).card
 
 
-@router.post("/suggest", response_model=SuggestAnswer, responses={403: REFUSALS[403]})
-async def suggest() -> None:
+@router.post(
+    "/suggest",
+    name="suggest",
+    response_model=SuggestAnswer,
+    responses={403: REFUSED_RESPONSES[403]},
+)
+async def post_suggestion() -> None:
     """Refuse a better translation: this server keeps no text of users, so it takes none."""
     raise RequestError(403, "Suggestions are disabled on this server.")
 

@@ -18,7 +18,7 @@ MOST = 5
 """Languages that are named."""
 
 
-class Guess(NamedTuple):
+class LanguageGuess(NamedTuple):
     """A language a text may be in."""
 
     language: str
@@ -42,13 +42,15 @@ def _load_once() -> Any:
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-def rank_languages(text: str) -> list[Guess]:
+def rank_languages(text: str) -> list[LanguageGuess]:
     """Return all languages, the likeliest first."""
     ranked = load().rank(text[:READ_CHARACTERS])
-    return [Guess(language, round(100 * share, 1)) for language, share in ranked]
+    return [LanguageGuess(language, round(100 * share, 1)) for language, share in ranked]
 
 
-def detect_language(text: str, among: Collection[str]) -> Guess:
+def detect_language(text: str, among: Collection[str]) -> LanguageGuess:
     """Return the likeliest of some languages; the confidence is that among all languages."""
     ranked = rank_languages(text)
-    return next((guess for guess in ranked if guess.language in among), Guess(min(among), 0.0))
+    return next(
+        (guess for guess in ranked if guess.language in among), LanguageGuess(min(among), 0.0)
+    )

@@ -14,8 +14,8 @@ tr { border-bottom: 1px solid #8885; }
 pre { overflow-x: auto; padding: .8rem; background: #8882; }
 """
 
-EXAMPLE = """curl {address}/translate --json '{{"q": "Ein Haus.", "source": "{source}", "target": \
-"{target}"}}'"""
+EXAMPLE_CALL = """curl {address}/translate --json '{{"q": "Ein Haus.", "source": "{source}", \
+"target": "{target}"}}'"""
 
 
 def render_docs(schema: dict[str, Any], *, address: str, source: str, target: str) -> str:
@@ -27,7 +27,7 @@ def render_docs(schema: dict[str, Any], *, address: str, source: str, target: st
         source: a language that it knows, for the example.
         target: one that it writes, for the example.
     """
-    example = EXAMPLE.format(address=address, source=source, target=target)
+    example = EXAMPLE_CALL.format(address=address, source=source, target=target)
     parts = [
         f"<h1>{escape(schema['info']['title'])}</h1>",
         f"<p>{render_text(schema['info'].get('description', ''))}</p>",

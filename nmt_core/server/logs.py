@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from typing_extensions import override
 
-PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {
+RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
     "taskName",
@@ -17,7 +17,7 @@ PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {
 }
 """What every record has; all else was said by the caller."""
 
-OURS = ("nmt_core.server", "stages.registry", "uvicorn.error")
+LOGGERS = ("nmt_core.server", "stages.registry", "uvicorn.error")
 """Loggers whose messages hold nothing that a user has sent."""
 
 
@@ -32,7 +32,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage() if is_ours(record.name) else str(record.msg),
         }
-        told |= {name: value for name, value in vars(record).items() if name not in PLAIN}
+        told |= {name: value for name, value in vars(record).items() if name not in RECORD_FIELDS}
         if record.exc_info and record.exc_info[1]:
             told["failure"] = describe_failure(record.exc_info[1])
         return json.dumps(told, ensure_ascii=False, default=str)
@@ -52,7 +52,7 @@ class LineFormatter(logging.Formatter):
 
 def is_ours(logger: str) -> bool:
     """Tell whether a logger's messages hold nothing of users; of others the pattern is written."""
-    return logger.startswith(OURS)
+    return logger.startswith(LOGGERS)
 
 
 def describe_failure(error: BaseException) -> str:

@@ -24,7 +24,7 @@ from nmt_core.translation.translator import Translator
 _log = logging.getLogger(__name__)
 
 
-class Pair(NamedTuple):
+class LanguagePair(NamedTuple):
     """From which language into which."""
 
     source: str
@@ -44,7 +44,7 @@ class Bundle(NamedTuple):
     """Of its manifest: two of one digest are the same."""
 
 
-class Source(Protocol):
+class ModelSource(Protocol):
     """Says which exported model is to be served."""
 
     def poll(self) -> Bundle:
@@ -65,7 +65,7 @@ Load = Callable[[Path], Translator]
 class ServedModel:
     """A model that translates."""
 
-    pair: Pair
+    pair: LanguagePair
     translator: Translator
     bundle: Bundle
     since: str
@@ -109,8 +109,8 @@ class Watched:
         pair: languages, where the model does not say which.
     """
 
-    source: Source
-    pair: Pair | None = None
+    source: ModelSource
+    pair: LanguagePair | None = None
     model: ServedModel | None = None
     problem: str = ""
     """Why what is served may not be what should be; empty if it is."""
@@ -145,7 +145,7 @@ class Watched:
     def _load(self, bundle: Bundle, load: Load) -> ServedModel:
         translator = load(bundle.folder)
         said = translator.languages
-        pair = Pair(said.source, said.target) if said else self.pair
+        pair = LanguagePair(said.source, said.target) if said else self.pair
         if pair is None:
             raise ConfigError(
                 f"{bundle.folder} does not say which languages it translates; say so before the "
@@ -161,7 +161,7 @@ class Watched:
         return ServedModel(pair, translator, bundle, now, read_card(bundle.folder))
 
 
-def _is_same(source: Source, bundle: Bundle) -> bool:
+def _is_same(source: ModelSource, bundle: Bundle) -> bool:
     try:
         return source.poll().digest == bundle.digest
     except NmtError:

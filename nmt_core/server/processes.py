@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 PROGRAM = "from nmt_core.server.worker import main; main()"
 
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 
 
 class _Process:
@@ -86,7 +86,7 @@ class Processes:
             process.wait()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, user: str, do: Callable[..., Result], *arguments: Any) -> Result:
+    async def run(self, user: str, do: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """Do a task, and end it where the caller is cancelled.
 
         Args:

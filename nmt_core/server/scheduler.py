@@ -28,7 +28,7 @@ FIRST_SPEED = 2000.0
 """Tokens a second that are expected before any were translated."""
 
 
-class Search(NamedTuple):
+class SearchRequest(NamedTuple):
     """How lines are to be translated; those of one kind may share a batch."""
 
     model: ServedModel
@@ -58,7 +58,7 @@ class _Job:
     """A request that waits, or some of whose lines are being translated."""
 
     user: str
-    search: Search
+    search: SearchRequest
     lines: Sequence[str]
     tokens: Sequence[int]
     answer: "asyncio.Future[list[list[Translation]]]"
@@ -80,7 +80,7 @@ class _Job:
         return range(first, self.begun)
 
 
-Portion = tuple[_Job, range]
+_Portion = tuple[_Job, range]
 
 
 class Scheduler:
@@ -130,7 +130,7 @@ class Scheduler:
         return self._tokens
 
     async def search(
-        self, user: str, search: Search, lines: Sequence[str], tokens: Sequence[int]
+        self, user: str, search: SearchRequest, lines: Sequence[str], tokens: Sequence[int]
     ) -> list[list[Translation]]:
         """Translate lines among those of others; where the caller is cancelled, they go.
 
@@ -147,7 +147,7 @@ class Scheduler:
         return found
 
     async def search_all(
-        self, user: str, asked: Sequence[tuple[Search, Sequence[str], Sequence[int]]]
+        self, user: str, asked: Sequence[tuple[SearchRequest, Sequence[str], Sequence[int]]]
     ) -> list[list[list[Translation]]]:
         """Translate lines in several ways, which come in together or not at all.
 
@@ -225,12 +225,12 @@ class Scheduler:
         while self._tokens < enough and time.monotonic() < end:  # noqa: ASYNC110 - a count
             await asyncio.sleep(0.001)
 
-    def _take(self) -> list[Portion]:
+    def _take(self) -> list[_Portion]:
         """Return a portion of each request, in turn, of the kind of search that is the first's.
 
         The users that were not served come first the next time.
         """
-        batch: list[Portion] = []
+        batch: list[_Portion] = []
         kind, room, progress = None, self._config.batch_tokens, True
         while progress and room > 0:
             progress = False
@@ -267,7 +267,7 @@ class Scheduler:
         else:
             del self._waiting[user]
 
-    async def _translate(self, batch: list[Portion]) -> None:
+    async def _translate(self, batch: list[_Portion]) -> None:
         search = batch[0][0].search
         lines = [job.lines[index] for job, taken in batch for index in taken]
         tokens = sum(sum(job.tokens[taken.start : taken.stop]) for job, taken in batch)
@@ -288,10 +288,10 @@ class Scheduler:
         for job, taken in batch:
             hand_over(job, taken, [next(answers) for _ in taken])
 
-    async def _run(self, search: Search, lines: list[str]) -> list[list[Translation]]:
+    async def _run(self, search: SearchRequest, lines: list[str]) -> list[list[Translation]]:
         return await asyncio.get_running_loop().run_in_executor(self._threads, search.run, lines)
 
-    async def _isolate(self, batch: list[Portion], error: Exception) -> None:
+    async def _isolate(self, batch: list[_Portion], error: Exception) -> None:
         """Translate each request of a batch that failed by itself, so that one alone fails."""
         if len(batch) == 1:
             self._fail(batch[0][0], error)

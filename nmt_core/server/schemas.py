@@ -242,10 +242,10 @@ class Refused(Body):
     """One sentence."""
 
 
-Request = TypeVar("Request", bound=Body)
+BodyT = TypeVar("BodyT", bound=Body)
 
 
-def read_fields(kind: type[Request], fields: Any) -> Request:
+def read_fields(kind: type[BodyT], fields: Any) -> BodyT:
     """Build a request of the fields of a form or of JSON.
 
     Raises:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.files import name_translation
 from nmt_core.documents.formats import FORMATS, find_format
-from nmt_core.server.detect import Guess, detect_language
+from nmt_core.server.detect import LanguageGuess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models, ServedModel
 from nmt_core.server.processes import Processes
-from nmt_core.server.scheduler import Scheduler, Search
+from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import (
     Alternative,
     Detected,
@@ -29,7 +29,7 @@ from nmt_core.server.schemas import (
 )
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import (
-    Cut,
+    CutSettings,
     Manuscript,
     Place,
     Sent,
@@ -51,14 +51,14 @@ WRONG_KEYS = 60
 SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
 
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 
 
-class Translated(NamedTuple):
+class TranslatedText(NamedTuple):
     """A text with its translations."""
 
     text: str
-    detected: Guess | None
+    detected: LanguageGuess | None
     alternatives: list[str]
     details: Sequence[bytes]
     """JSON of ``TextDetails`` in pieces; there may be a hundred times as much as there is text."""
@@ -144,7 +144,7 @@ class Service:
         works = [self._translate(user, asked, text) for text in texts]
         return gather_answer(asked, await self._in_time(all_or_none(works)))
 
-    async def _in_time(self, work: Awaitable[Result]) -> Result:
+    async def _in_time(self, work: Awaitable[ResultT]) -> ResultT:
         """Return what comes of work, which is cancelled when its time is over.
 
         Raises:
@@ -161,14 +161,14 @@ class Service:
                 503, f"this took longer than the {seconds:g} seconds that it may; send less at once"
             ) from None
 
-    async def _translate(self, user: User, asked: TranslateRequest, text: str) -> Translated:
+    async def _translate(self, user: User, asked: TranslateRequest, text: str) -> TranslatedText:
         sheet = Manuscript(asked.format or "text", text)
         guess = await self._detect(user, sheet, asked.target) if asked.source == AUTO else None
         source = guess.language if guess else asked.source
         if source == asked.target and self.models.knows(source):
-            return Translated(text, guess, [], list_details([], after=""))
+            return TranslatedText(text, guess, [], list_details([], after=""))
         model = self.models.find(source, asked.target)
-        search = Search(
+        search = SearchRequest(
             model,
             n_best=1 + asked.alternatives,
             probabilities=asked.details,
@@ -179,7 +179,7 @@ class Service:
         details: Sequence[bytes] = ()
         if asked.details:
             details = await self._describe(user, model, sheet, ways[0], sent.lines, found)
-        return Translated(ways[0], guess, others, details)
+        return TranslatedText(ways[0], guess, others, details)
 
     async def translate_file(
         self, user: User, asked: FileRequest, name: str, content: bytes
@@ -204,16 +204,16 @@ class Service:
         if source == asked.target and self.models.knows(source):
             return self.downloads.keep(name, mime_type, content)
         model = self.models.find(source, asked.target)
-        _, _, [translated] = await self._translate_sheet(user, Search(model), sheet)
+        _, _, [translated] = await self._translate_sheet(user, SearchRequest(model), sheet)
         told = name_translation(Path(Path(name).name), asked.target).name
         return self.downloads.keep(told, mime_type, translated)
 
     async def _translate_sheet(
-        self, user: User, search: Search, sheet: Manuscript
+        self, user: User, search: SearchRequest, sheet: Manuscript
     ) -> tuple[Sent, list[list[Translation]], list[Any]]:
         """Return the lines of a text or file, their translations, and the whole ones."""
         translator = search.model.translator
-        cut = Cut(
+        cut = CutSettings(
             search.model.pair.source,
             translator.source,
             translator.config.max_source_tokens,
@@ -229,7 +229,9 @@ class Service:
             ways = await self._do(user, sheet, write_apart, sheet, cut, found, search.n_best)
         return sent, found, ways
 
-    async def _search(self, user: User, search: Search, sent: Sent) -> list[list[Translation]]:
+    async def _search(
+        self, user: User, search: SearchRequest, sent: Sent
+    ) -> list[list[Translation]]:
         """Translate all lines; those with markup inside tell at what they looked."""
         if search.attention or not any(sent.marked):
             return await self.scheduler.search(user.name, search, sent.lines, sent.tokens)
@@ -270,7 +272,7 @@ class Service:
             await asyncio.sleep(0)
         return list_details(told, after=after)
 
-    async def _detect(self, user: User, sheet: Manuscript, target: str) -> Guess:
+    async def _detect(self, user: User, sheet: Manuscript, target: str) -> LanguageGuess:
         if not self.models.knows(target):
             self.models.find(target, target)
         among = self.models.sources(target) or self.models.list_codes()
@@ -278,8 +280,8 @@ class Service:
         return await asyncio.to_thread(detect_language, sample, {*among, target})
 
     async def _do(
-        self, user: User, sheet: Manuscript, do: Callable[..., Result], *arguments: Any
-    ) -> Result:
+        self, user: User, sheet: Manuscript, do: Callable[..., ResultT], *arguments: Any
+    ) -> ResultT:
         """Do what a text or file needs: in this process what takes a moment, else in another.
 
         The loop turns after each moment, for others to go on.
@@ -303,7 +305,7 @@ def find_kind(name: str) -> str:
         raise RequestError(400, "Invalid request: file format not supported") from None
 
 
-async def all_or_none(works: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
+async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
     """Return what comes of all works; where one fails, the others are cancelled."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
@@ -324,7 +326,7 @@ def pick(sent: Sent, *, marked: bool) -> tuple[list[str], list[int]]:
     return [sent.lines[number] for number in chosen], [sent.tokens[number] for number in chosen]
 
 
-def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> bytes:
+def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> bytes:
     """Return the JSON of the answer in the shape of the question: lists for a list."""
     several = isinstance(asked.q, list)
 
@@ -333,7 +335,7 @@ def gather_answer(asked: TranslateRequest, done: Sequence[Translated]) -> bytes:
 
     answer: dict[str, Any] = {"translatedText": shape([one.text for one in done])}
     if asked.source == AUTO:
-        guesses = [one.detected or Guess(asked.target, 0.0) for one in done]
+        guesses = [one.detected or LanguageGuess(asked.target, 0.0) for one in done]
         answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
     if asked.alternatives:
         answer["alternatives"] = shape([one.alternatives for one in done])

@@ -5,14 +5,15 @@ All of it may be done in another process than the one that answers: see ``proces
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.alignment import Translated
 from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
-from nmt_core.documents.plan import CHARACTERS, Document, Plan, Segmenter
+from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
+from nmt_core.documents.translator import SourceSide
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
 """What reads a text, by its format."""
@@ -42,20 +43,12 @@ class Manuscript(NamedTuple):
         return FORMATS.load(self.kind).read(self.content)
 
 
-class Tokenizer(Protocol):
-    """The side of a model that reads; see ``nmt_core.text.side``."""
-
-    def tokens(self, line: str) -> list[str]:
-        """Return the tokens of a line."""
-        ...
-
-
-class Cut(NamedTuple):
+class CutSettings(NamedTuple):
     """How a manuscript becomes lines for a model."""
 
     language: str
     """The manuscript's."""
-    side: Tokenizer
+    side: SourceSide
     most_of_line: int
     """Tokens of a line that the model reads."""
     most: int
@@ -90,7 +83,7 @@ class Sent:
         ]
 
 
-def prepare(manuscript: Manuscript, cut: Cut) -> Sent:
+def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     """Find the lines of a manuscript.
 
     Raises:
@@ -99,35 +92,35 @@ def prepare(manuscript: Manuscript, cut: Cut) -> Sent:
     document = manuscript.read()
     passages = document.passages
     characters = sum(len(passage.text) for passage in passages)
-    if characters > CHARACTERS * cut.most:  # nobody need count
+    if characters > TOKEN_CHARACTERS * cut.most:  # nobody need count
         raise too_long(f"{characters:,} characters", cut)
     plan = Plan(passages, Segmenter(cut.language, cut.side.tokens))
-    tokens = count_tokens(cut.side, plan.lines, cut.most_of_line)
+    tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
     if sum(tokens) > cut.most:
         raise too_long(f"{sum(tokens):,} tokens", cut)
     return Sent(plan.lines, plan.marked, tokens, document, plan)
 
 
-def count_tokens(side: Tokenizer, lines: Sequence[str], most: int) -> list[int]:
+def count_token_costs(side: SourceSide, lines: Sequence[str], most: int) -> list[int]:
     """Return what each line counts: its tokens, as far as the model reads it."""
     return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]
 
 
-def too_long(size: str, cut: Cut) -> DocumentError:
+def too_long(size: str, cut: CutSettings) -> DocumentError:
     """Return that a manuscript is too long to be translated at once."""
     return DocumentError(
         f"this text has {size}, and {cut.most:,} tokens may be sent at once; cut it in parts"
     )
 
 
-def prepare_apart(manuscript: Manuscript, cut: Cut) -> Sent:
+def prepare_apart(manuscript: Manuscript, cut: CutSettings) -> Sent:
     """Do as ``prepare`` in another process, where the document is left behind."""
     sent = prepare(manuscript, cut)
     return Sent(sent.lines, sent.marked, sent.tokens)
 
 
 def write_apart(
-    manuscript: Manuscript, cut: Cut, found: Sequence[Sequence[Translated]], ways: int = 1
+    manuscript: Manuscript, cut: CutSettings, found: Sequence[Sequence[Translated]], ways: int = 1
 ) -> list[Any]:
     """Do as ``Sent.write`` in another process, which reads the manuscript again."""
     return prepare(manuscript, cut).write(found, ways)

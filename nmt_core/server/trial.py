@@ -111,7 +111,7 @@ def give_way() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def end_with_parent() -> NoReturn:
+def exit_at_end_of_input() -> NoReturn:
     """Wait until the process that wants to know has gone, and end."""
     while os.read(sys.stdin.fileno(), 1):
         pass
@@ -122,7 +122,7 @@ def main() -> None:
     """Try the model that the command line names."""
     folder, engine, device, threads = sys.argv[1:]
     give_way()
-    Thread(target=end_with_parent, daemon=True).start()
+    Thread(target=exit_at_end_of_input, daemon=True).start()
     problem = find_problem(
         Path(folder), engine=engine, device=device, threads=int(threads) if threads else None
     )

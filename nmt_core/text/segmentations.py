@@ -16,7 +16,7 @@ Merge = tuple[float, int, int, int]
 """Rank, and where in the word the left symbol begins, the right one begins, and it ends."""
 
 
-class Segmenter(Protocol):
+class SegmentationSampler(Protocol):
     """Draws segmentations of words."""
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class MergeDropout:
                 yield piece[1], first, middle, last
 
 
-Lattice = list[tuple[list[float], list[tuple[int, int]]]]
+SegmentationLattice = list[tuple[list[float], list[tuple[int, int]]]]
 """For each end, running sums over the pieces that end there; and their beginnings and numbers."""
 
 
@@ -115,7 +115,7 @@ class UnigramLattice:
         self._pieces = pieces
         self._alpha = alpha
         self._longest = max(map(len, pieces))
-        self._words: dict[str, Lattice] = {}
+        self._words: dict[str, SegmentationLattice] = {}
         self._ends = 0
 
     def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
@@ -129,7 +129,7 @@ class UnigramLattice:
             drawn.append(piece)
         return tuple(reversed(drawn))
 
-    def _lattice(self, word: str) -> Lattice:
+    def _lattice(self, word: str) -> SegmentationLattice:
         if self._ends > REMEMBERED:
             self._words, self._ends = {}, 0
         totals, lattice = [0.0], [([0.0], [(0, 0)])]

@@ -21,7 +21,7 @@ from nmt_core.base.errors import TokenizerError
 MARKS = (".", ",")
 """The punctuation that is kept; a line is written with no space before it."""
 
-Numbers = Literal["keep", "drop"]
+NumberHandling = Literal["keep", "drop"]
 """What becomes of words that hold a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
 
 REMEMBERED_CHUNKS = 500_000
@@ -44,7 +44,7 @@ class SpacyWords:
         TokenizerError: if spaCy lacks the language, or a package that the language needs.
     """
 
-    def __init__(self, language: str, *, numbers: Numbers = "keep") -> None:
+    def __init__(self, language: str, *, numbers: NumberHandling = "keep") -> None:
         self.language = language
         self.numbers = numbers
         self._start_afresh()

@@ -14,7 +14,7 @@ from pydantic import Field
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.text.normalize import WORD_BOUNDARY
-from nmt_core.text.segmentations import MergeDropout, Segmenter, UnigramLattice
+from nmt_core.text.segmentations import MergeDropout, SegmentationSampler, UnigramLattice
 from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
 
@@ -54,7 +54,7 @@ class SubwordSampler:
             )
         scored = tokenizer.scored_pieces
         self._texts = {number: piece for piece, (number, _) in scored.items()}
-        self._segmenter: Segmenter
+        self._segmenter: SegmentationSampler
         if config.kind == "bpe_dropout":
             ranked = {piece: (number, -score) for piece, (number, score) in scored.items()}
             self._segmenter = MergeDropout(ranked, config.dropout)

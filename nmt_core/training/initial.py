@@ -26,7 +26,7 @@ from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.initial_layers import find_halves, read_layers, read_shape
-from nmt_core.training.settings import Part
+from nmt_core.training.settings import ModelPart
 
 FREE = frozenset(
     (
@@ -39,7 +39,7 @@ FREE = frozenset(
 )
 """Settings of a model that may differ from those of the one it starts from."""
 
-LAYERS: Mapping[Part, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
+LAYER_SETTINGS: Mapping[ModelPart, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
 """Settings that count only where their part is taken."""
 
 
@@ -51,7 +51,7 @@ class InitialModel:
     tensors: Mapping[str, Tensor]
     source: Vocabulary
     target: Vocabulary
-    parts: frozenset[Part] = frozenset(("embeddings", "encoder", "decoder"))
+    parts: frozenset[ModelPart] = frozenset(("embeddings", "encoder", "decoder"))
     """What there is of it."""
     free: frozenset[str] = FREE
     """Settings that may be others in a model that starts from it."""
@@ -60,7 +60,7 @@ class InitialModel:
 class Taken(Config):
     """What a training has from the model that it started from."""
 
-    parts: list[Part]
+    parts: list[ModelPart]
     """Of that model."""
     source_tokens: int
     """Tokens whose rows are that model's."""
@@ -96,7 +96,7 @@ def start_from(
     model: Seq2Seq[Any, Any],
     config: Seq2SeqConfig,
     vocabularies: tuple[Vocabulary, Vocabulary],
-    parts: Collection[Part],
+    parts: Collection[ModelPart],
 ) -> Taken:
     """Give a new model the weights of another, in place; return what it has from there.
 
@@ -132,7 +132,7 @@ def start_from(
     )
 
 
-def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[Part]) -> None:
+def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[ModelPart]) -> None:
     """Make sure that what is taken of a model is there, and fits into another.
 
     Raises:
@@ -143,7 +143,7 @@ def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[
             f"the initial model has no {' and no '.join(lacking)}; set train.initial_parts to "
             f"{json.dumps(sorted({*parts} & initial.parts))}"
         )
-    of_others = {layers for part, layers in LAYERS.items() if part not in parts}
+    of_others = {layers for part, layers in LAYER_SETTINGS.items() if part not in parts}
     old, new = initial.config.model_dump(mode="json"), config.model_dump(mode="json")
     if old["architecture"] != new["architecture"]:
         raise ConfigError(
@@ -158,7 +158,7 @@ def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[
         raise ConfigError(f"train.model is not the initial model's; set {as_there}")
 
 
-def find_part(name: str) -> Part:
+def find_part(name: str) -> ModelPart:
     """Return the part of a model that a tensor belongs to."""
     first = name.split(".", maxsplit=1)[0]
     if first.endswith("_embedding") or first == "output":

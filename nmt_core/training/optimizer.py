@@ -14,7 +14,7 @@ from typing_extensions import override
 from nmt_core.models.embedding import OutputLayer
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 
-Kind = TypeVar("Kind", bound=Optimizer)
+OptimizerT = TypeVar("OptimizerT", bound=Optimizer)
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 """Of the polynomial that Jordan et al. 2024 iterate; it is steepest at 0."""
@@ -73,7 +73,7 @@ def orthogonalize(matrices: Float[Tensor, "N O I"], steps: int) -> Float[Tensor,
     return (x.mT if tall else x).to(matrices.dtype)
 
 
-def _without_compiler(kind: type[Kind]) -> type[Kind]:
+def _without_compiler(kind: type[OptimizerT]) -> type[OptimizerT]:
     """Return a kind of optimizer that may be called without torch's compiler.
 
     Torch wraps what an optimizer does, for its compiler to leave that alone; to say so, it imports
@@ -82,7 +82,7 @@ def _without_compiler(kind: type[Kind]) -> type[Kind]:
     names = ("add_param_group", "load_state_dict", "state_dict", "step", "zero_grad")
     plain = {name: inspect.unwrap(getattr(kind, name)) for name in names}
     plain["step"] = torch.no_grad()(plain["step"])
-    made: type[Kind] = type(kind.__name__, (kind,), plain)
+    made: type[OptimizerT] = type(kind.__name__, (kind,), plain)
     return made
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from nmt_core.base.config import Config
 
 Normalization = Literal["token", "sentence"]
-Part = Literal["embeddings", "encoder", "decoder"]
+ModelPart = Literal["embeddings", "encoder", "decoder"]
 """Of a model; the output is one of its embeddings."""
 
 STEEPNESS = 10.0

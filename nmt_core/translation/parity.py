@@ -91,7 +91,7 @@ def measure_parity(
     )
 
 
-def explain_failure(precision: Precision, parity: Parity) -> str | None:
+def explain_disparity(precision: Precision, parity: Parity) -> str | None:
     """Return why an engine is not good enough, in a few words; None if it is."""
     if precision == "float32" and parity.equal_greedy < LEAST_EQUAL:
         return (

@@ -11,7 +11,7 @@ from nmt_core.engines.registered import PROGRAMS, name_engine
 from nmt_core.engines.settings import Precision
 from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.translation.loading import load_engine
-from nmt_core.translation.parity import Parity, explain_failure, measure_parity
+from nmt_core.translation.parity import Parity, explain_disparity, measure_parity
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def prepare_engines(
             continue
         parity = measure_parity(translator, engine, *text, language=language)
         prepared.told[name] = parity.model_dump(mode="json")
-        if failure := explain_failure(precision, parity):
+        if failure := explain_disparity(precision, parity):
             prepared.told[name] |= _leave_out(name, failure)
             if EXACT not in waiting:
                 waiting.append(EXACT)

@@ -40,5 +40,5 @@ class NextToken(NamedTuple):
     probability: float
 
 
-NOTHING = Translation(text="", score=0.0, tokens=(), token_probabilities=(), ids=())
+EMPTY_TRANSLATION = Translation(text="", score=0.0, tokens=(), token_probabilities=(), ids=())
 """The translation of an empty line."""

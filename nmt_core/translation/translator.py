@@ -25,7 +25,7 @@ from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.settings import TranslatorConfig
-from nmt_core.translation.translation import NOTHING, NextToken, Translation
+from nmt_core.translation.translation import EMPTY_TRANSLATION, NextToken, Translation
 
 _log = logging.getLogger(__name__)
 
@@ -263,7 +263,7 @@ class Translator:
             [Request(task.source, self.target.vocabulary.encode(task.prefix)) for task in wanted]
         )
         written = iter(self._write(wanted, found))
-        return [next(written) if task.source else [NOTHING] for task in tasks]
+        return [next(written) if task.source else [EMPTY_TRANSLATION] for task in tasks]
 
     def cut(self, text: Tokenized) -> list[str]:
         """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out."""

@@ -18,7 +18,7 @@ from dvc.api import DVCFileSystem
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.registered import METRICS, find_metric_names
-from nmt_core.evaluation.statistics.seeds import Source, compute_t_interval, measure_seeds
+from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_interval, measure_seeds
 from nmt_core.evaluation.statistics.significance import Difference, compare_all
 from nmt_core.training.budget import Budget
 from stages import paths
@@ -264,7 +264,7 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> SystemSco
         return SystemScore(**scores[0].model_dump())
     values = [score.value for score in scores]
     errors = [(score.high - score.low) / 2 / NORMAL_95 for score in scores]
-    by_sentences = Source(fmean(error**2 for error in errors), max(1, sentences - 1))
+    by_sentences = VarianceSource(fmean(error**2 for error in errors), max(1, sentences - 1))
     low, high = compute_t_interval(fmean(values), [by_sentences, measure_seeds(values)])
     return SystemScore(value=fmean(values), low=max(0.0, low), high=high, deviation=stdev(values))
 

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from nmt_core.base.config import build
-from nmt_core.server.models import Pair, Watched
+from nmt_core.server.models import LanguagePair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.trial import load_tried
@@ -116,7 +116,8 @@ def serve(
     named = PAIR.fullmatch(registry.name)
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
         champion = Watched(
-            ChampionSource(registry, Path(folder)), Pair(named[1], named[2]) if named else None
+            ChampionSource(registry, Path(folder)),
+            LanguagePair(named[1], named[2]) if named else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)
 

@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 
 from nmt_core.server.app import build_app
-from nmt_core.server.models import Bundle, Models, Pair, Watched
+from nmt_core.server.models import Bundle, LanguagePair, Models, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
 
@@ -102,7 +102,7 @@ def serve_stand_in(*translators, **settings):
     translators = list(translators) or [StandIn()]
     loaded = {f"{number}": one for number, one in enumerate(translators)}
     watched = [
-        Watched(StandInSource(name), Pair(one.languages.source, one.languages.target))
+        Watched(StandInSource(name), LanguagePair(one.languages.source, one.languages.target))
         for name, one in loaded.items()
     ]
     models = Models(watched, lambda folder: loaded[folder.name])

@@ -4,13 +4,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
 
 
 def submit_ahead(
-    submit: Callable[[Job], Callable[[], Result]], jobs: Iterable[Job], at_most: int
-) -> Iterator[Result]:
+    submit: Callable[[JobT], Callable[[], ResultT]], jobs: Iterable[JobT], at_most: int
+) -> Iterator[ResultT]:
     """Yield the results of all jobs in order, with ``at_most`` submitted and not yet yielded.
 
     Args:
@@ -18,7 +18,7 @@ def submit_ahead(
         jobs: what there is to do.
         at_most: bounds what is under way.
     """
-    waiting: deque[Callable[[], Result]] = deque()
+    waiting: deque[Callable[[], ResultT]] = deque()
     for job in jobs:
         if len(waiting) == at_most:
             yield waiting.popleft()()

@@ -17,7 +17,7 @@ from nmt_core.base.errors import WorkersError
 from nmt_core.base.packages import advise_installing
 from nmt_core.base.parallel.ahead import submit_ahead
 
-AHEAD = 1000
+JOBS_AHEAD = 1000
 """Jobs that are submitted; they are small, and a cluster may grow with what waits for it."""
 
 CONNECT_SECONDS = 15
@@ -29,8 +29,8 @@ WORKER_SECONDS = 60
 DECIDING = ("numpy", "sentencepiece", "spacy")
 """Packages whose version may decide the bytes of a result."""
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
 
 _ALONE = Lock()
 
@@ -40,8 +40,8 @@ logging.getLogger("distributed.client").setLevel(
 
 
 def run_on_cluster(
-    work: Callable[[Job], Result], jobs: Sequence[Job], address: str
-) -> Iterator[Result]:
+    work: Callable[[JobT], ResultT], jobs: Sequence[JobT], address: str
+) -> Iterator[ResultT]:
     """Yield the results of all jobs in order; a job whose worker is lost is done by another.
 
     Raises:
@@ -52,11 +52,11 @@ def run_on_cluster(
     there = partial(_at_worker, identify_code(), work)
     with _connected(dask, address) as client:
 
-        def submit(job: Job) -> Callable[[], Result]:
+        def submit(job: JobT) -> Callable[[], ResultT]:
             future = client.submit(there, job, pure=False)
             return partial(_result, dask, client, future, job)
 
-        yield from submit_ahead(submit, jobs, AHEAD)
+        yield from submit_ahead(submit, jobs, JOBS_AHEAD)
 
 
 @cache
@@ -96,7 +96,7 @@ def _connected(dask: ModuleType, address: str) -> Any:
         ) from None
 
 
-def _at_worker(expected: str, work: Callable[[Job], Result], job: Job) -> Result:
+def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
     """Do one job at a time, whatever threads the worker has: a tokenizer serves one at a time."""
     host = socket.gethostname()
     if identify_code() != expected:

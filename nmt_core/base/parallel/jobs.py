@@ -22,7 +22,7 @@ from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.parallel.spans import Span, append, cut
+from nmt_core.base.parallel.spans import LineSpan, append, cut
 from nmt_core.base.progress import bytes_bar
 
 BYTES_WORTH_A_PROCESS = 4_000_000
@@ -41,7 +41,7 @@ def _scheduler(address: str) -> str:
     return address
 
 
-Scheduler = Annotated[str, AfterValidator(_scheduler)]
+SchedulerAddress = Annotated[str, AfterValidator(_scheduler)]
 """Where a Dask scheduler listens."""
 
 
@@ -51,7 +51,7 @@ class WorkersConfig(Config):
     processes: int = Field(0, ge=0, le=4096)
     """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
 
-    dask: Scheduler | None = None
+    dask: SchedulerAddress | None = None
     """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers do the work instead;
     null stays on this machine. They run the same code and versions, and see the project's folder at
     the same path. Who reaches a scheduler can run anything there: keep it in a private network."""
@@ -68,7 +68,7 @@ Loaded = TypeVar("Loaded")
 class Job:
     """What a process takes at a time: the same lines of one file or of several."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[LineSpan, ...]
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.spans))
@@ -80,18 +80,18 @@ class Job:
 
 
 SomeJob = TypeVar("SomeJob", bound=Job)
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 
 
 @contextmanager
 def run_in_order(
-    function: Callable[[SomeJob, Path], Result],
+    function: Callable[[SomeJob, Path], ResultT],
     jobs: Sequence[SomeJob],
     workers: WorkersConfig,
     *,
     beside: Path,
     title: str,
-) -> Iterator[Iterator[tuple[Path, Result]]]:
+) -> Iterator[Iterator[tuple[Path, ResultT]]]:
     """Yield, in the order of ``jobs``, the folder that each wrote to and what was returned.
 
     A folder is removed when the next one is asked for. All work has ended when the block is left.
@@ -137,15 +137,15 @@ def _loaded(load: Callable[[Path], Any], path: Path, *_: str) -> Any:
 
 
 def _attempt(
-    function: Callable[[SomeJob, Path], Result], scratch: Path, job: SomeJob
-) -> tuple[Path, Result]:
+    function: Callable[[SomeJob, Path], ResultT], scratch: Path, job: SomeJob
+) -> tuple[Path, ResultT]:
     folder = Path(tempfile.mkdtemp(dir=scratch))
     return folder, function(job, folder)
 
 
 def _results(
-    work: Callable[[SomeJob], tuple[Path, Result]], jobs: Sequence[SomeJob], workers: WorkersConfig
-) -> Generator[tuple[Path, Result], None, None]:
+    work: Callable[[SomeJob], tuple[Path, ResultT]], jobs: Sequence[SomeJob], workers: WorkersConfig
+) -> Generator[tuple[Path, ResultT], None, None]:
     processes = count_processes(jobs, workers)
     if workers.dask is not None and len(jobs) > 1:
         from nmt_core.base.parallel.cluster import run_on_cluster  # noqa: PLC0415 - an optional package
@@ -170,8 +170,8 @@ def _worth(size: int) -> int:
 
 
 def _shown(
-    results: Iterator[tuple[Path, Result]], jobs: Sequence[SomeJob], title: str
-) -> Generator[tuple[Path, Result], None, None]:
+    results: Iterator[tuple[Path, ResultT]], jobs: Sequence[SomeJob], title: str
+) -> Generator[tuple[Path, ResultT], None, None]:
     """Pass results on, with a bar that says how far they are and the place where one fails."""
     with bytes_bar(Console(stderr=True)) as progress:
         task = progress.add_task(title, total=sum(job.size for job in jobs))
@@ -188,7 +188,7 @@ def _shown(
 
 __all__ = [
     "Job",
-    "Span",
+    "LineSpan",
     "WorkersConfig",
     "append",
     "count_processes",

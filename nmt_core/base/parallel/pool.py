@@ -15,16 +15,16 @@ from nmt_core.base.errors import WorkersError
 from nmt_core.base.parallel.ahead import submit_ahead
 from nmt_core.base.parallel.parent import end_with_parent
 
-AHEAD = 4
+JOBS_PER_PROCESS = 4
 """Jobs per process that are submitted: nobody waits for work, and little lies about undone."""
 
-Job = TypeVar("Job")
-Result = TypeVar("Result")
+JobT = TypeVar("JobT")
+ResultT = TypeVar("ResultT")
 
 
 def run_in_pool(
-    work: Callable[[Job], Result], jobs: Sequence[Job], processes: int
-) -> Iterator[Result]:
+    work: Callable[[JobT], ResultT], jobs: Sequence[JobT], processes: int
+) -> Iterator[ResultT]:
     """Yield the results of all jobs in order; whoever leaves early waits for the jobs under way.
 
     Raises:
@@ -32,12 +32,12 @@ def run_in_pool(
     """
     pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (os.getpid(),))
 
-    def submit(job: Job) -> Callable[[], Result]:
+    def submit(job: JobT) -> Callable[[], ResultT]:
         with _bare_beginnings():
             return pool.submit(work, job).result
 
     try:
-        yield from submit_ahead(submit, jobs, AHEAD * processes)
+        yield from submit_ahead(submit, jobs, JOBS_PER_PROCESS * processes)
     except BrokenProcessPool:
         raise WorkersError(
             f"one of {processes} processes was killed, most often because memory ran out; lower "

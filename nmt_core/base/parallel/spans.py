@@ -15,7 +15,7 @@ BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Span:
+class LineSpan:
     """Some lines of a file, one after the other."""
 
     path: Path
@@ -60,23 +60,23 @@ class Span:
             yield readline
 
 
-def cut(path: Path, lines: int) -> list[Span]:
+def cut(path: Path, lines: int) -> list[LineSpan]:
     r"""Cut a file after every so many lines; the last span may have fewer, and lack its ``\n``."""
     path = path.absolute()
-    spans: list[Span] = []
+    spans: list[LineSpan] = []
     begin = counted = place = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK_BYTES):
             ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
             for end in ends[lines - 1 - counted % lines :: lines].tolist():
-                spans.append(Span(path, begin, place + end, len(spans) * lines + 1, lines))
+                spans.append(LineSpan(path, begin, place + end, len(spans) * lines + 1, lines))
                 begin = place + end
             counted += len(ends)
             place += len(block)
             is_open = not block.endswith(b"\n")
     if begin < place:
         rest = counted - len(spans) * lines + is_open
-        spans.append(Span(path, begin, place, len(spans) * lines + 1, rest))
+        spans.append(LineSpan(path, begin, place, len(spans) * lines + 1, rest))
     return spans
 
 

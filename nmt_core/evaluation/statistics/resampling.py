@@ -19,7 +19,7 @@ from nmt_core.evaluation.metric import Counts
 ScoreOfSums = Callable[[Float[np.ndarray, "R C"]], Float[np.ndarray, " R"]]
 """The scores of test sets, each given by the sum of its sentences' counts."""
 
-CHUNK = 1000
+RESAMPLES_AT_ONCE = 1000
 """Resamples whose choices are held in memory together."""
 
 
@@ -110,7 +110,10 @@ def compute_p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:
 
 def _chunks(total: int) -> list[tuple[int, int]]:
     """Return the number and the rows of each chunk."""
-    return [(n, min(CHUNK, total - start)) for n, start in enumerate(range(0, total, CHUNK))]
+    return [
+        (n, min(RESAMPLES_AT_ONCE, total - start))
+        for n, start in enumerate(range(0, total, RESAMPLES_AT_ONCE))
+    ]
 
 
 @lru_cache(maxsize=2)

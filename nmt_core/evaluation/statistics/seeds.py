@@ -15,7 +15,7 @@ from typing import NamedTuple
 from scipy import special
 
 
-class Source(NamedTuple):
+class VarianceSource(NamedTuple):
     """Where a number's uncertainty comes from."""
 
     variance: float
@@ -24,17 +24,17 @@ class Source(NamedTuple):
     """Degrees of freedom of that estimate."""
 
 
-def measure_seeds(scores: Sequence[float]) -> Source:
+def measure_seeds(scores: Sequence[float]) -> VarianceSource:
     """Return what the choice of seeds adds to the variance of their mean score.
 
     Args:
         scores: of at least two seeds.
     """
-    return Source(variance(scores) / len(scores), len(scores) - 1)
+    return VarianceSource(variance(scores) / len(scores), len(scores) - 1)
 
 
 def compute_t_interval(
-    value: float, sources: Sequence[Source], *, confidence: float = 0.95
+    value: float, sources: Sequence[VarianceSource], *, confidence: float = 0.95
 ) -> tuple[float, float]:
     """Return the interval of a number whose uncertainty comes from independent sources."""
     error, freedom = _combine(sources)
@@ -42,7 +42,7 @@ def compute_t_interval(
     return value - half, value + half
 
 
-def compute_t_p_value(value: float, sources: Sequence[Source]) -> float:
+def compute_t_p_value(value: float, sources: Sequence[VarianceSource]) -> float:
     """Return how probable a number is by chance that is as far from 0, on either side."""
     error, freedom = _combine(sources)
     if not error:
@@ -50,7 +50,7 @@ def compute_t_p_value(value: float, sources: Sequence[Source]) -> float:
     return 2 * float(special.stdtr(freedom, -abs(value) / error))
 
 
-def _combine(sources: Sequence[Source]) -> tuple[float, float]:
+def _combine(sources: Sequence[VarianceSource]) -> tuple[float, float]:
     """Return the standard error, and its degrees of freedom (Satterthwaite 1946)."""
     total = math.fsum(source.variance for source in sources)
     if not total:

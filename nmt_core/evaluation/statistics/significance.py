@@ -19,7 +19,7 @@ from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import SummedMetric
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.resampling import PairedTest, ScoreOfSums, run_paired_test
-from nmt_core.evaluation.statistics.seeds import Source, compute_t_p_value, measure_seeds
+from nmt_core.evaluation.statistics.seeds import VarianceSource, compute_t_p_value, measure_seeds
 
 SEED = 1
 """Draws the resamples."""
@@ -74,7 +74,7 @@ def judge_over_seeds(
     """
     if len(scores[0]) == 1:
         return None
-    by_sentences = Source(float(test.drawn.var()), max(1, sentences - 1))
+    by_sentences = VarianceSource(float(test.drawn.var()), max(1, sentences - 1))
     return compute_t_p_value(test.seen, [by_sentences, *map(measure_seeds, scores)])
 
 

@@ -46,13 +46,13 @@ ClassifierFolder = Annotated[
     Path, typer.Option("--model", metavar="DIR", help="Classifier of nmt learn-classifier.")
 ]
 
-PLAIN = LearnClassifierConfig()
+DEFAULTS = LearnClassifierConfig()
 """What is learnt where nothing else is asked for."""
 
 
-@explain_settings("With `--initial-model`, but no `text`:", FineTuneConfig(), beside=PLAIN)
-@explain_settings("With `--kind bag`:", BAG, beside=PLAIN)
-@explain_settings("**Settings** and their defaults, first that of several kinds:", PLAIN)
+@explain_settings("With `--initial-model`, but no `text`:", FineTuneConfig(), beside=DEFAULTS)
+@explain_settings("With `--kind bag`:", BAG, beside=DEFAULTS)
+@explain_settings("**Settings** and their defaults, first that of several kinds:", DEFAULTS)
 def learn_classifier(
     *,
     kind: Annotated[
@@ -175,7 +175,7 @@ def read_settings(
         encoder = describe_encoder(initial.model.config)
         default = FineTuneConfig(model=EncoderClassifierConfig(encoder=encoder))
         return change_settings(default, chosen, at="learn-classifier")
-    start = BAG if kind == "bag" else PLAIN
+    start = BAG if kind == "bag" else DEFAULTS
     config = change_settings(start, chosen, at="learn-classifier")
     shape = config.model
     if isinstance(shape, ClassifierConfig) and shape.frozen and vectors is None:

@@ -16,7 +16,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.extensions.classifiers.model import pool
 from nmt_core.extensions.classifiers.settings import EncoderClassifierConfig
 from nmt_core.extensions.language_models import MaskedConfig, MaskedLanguageModel
-from nmt_core.extensions.language_models.encoder import Encoder
+from nmt_core.extensions.language_models.encoder import TransformerEncoder
 from nmt_core.extensions.language_models.units import Units
 from nmt_core.models.dropout import dropout
 from nmt_core.models.settings import EncoderConfig
@@ -68,7 +68,7 @@ class EncoderClassifier(nn.Module):
     def __init__(self, config: EncoderClassifierConfig, words: int, classes: int) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config.encoder, words)
+        self.encoder = TransformerEncoder(config.encoder, words)
         self.output = nn.Linear(config.encoder.width, classes)
 
     @property
@@ -89,7 +89,7 @@ def describe_encoder(initial: MaskedConfig) -> EncoderConfig:
     return EncoderConfig(**initial.model_dump(exclude={"kind"}))
 
 
-def start_from(
+def start_from_language_model(
     initial: MaskedLanguageModel, classifier: EncoderClassifier, parts: Collection[str]
 ) -> None:
     """Give a classifier weights of a masked language model of the same tokens, in place.

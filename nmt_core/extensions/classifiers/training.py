@@ -19,7 +19,11 @@ from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.base.tracking import Display
 from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
-from nmt_core.extensions.classifiers.initial import EncoderClassifier, InitialTokens, start_from
+from nmt_core.extensions.classifiers.initial import (
+    EncoderClassifier,
+    InitialTokens,
+    start_from_language_model,
+)
 from nmt_core.extensions.classifiers.labelled import LabelledTexts
 from nmt_core.extensions.classifiers.model import build_word_classifier
 from nmt_core.extensions.classifiers.settings import FineTuneConfig, LearnClassifierConfig
@@ -189,7 +193,7 @@ def build_classifier(
         return build_word_classifier(config.model, words, classes, start.vectors)
     assert start.language_model is not None
     model = EncoderClassifier(config.model, words, classes)
-    start_from(start.language_model, model, config.initial_parts)
+    start_from_language_model(start.language_model, model, config.initial_parts)
     return model
 
 

@@ -17,7 +17,7 @@ from nmt_core.models.settings import EncoderConfig
 from nmt_core.models.transformer import EncoderLayer, build_layer_norm
 
 
-class Encoder(nn.Module):
+class TransformerEncoder(nn.Module):
     """Embeds tokens at their positions, and lets them look at each other.
 
     Args:

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.extensions.language_models.encoder import Encoder
+from nmt_core.extensions.language_models.encoder import TransformerEncoder
 from nmt_core.extensions.language_models.model import LanguageModelSettings, Restorable, forbid
 from nmt_core.extensions.language_models.units import Units
 from nmt_core.models.settings import EncoderConfig
@@ -40,7 +40,7 @@ class MaskedLanguageModel(Restorable):
         super().__init__()
         self.config = config
         self.mask = words
-        self.encoder = Encoder(config, words + 1)
+        self.encoder = TransformerEncoder(config, words + 1)
         self.output = nn.Linear(config.width, words + 1)
         nn.init.zeros_(self.output.bias)
         self.output.weight = self.encoder.embedding.table.weight
@@ -65,7 +65,7 @@ class MaskedLanguageModel(Restorable):
         return self.log_probs(self.read(tokens))
 
 
-class Guess(NamedTuple):
+class TokenPrediction(NamedTuple):
     """A token that may stand in a gap."""
 
     token: str
@@ -83,7 +83,7 @@ class MaskedTextModel:
         self.model.eval()
 
     @torch.inference_mode()
-    def fill(self, parts: Sequence[str], *, count: int) -> list[list[Guess]]:
+    def fill(self, parts: Sequence[str], *, count: int) -> list[list[TokenPrediction]]:
         """Return the likeliest tokens of every gap, each alone, likeliest first.
 
         Args:
@@ -100,7 +100,7 @@ class MaskedTextModel:
         best = log_probs[tokens == self.model.mask].exp().topk(count)
         return [
             [
-                Guess(token, probability)
+                TokenPrediction(token, probability)
                 for token, probability in zip(
                     self.units.vocabulary.decode(row.tolist()), chances.tolist(), strict=True
                 )

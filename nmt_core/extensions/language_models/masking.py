@@ -11,7 +11,7 @@ from jaxtyping import Int
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import pad
-from nmt_core.extensions.language_models.reading import Passage, Windows
+from nmt_core.extensions.language_models.reading import TextBatch, Windows
 from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
 
 CHOSEN = 0.15
@@ -39,7 +39,7 @@ class MaskedWindows:
         """See the contract."""
         return self.windows.steps(epoch)
 
-    def epoch(self, epoch: int) -> Iterator[Passage]:
+    def epoch(self, epoch: int) -> Iterator[TextBatch]:
         """See the contract; every row begins with BOS, and targets are PAD where none is chosen."""
         for spans in self.windows.batches(epoch):
             masked = [
@@ -52,7 +52,7 @@ class MaskedWindows:
             ]
             tokens = pad([[BOS, *read] for read, _ in masked])
             targets = pad([[PAD, *wanted] for _, wanted in masked])
-            yield Passage(tokens, targets, continues=False)
+            yield TextBatch(tokens, targets, continues=False)
 
 
 def mask_tokens(tokens: Tokens, words: int, draw: np.random.Generator) -> tuple[Tokens, Tokens]:

@@ -19,11 +19,11 @@ from nmt_core.data.batch import pad
 from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.text.vocabulary import BOS, PAD
 
-Span = tuple[int, int]
+_Span = tuple[int, int]
 """Where a part of a text begins and ends."""
 
 
-class Passage(NamedTuple):
+class TextBatch(NamedTuple):
     """What is read in one step."""
 
     tokens: Int[Tensor, "R T"]
@@ -31,9 +31,9 @@ class Passage(NamedTuple):
     continues: bool
     """Whether every row goes on where it ended in the passage before."""
 
-    def to(self, device: torch.device) -> "Passage":
+    def to(self, device: torch.device) -> "TextBatch":
         """Return the passage on a device."""
-        return Passage(self.tokens.to(device), self.targets.to(device), self.continues)
+        return TextBatch(self.tokens.to(device), self.targets.to(device), self.continues)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Streams:
         del epoch
         return -(-self._targets().size(1) // self.window)
 
-    def epoch(self, epoch: int) -> Iterator[Passage]:
+    def epoch(self, epoch: int) -> Iterator[TextBatch]:
         """See the contract; the text of all epochs is the same."""
         targets = self._targets()
         begin = torch.full((len(targets), 1), BOS)
@@ -63,7 +63,7 @@ class Streams:
         targets = targets.masked_fill(targets == BOS, PAD)
         for step in range(self.steps(epoch)):
             window = slice(step * self.window, (step + 1) * self.window)
-            yield Passage(tokens[:, window], targets[:, window], continues=step > 0)
+            yield TextBatch(tokens[:, window], targets[:, window], continues=step > 0)
 
     def _targets(self) -> Int[Tensor, "R T"]:
         targets = torch.from_numpy(self.text[1:])
@@ -95,14 +95,14 @@ class Windows:
         """See the contract."""
         return -(-len(self._spans(epoch)) // self.rows)
 
-    def epoch(self, epoch: int) -> Iterator[Passage]:
+    def epoch(self, epoch: int) -> Iterator[TextBatch]:
         """See the contract."""
         for spans in self.batches(epoch):
             targets = [self.text[begin:end] for begin, end in spans]
             tokens = [[BOS, *row[:-1]] for row in targets]
-            yield Passage(pad(tokens), pad(targets), continues=False)
+            yield TextBatch(pad(tokens), pad(targets), continues=False)
 
-    def batches(self, epoch: int) -> Iterator[list[Span]]:
+    def batches(self, epoch: int) -> Iterator[list[_Span]]:
         """Yield where the windows of every passage begin and end in the text."""
         draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
@@ -110,7 +110,7 @@ class Windows:
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
             yield [spans[place] for place in batch]
 
-    def _spans(self, epoch: int) -> list[Span]:
+    def _spans(self, epoch: int) -> list[_Span]:
         begins = 1 + np.flatnonzero(self.text == BOS)
         ends = [*(begins[1:] - 1), len(self.text)]
         offset = int(make_generator(self.seed, "offset", epoch).integers(1, self.window + 1))

@@ -21,8 +21,8 @@ from nmt_core.models.embedding import embedding_table
 from nmt_core.models.recurrence import (
     FORGET,
     GATES,
-    LAYERS,
     STATE_PARTS,
+    TORCH_LAYERS,
     has_forget_gate,
     open_forget_gate,
 )
@@ -95,7 +95,7 @@ class Recurrent(NeuralLanguageModel[Recollection]):
         if config.input == "embedding":
             self.embedding = embedding_table(words, config.embedding_width)
         self.words = words
-        layer = LAYERS[config.cell]
+        layer = TORCH_LAYERS[config.cell]
         first = config.embedding_width if config.input == "embedding" else words
         widths = [first, *[config.width] * (config.layers - 1)]
         self.layers = nn.ModuleList(layer(w, config.width, batch_first=True) for w in widths)

@@ -36,7 +36,7 @@ from nmt_core.extensions.language_models import (
 )
 from nmt_core.extensions.language_models.masking import MaskedWindows
 from nmt_core.extensions.language_models.model import LanguageModel
-from nmt_core.extensions.language_models.reading import Passage, Streams, Windows
+from nmt_core.extensions.language_models.reading import Streams, TextBatch, Windows
 from nmt_core.extensions.language_models.scoring import line_log_likelihoods
 from nmt_core.extensions.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.settings import EncoderConfig
@@ -110,7 +110,7 @@ class LanguagePoint(EpochPoint):
 
 
 @dataclass
-class Learning(EpochLearning[Passage, LanguagePoint]):
+class Learning(EpochLearning[TextBatch, LanguagePoint]):
     """How a language model learns.
 
     Attributes:
@@ -128,7 +128,7 @@ class Learning(EpochLearning[Passage, LanguagePoint]):
     _state: Any = None
 
     @override
-    def sum_loss(self, portion: Passage) -> SummedLoss:
+    def sum_loss(self, portion: TextBatch) -> SummedLoss:
         passage = portion.to(self.compute.device)
         real = (passage.targets != PAD).flatten().nonzero().squeeze(1)
         features = self._read(passage).flatten(0, 1).index_select(0, real)
@@ -136,7 +136,7 @@ class Learning(EpochLearning[Passage, LanguagePoint]):
         nats = -self.model.log_likelihood(features, targets).sum()
         return SummedLoss(nats, len(real), len(real))
 
-    def _read(self, passage: Passage) -> Float[Tensor, "R T D"]:
+    def _read(self, passage: TextBatch) -> Float[Tensor, "R T D"]:
         """Return what every target is predicted from."""
         if isinstance(self.model, MaskedLanguageModel):
             return self.model.read(passage.tokens)
@@ -208,7 +208,7 @@ def choose_reading(
     model: LanguageModelSettings,
     text: Int[np.ndarray, " N"],
     words: int,
-) -> Reading[Passage]:
+) -> Reading[TextBatch]:
     """Return a text as a kind of model learns from it."""
     rows, window = config.training.rows, config.training.window
     if isinstance(model, RecurrentConfig) and model.stateful:

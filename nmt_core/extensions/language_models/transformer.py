@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.extensions.language_models.encoder import Encoder
+from nmt_core.extensions.language_models.encoder import TransformerEncoder
 from nmt_core.extensions.language_models.model import (
     LanguageModelSettings,
     NeuralLanguageModel,
@@ -51,7 +51,7 @@ class TransformerLanguageModel(NeuralLanguageModel[Context]):
     def __init__(self, config: TransformerLanguageConfig, words: int) -> None:
         super().__init__()
         self.config = config
-        self.encoder = Encoder(config, words)
+        self.encoder = TransformerEncoder(config, words)
         self.output = nn.Linear(config.width, words)
         nn.init.zeros_(self.output.bias)
         self.output.weight = self.encoder.embedding.table.weight

@@ -59,7 +59,7 @@ class SubwordUnit(Config):
 UnitConfig = Annotated[CharacterUnit | WordUnit | SubwordUnit, Field(discriminator="kind")]
 
 
-class Characters(Tokenizer):
+class VerbatimCharacters(Tokenizer):
     """Cuts text into characters.
 
     Args:
@@ -191,7 +191,7 @@ def unknown(numbers: Iterable[int]) -> int:
 
 def _tokenizer(settings: CharacterUnit | WordUnit | SubwordUnit, folder: Path | None) -> Tokenizer:
     if isinstance(settings, CharacterUnit):
-        return Characters(lower_case=settings.lower_case)
+        return VerbatimCharacters(lower_case=settings.lower_case)
     if isinstance(settings, WordUnit):
         return Words(settings.split, lower_case=settings.lower_case)
     assert folder is not None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nmt_core.alignment.links import (
     choose_likely,
     format_links,
-    join_pieces,
+    link_words,
     read_links,
 )
 from nmt_core.base.errors import CorpusError
@@ -49,4 +49,4 @@ def test_likely_links_have_a_mean_above_the_threshold():
 
 
 def test_pieces_bring_their_links_to_their_words():
-    assert {(0, 0), (1, 0)} == join_pieces(frozenset({(0, 0), (1, 1), (2, 1)}), [0, 0, 1], [0, 0])
+    assert {(0, 0), (1, 0)} == link_words(frozenset({(0, 0), (1, 1), (2, 1)}), [0, 0, 1], [0, 0])

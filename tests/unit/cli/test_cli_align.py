@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from nmt_core import cli
 from nmt_core.alignment.bundle import load_aligner
 from nmt_core.alignment.links import read_links
-from nmt_core.documents.alignment import align
+from nmt_core.documents.alignment import align_words
 from nmt_core.documents.sentences import Span
 from nmt_core.translation.translator import Translator
 from tests.support.presets import tiny_config
@@ -104,7 +104,7 @@ def test_attention_links_words_of_translations(bundle, tmp_path):
         assert {target for _, target in own} == set(range(len(best.text.split())))
         if line and best.text:
             spans = [cut(line), cut(best.text)]
-            stands = align(
+            stands = align_words(
                 line, spans[0], translator.source.tokens(line), best, best.text, spans[1]
             )
             assert own == frozenset((word, place) for place, word in enumerate(stands))

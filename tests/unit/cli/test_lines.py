@@ -84,7 +84,7 @@ def test_lines_are_those_of_python(blocks, first, most):
 
 
 def test_a_line_without_an_end_is_refused(monkeypatch):
-    monkeypatch.setattr(streams, "MOST_BYTES", 1000)
+    monkeypatch.setattr(streams, "MOST_LINE_BYTES", 1000)
     with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
         list(streams.read_chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))
 

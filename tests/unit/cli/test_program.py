@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from nmt_core import cli
 from nmt_core.base.registry import Registry
 from nmt_core.cli import program
-from nmt_core.cli.program import OURS
+from nmt_core.cli.program import BUILT_IN
 from tests.support.projects import PROJECT
 from tests.support.tiny import export
 
@@ -21,15 +21,15 @@ def run(*arguments):
     return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_a_command_says_what_the_registry_says_of_it(name):
-    target, line = OURS[name]
+    target, line = BUILT_IN[name]
 
     assert resolve_name(target).__doc__.splitlines()[0] == line
 
 
 def test_help_of_the_program_imports_no_command(monkeypatch):
-    monkeypatch.setattr(program, "OURS", {"fly": ("no.such.module:fly", "Fly away.")})
+    monkeypatch.setattr(program, "BUILT_IN", {"fly": ("no.such.module:fly", "Fly away.")})
     registry = Registry("a command", "nmt.commands", {"fly": "no.such.module:fly"})
     monkeypatch.setattr(program, "COMMANDS", registry)
     found = run("--help")

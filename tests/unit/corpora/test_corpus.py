@@ -15,7 +15,7 @@ from nmt_core.corpora import parallel_text as corpus
 from nmt_core.corpora import pivot
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.parallel_text import (
-    UNREADABLE,
+    DAMAGED,
     UNUSABLE,
     CorpusReading,
     Pair,
@@ -27,7 +27,7 @@ from nmt_core.corpora.text_files import TextFiles, require_pinned
 from nmt_core.fetch.vectors import copy_model
 from nmt_core.text.languages import Languages
 
-ALL = (*UNREADABLE, *UNUSABLE)
+ALL = (*DAMAGED, *UNUSABLE)
 
 
 @pytest.fixture

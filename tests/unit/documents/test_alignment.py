@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.alignment import SPACE, align, carry_cuts, find_words
+from nmt_core.documents.alignment import SENTENCEPIECE_SPACE, align_words, carry_cuts, find_words
 from tests.support.echoes import Answer
 
 texts = st.text("aé1 ,.'-本カ。\N{COMBINING ACUTE ACCENT}\n")
@@ -16,7 +16,7 @@ def link(source, answer, *, tokens=None, cuts=()):
     """Return for each word of the translation the one it stands for."""
     before = find_words(source, cuts)
     after = find_words(answer.text, carry_cuts(source, cuts, answer.text))
-    links = align(source, before, tokens, answer, answer.text, after)
+    links = align_words(source, before, tokens, answer, answer.text, after)
     return [
         (answer.text[slice(*word)], source[slice(*before[number])])
         for word, number in zip(after, links, strict=True)
@@ -69,7 +69,7 @@ def test_whatever_attention_says_a_word_stands_for_one_of_the_source(target, sou
     before, after = find_words(source), find_words(target)
 
     for answer in (Answer(target, tokens, rows), Answer(target, tokens, rows[:1]), Answer(target)):
-        links = align(source, before, tokens, answer, target, after)
+        links = align_words(source, before, tokens, answer, target, after)
 
         assert len(links) == len(after)
         assert all(-1 <= number < len(before) for number in links)
@@ -124,7 +124,7 @@ def draw_tokens(chance):
     for _ in range(chance.randint(1, 4)):
         for number, letter in enumerate(chance.choices("ab,.", k=chance.randint(1, 6))):
             if not number or chance.random() < 0.4:
-                tokens.append("" if number else SPACE)
+                tokens.append("" if number else SENTENCEPIECE_SPACE)
             of_token[len(text)] = len(tokens) - 1
             tokens[-1] += letter
             text += letter
@@ -145,7 +145,9 @@ def test_letters_have_equal_parts_in_what_their_token_looks_at(chance):
     looks = here @ rows[:-1, :-1] @ there.T
     answer = Answer(target, tokens, rows)
 
-    links = align(source, find_words(source), source_tokens, answer, target, find_words(target))
+    links = align_words(
+        source, find_words(source), source_tokens, answer, target, find_words(target)
+    )
 
     np.testing.assert_allclose(looks[range(len(links)), links], looks.max(axis=1))
 
@@ -169,7 +171,7 @@ def test_the_second_of_two_words_that_were_kept_stands_for_the_second():
     answer = Answer("H2O and H2O")
     after = find_words(answer.text, carry_cuts(source, [1, 2, 9, 10], answer.text))
 
-    assert align(source, before, None, answer, answer.text, after) == list(range(7))
+    assert align_words(source, before, None, answer, answer.text, after) == list(range(7))
 
 
 def test_words_at_about_the_same_place_are_told_by_their_middles():

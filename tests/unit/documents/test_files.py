@@ -28,7 +28,7 @@ def test_a_byte_order_mark_stays():
 
 
 def test_too_long_a_document_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST_BYTES", 3)
+    monkeypatch.setattr(module, "MOST_DOCUMENT_BYTES", 3)
 
     with pytest.raises(DocumentError, match="has 4 bytes, more than 3"):
         translate_document(b"abcd", "text", SHOUT)

@@ -332,7 +332,9 @@ def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
     with pytest.raises(BundleError, match=told):
         engine.search(requests(2), GREEDY, **QUIET)
     with pytest.raises(BundleError, match=told):
-        engine._score([engine_file.Task(["a"], 3)], [[engine_file.Candidate(["b"], -1.0, [])]])
+        engine._score(
+            [engine_file.TokenSentence(["a"], 3)], [[engine_file.TokenHypothesis(["b"], -1.0, [])]]
+        )
 
 
 def test_no_gpu_is_made_up(tmp_path):

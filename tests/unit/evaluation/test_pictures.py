@@ -14,7 +14,7 @@ from nmt_core.evaluation.pictures import (
     Curve,
     Interval,
     Panel,
-    draw_attention,
+    draw_attention_map,
     draw_comparison,
     draw_learning_curve,
     draw_panels,
@@ -29,7 +29,7 @@ WEIGHTS = np.eye(4, 3)
 
 
 def draw(path, weights=WEIGHTS, source=SOURCE, target=TARGET, title="Die Eule"):
-    draw_attention(path, weights, source=source, target=target, title=title)
+    draw_attention_map(path, weights, source=source, target=target, title=title)
     return path.read_bytes()
 
 
@@ -97,7 +97,7 @@ def installed(tmp_path, monkeypatch):
 
 def test_a_text_is_written_in_matplotlibs_own_font_where_that_has_all(installed, tmp_path):
     fonts = choose_fonts(["▁Die", "▁Eule"])
-    draw_attention(tmp_path / "1.png", WEIGHTS, source=SOURCE, target=TARGET, fonts=fonts)
+    draw_attention_map(tmp_path / "1.png", WEIGHTS, source=SOURCE, target=TARGET, fonts=fonts)
 
     assert fonts == ["DejaVu Sans"]
     assert (tmp_path / "1.png").read_bytes() == draw(tmp_path / "2.png", title="")
@@ -116,7 +116,7 @@ def test_text_in_another_font_is_drawn(installed, tmp_path):
     boxes = draw(tmp_path / "1.png", target=["日", "本", "語", "</s>"])
     installed("Japanese", "日本語")
     fonts = choose_fonts(["日本語"])
-    draw_attention(
+    draw_attention_map(
         tmp_path / "2.png", WEIGHTS, source=SOURCE, target=["日", "本", "語", "</s>"], fonts=fonts
     )
 
@@ -126,7 +126,7 @@ def test_text_in_another_font_is_drawn(installed, tmp_path):
 
 def test_what_no_font_has_is_told_once_and_drawn_as_boxes(installed, tmp_path, caplog):
     fonts = choose_fonts(["日本語猫"] * 3)
-    draw_attention(tmp_path / "1.png", np.eye(1), source=["日"], target=["猫"], fonts=fonts)
+    draw_attention_map(tmp_path / "1.png", np.eye(1), source=["日"], target=["猫"], fonts=fonts)
 
     assert fonts == ["DejaVu Sans"]
     assert "no installed font has 4 characters of the attention pictures" in caplog.text
@@ -310,7 +310,7 @@ def test_every_axis_says_what_it_shows(monkeypatch):
 
 def test_words_of_the_source_stand_above_their_columns(monkeypatch):
     """Where one begins to read; those of the target stand beside their rows."""
-    [figure] = drawn_figures(monkeypatch, draw_attention, WEIGHTS, source=SOURCE, target=TARGET)
+    [figure] = drawn_figures(monkeypatch, draw_attention_map, WEIGHTS, source=SOURCE, target=TARGET)
     figure.canvas.draw()
     axes = figure.axes[0]
     assert ["·Die", "·Eule", "</s>"] == [tick.get_text() for tick in axes.get_xticklabels()]

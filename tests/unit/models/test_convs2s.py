@@ -13,9 +13,9 @@ from torch.testing import assert_close
 from nmt_core.data.batch import collate
 from nmt_core.models.architectures import build_model
 from nmt_core.models.convs2s import (
+    ConvolutionDecoderLayer,
+    ConvolutionEncoderLayer,
     ConvS2SMemory,
-    DecoderLayer,
-    EncoderLayer,
     GatedConvolution,
     NormalizedSum,
     PublishedAttention,
@@ -76,7 +76,7 @@ def gated_by_hand(x, weight, bias, *, before):
 )
 def test_an_encoder_layer_is_the_loop(block, padding, kernel, before):
     """Words around it, or before it alone; padding reads as zeros though it is not."""
-    layer = lively(EncoderLayer(config(block, kernel=kernel, encoder_padding=padding)))
+    layer = lively(ConvolutionEncoderLayer(config(block, kernel=kernel, encoder_padding=padding)))
     x = torch.randn(2, 6, 3).double()
     blocked = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
     clean = x.masked_fill(blocked[:, :, None], 0)
@@ -96,7 +96,7 @@ def test_an_encoder_layer_is_the_loop(block, padding, kernel, before):
 @given(cuts=st.lists(st.integers(1, 4), min_size=1, max_size=5), kernel=st.integers(1, 4))
 def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
     """However the target is cut, each piece sees the last positions of all before it."""
-    layer = lively(DecoderLayer(config(block, kernel=kernel, encoder_padding="left")))
+    layer = lively(ConvolutionDecoderLayer(config(block, kernel=kernel, encoder_padding="left")))
     silent = torch.zeros(2, 4, 3).double()
     memory = ConvS2SMemory(silent, silent, torch.zeros(2, 1, 4).bool())
     x = torch.randn(2, sum(cuts), 3).double()

@@ -4,7 +4,7 @@ import pytest
 
 from nmt_core.server.app import build_app
 from nmt_core.server.card import MOST_CHARACTERS, read_card, summarize_card
-from nmt_core.server.models import Bundle, Models, Pair, Watched
+from nmt_core.server.models import Bundle, LanguagePair, Models, Watched
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, client_of, in_a_loop
 
@@ -56,7 +56,7 @@ class FolderOf:
 @in_a_loop
 async def test_the_page_is_told_and_led_to_the_card(tmp_path):
     (tmp_path / "README.md").write_text(CARD)
-    models = Models([Watched(FolderOf(tmp_path), Pair("de", "en"))], lambda _: StandIn())
+    models = Models([Watched(FolderOf(tmp_path), LanguagePair("de", "en"))], lambda _: StandIn())
     async with client_of(build_app(models, ServerConfig())) as client:
         [offered] = (await client.get("/frontend/settings")).json()["models"]
         card = await client.get(f"/{offered['card']}")

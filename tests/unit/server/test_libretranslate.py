@@ -9,7 +9,7 @@ import pytest
 
 from nmt_core.server.app import build_app
 from nmt_core.server.limits import read_keys
-from nmt_core.server.models import Models, Pair, Watched
+from nmt_core.server.models import LanguagePair, Models, Watched
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
 
@@ -278,7 +278,7 @@ async def test_a_file_comes_back_by_its_address():
 @in_a_loop
 async def test_a_key_is_asked_for_where_the_operator_wants_one(tmp_path, path):
     (keys := tmp_path / "keys").write_text("a-secret-key\n")
-    models = Models([Watched(StandInSource(), Pair("de", "en"))], lambda _: StandIn())
+    models = Models([Watched(StandInSource(), LanguagePair("de", "en"))], lambda _: StandIn())
     async with client_of(build_app(models, ServerConfig(), read_keys(keys))) as client:
         without = await client.post(path, json=TEXT)
         wrong = await client.post(path, json=TEXT | {"api_key": "another-key"})

@@ -6,7 +6,7 @@ import pytest
 
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.server.errors import RequestError
-from nmt_core.server.models import FolderSource, Models, Pair, Watched
+from nmt_core.server.models import FolderSource, LanguagePair, Models, Watched
 from tests.support.stand_in import StandIn, StandInSource
 
 
@@ -163,14 +163,14 @@ def test_a_model_that_does_not_say_its_languages_takes_those_given(load):
             translator.languages = None
             return translator
 
-    assert Models([Watched(StandInSource(), Pair("ja", "en"))], Silent()).find("ja", "en")
+    assert Models([Watched(StandInSource(), LanguagePair("ja", "en"))], Silent()).find("ja", "en")
     with pytest.raises(ConfigError, match="does not say which languages"):
         Models([Watched(StandInSource())], Silent())
 
 
 def test_given_languages_must_be_the_models(source, load):
     with pytest.raises(ConfigError, match="translates de-en, not ja-en"):
-        Models([Watched(source, Pair("ja", "en"))], load)
+        Models([Watched(source, LanguagePair("ja", "en"))], load)
 
 
 def test_an_unknown_pair_is_named_with_those_that_are_known(models):

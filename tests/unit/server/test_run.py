@@ -12,7 +12,7 @@ from uvicorn.server import ServerState
 from infra.servers.server import find_free_port
 from nmt_core.base.errors import ConfigError
 from nmt_core.server import run
-from nmt_core.server.models import Pair, Watched
+from nmt_core.server.models import LanguagePair, Watched
 from nmt_core.server.run import UNGUARDED, is_loopback, listen, serve_models
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, in_a_loop
@@ -90,7 +90,7 @@ def test_it_says_where_it_is_and_warns_of_strangers(
     caplog.set_level(logging.INFO)
 
     serve_models(
-        [Watched(StandInSource(), Pair("de", "en"))],
+        [Watched(StandInSource(), LanguagePair("de", "en"))],
         lambda _: StandIn(),
         ServerConfig(host=host, port=0),
         keys=keys if guarded else None,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import Bundle, Pair, ServedModel
-from nmt_core.server.scheduler import Scheduler, Search
+from nmt_core.server.models import Bundle, LanguagePair, ServedModel
+from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.texts import LEAST_TOKENS, count_tokens
+from nmt_core.server.texts import LEAST_TOKENS, count_token_costs
 from tests.support.stand_in import StandIn, in_a_loop
 
 
@@ -31,7 +31,9 @@ class Slow(StandIn):
 
 
 def model_of(translator):
-    return ServedModel(Pair("de", "en"), translator, Bundle("folder", "1", "digest"), "now", "card")
+    return ServedModel(
+        LanguagePair("de", "en"), translator, Bundle("folder", "1", "digest"), "now", "card"
+    )
 
 
 class Running:
@@ -53,8 +55,8 @@ class Running:
         await self.scheduler.stop()
 
     async def ask(self, lines, *, user="anybody", **how):
-        tokens = count_tokens(self.translator.source, lines, 512)
-        found = await self.scheduler.search(user, Search(self.model, **how), lines, tokens)
+        tokens = count_token_costs(self.translator.source, lines, 512)
+        found = await self.scheduler.search(user, SearchRequest(self.model, **how), lines, tokens)
         return [best.text for best, *_ in found]
 
     def begin(self, lines, **how):
@@ -286,7 +288,7 @@ async def test_whatever_one_user_sends_others_are_let_in_up_to_their_share():
 async def test_plain_and_marked_lines_of_one_request_come_in_together():
     """The second part is not refused because the first waits."""
     async with Running(queue_tokens=8) as running:
-        plain, marked = (Search(running.model, attention=wanted) for wanted in (False, True))
+        plain, marked = (SearchRequest(running.model, attention=wanted) for wanted in (False, True))
         found = await running.scheduler.search_all(
             "me", [(plain, ["a"] * 5, [4] * 5), (marked, ["b"] * 5, [4] * 5), (plain, [], [])]
         )
@@ -376,7 +378,9 @@ async def test_the_wait_that_is_told_is_that_of_the_speed_that_was_seen():
 @in_a_loop
 async def test_more_alternatives_than_beams_widen_the_search():
     async with Running() as running:
-        found = await running.scheduler.search("me", Search(running.model, n_best=7), ["line"], [4])
+        found = await running.scheduler.search(
+            "me", SearchRequest(running.model, n_best=7), ["line"], [4]
+        )
 
     assert len(found[0]) == 7
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nmt_core.server.texts import (
     SAMPLE_CHARACTERS,
     Manuscript,
-    count_tokens,
+    count_token_costs,
     find_places,
     take_sample,
 )
@@ -57,4 +57,4 @@ def test_a_sample_is_short():
 
 
 def test_a_line_counts_only_as_far_as_it_is_read():
-    assert [4, 7, 10] == count_tokens(Words(), ["one", "word " * 7, "word " * 1000], 10)
+    assert [4, 7, 10] == count_token_costs(Words(), ["one", "word " * 7, "word " * 1000], 10)

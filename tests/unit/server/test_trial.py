@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from nmt_core import cli
 from nmt_core.base.errors import BundleError
 from nmt_core.server import trial
-from nmt_core.server.models import FolderSource, Models, Pair, Watched
+from nmt_core.server.models import FolderSource, LanguagePair, Models, Watched
 from stages.registry import __main__ as registry
 from tests.support.stand_in import StandIn
 
@@ -117,7 +117,7 @@ def test_what_was_found_is_the_last_line_of_the_trial(monkeypatch, capsys):
 
     monkeypatch.setattr(trial, "find_problem", find)
     monkeypatch.setattr(trial, "give_way", lambda: tried.update(gave_way=True))
-    monkeypatch.setattr(trial, "end_with_parent", lambda: None)
+    monkeypatch.setattr(trial, "exit_at_end_of_input", lambda: None)
     monkeypatch.setattr(sys, "argv", ["trial", "models/some", "torch", "cpu", "2"])
 
     trial.main()
@@ -160,7 +160,7 @@ def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
         trial.run_trial(folder, python(codes[manifest.read_text()]))
         return StandIn(mark=manifest.read_text())
 
-    models = Models([Watched(FolderSource(folder), Pair("de", "en"))], load)
+    models = Models([Watched(FolderSource(folder), LanguagePair("de", "en"))], load)
     manifest.write_text("2")
 
     assert models.renew() == []

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nmt_core.evaluation.quality import cutter
-from nmt_core.translation.translation import NOTHING, Translation
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import evaluate
 from stages.params import EvaluateParams
 from stages.runtime.trained import TrainedInputs
@@ -111,7 +111,7 @@ def test_a_model_that_says_the_same_of_everything_is_scored():
 def test_one_in_a_hundred_scores_is_below_what_is_unsure():
     """Lines without a translation have none."""
     [[one]] = tiny_translator().search(["Hund"])
-    found = [NOTHING, *(one._replace(score=-score / 1000) for score in range(1000))]
+    found = [EMPTY_TRANSLATION, *(one._replace(score=-score / 1000) for score in range(1000))]
 
     assert (
         evaluate.find_unsure_threshold(found[::-1])
@@ -119,7 +119,7 @@ def test_one_in_a_hundred_scores_is_below_what_is_unsure():
         == -0.99
     )
     assert sum(translation.score < -0.99 for translation in found) == 9
-    assert evaluate.find_unsure_threshold([NOTHING]) is None
+    assert evaluate.find_unsure_threshold([EMPTY_TRANSLATION]) is None
 
 
 @pytest.mark.parametrize("score", [-0.12344, -0.12346, -3.99999, 0.0])

@@ -203,7 +203,7 @@ def test_an_engine_that_loses_too_much_is_left_out(difference, kept):
         high=difference + 1,
     )
 
-    assert (parity.explain_failure("int8", measured) is None) == kept
+    assert (parity.explain_disparity("int8", measured) is None) == kept
 
 
 def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch):

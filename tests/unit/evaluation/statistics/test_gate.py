@@ -25,7 +25,11 @@ from nmt_core.evaluation.statistics.gate import (
     judge_effects,
     measure_effect,
 )
-from nmt_core.evaluation.statistics.resampling import CHUNK, compute_p_value, run_paired_test
+from nmt_core.evaluation.statistics.resampling import (
+    RESAMPLES_AT_ONCE,
+    compute_p_value,
+    run_paired_test,
+)
 
 judge = partial(judging.judge, language="en")
 METRICS = {name: load_metric(name, "en") for name in ("bleu", "chrf")}
@@ -131,11 +135,11 @@ def test_every_resample_is_another():
     """Also those that are drawn in the next chunk."""
     language = Language(60, name="chunks")
     pair = [counts(language, language.system(right))["bleu"] for right in (0.7, 0.6)]
-    amounts = {"resamples": 2 * CHUNK, "trials": 2 * CHUNK}
+    amounts = {"resamples": 2 * RESAMPLES_AT_ONCE, "trials": 2 * RESAMPLES_AT_ONCE}
     test = run_paired_test(METRICS["bleu"].score_of_sums, *pair, **amounts, seed=1)
 
     for found in (test.drawn, test.exchanged):
-        assert len(np.unique(found.round(9))) > 1.9 * CHUNK
+        assert len(np.unique(found.round(9))) > 1.9 * RESAMPLES_AT_ONCE
 
 
 def test_what_was_seen_is_one_of_the_trials():

@@ -8,7 +8,7 @@ from scipy import stats
 
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.evaluation.statistics.seeds import (
-    Source,
+    VarianceSource,
     compute_t_interval,
     compute_t_p_value,
     measure_seeds,
@@ -92,16 +92,16 @@ def test_seeds_alone_make_it_welchs_test():
 def test_an_interval_of_seeds_alone_is_students():
     scores = [5.3, 19.7, 3.4]
     expected = stats.t.interval(0.95, 2, np.mean(scores), stats.sem(scores))
-    found = compute_t_interval(np.mean(scores), [Source(0.0, 1999), measure_seeds(scores)])
+    found = compute_t_interval(np.mean(scores), [VarianceSource(0.0, 1999), measure_seeds(scores)])
 
     assert found == pytest.approx(expected)
 
 
 def test_an_interval_of_many_sentences_alone_is_the_normal_distributions():
-    found = compute_t_interval(30.0, [Source(0.25, 1e6), measure_seeds([30.0, 30.0])])
+    found = compute_t_interval(30.0, [VarianceSource(0.25, 1e6), measure_seeds([30.0, 30.0])])
 
     assert found == pytest.approx((30 - 1.96 * 0.5, 30 + 1.96 * 0.5), abs=1e-3)
-    assert compute_t_p_value(0.98, [Source(0.25, 1e6)]) == pytest.approx(0.05, abs=1e-3)
+    assert compute_t_p_value(0.98, [VarianceSource(0.25, 1e6)]) == pytest.approx(0.05, abs=1e-3)
 
 
 def test_what_never_varies_is_certain():

@@ -14,7 +14,7 @@ from nmt_core.extensions.classifiers.initial import (
     EncoderClassifier,
     InitialTokens,
     describe_encoder,
-    start_from,
+    start_from_language_model,
 )
 from nmt_core.extensions.classifiers.labelled import hold_out
 from nmt_core.extensions.classifiers.model import pool
@@ -89,7 +89,7 @@ def test_the_end_of_a_text_is_read_between_its_marks():
 def test_the_parts_that_are_named_are_taken_and_no_others(parts):
     initial = language_model()
     classifier, before = fresh(initial), fresh(initial)
-    start_from(initial, classifier, parts)
+    start_from_language_model(initial, classifier, parts)
     given, drawn = initial.encoder.state_dict(), before.state_dict()
 
     for name, weight in classifier.state_dict().items():
@@ -102,7 +102,7 @@ def test_the_parts_that_are_named_are_taken_and_no_others(parts):
 def test_what_is_read_is_what_the_language_model_reads():
     initial = language_model()
     classifier = fresh(initial)
-    start_from(initial, classifier, ["embeddings", "layers"])
+    start_from_language_model(initial, classifier, ["embeddings", "layers"])
     tokens = torch.tensor([TOKENS.encode("the film was odd")])
     read = initial.eval().read(tokens).mean(dim=1)
 
@@ -127,10 +127,12 @@ def test_padding_is_never_pooled(kind, expected):
 
 def test_another_shape_is_refused_and_another_dropout_is_not():
     initial = language_model()
-    start_from(initial, fresh(initial, dropout=0.5, attention_dropout=0.2), ["layers"])
+    start_from_language_model(
+        initial, fresh(initial, dropout=0.5, attention_dropout=0.2), ["layers"]
+    )
 
     with pytest.raises(ConfigError, match=r"another shape .* set model.encoder.layers=1$"):
-        start_from(initial, fresh(initial, layers=2), [])
+        start_from_language_model(initial, fresh(initial, layers=2), [])
 
 
 def test_learning_leaves_the_language_model_as_it_was(tmp_path):

@@ -25,7 +25,7 @@ from nmt_core.extensions.language_models.bundle import (
 )
 from nmt_core.extensions.language_models.masked import MaskedTextModel
 from nmt_core.extensions.language_models.masking import MaskedWindows, mask_tokens
-from nmt_core.extensions.language_models.reading import Passage, Windows
+from nmt_core.extensions.language_models.reading import TextBatch, Windows
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
 from nmt_core.models.weights import own_tensors
@@ -146,7 +146,7 @@ def test_only_what_is_chosen_is_learnt_from():
     targets = torch.tensor([[PAD, PAD, 6, PAD, PAD], [PAD, 9, PAD, PAD, PAD]])
     seen = []
     handle = model.encoder.register_forward_hook(lambda _, __, out: seen.append(out))
-    loss = learning(model).sum_loss(Passage(tokens, targets, continues=False))
+    loss = learning(model).sum_loss(TextBatch(tokens, targets, continues=False))
     handle.remove()
     [gradient] = torch.autograd.grad(loss.nats, seen)
     log_probs = model(tokens)

@@ -1,0 +1,37 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+from collections import defaultdict
+
+from tests.support.projects import PROJECT
+
+SHARED_NAMES = {"main"}
+"""Public names that several files define: a module that is run as a program has its ``main``."""
+
+
+def find_public_names(path):
+    """Yield the name of each class, function, alias and constant of a module."""
+    for node in ast.parse(path.read_text()).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name, True
+            case ast.AsyncFunctionDef(name=name):
+                yield name, True
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                yield name, False
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, False
+
+
+def test_a_class_or_function_of_the_library_has_a_name_of_its_own():
+    """So that a name that is read or searched for means one thing."""
+    files, callables = defaultdict(set), set()
+    for path in (PROJECT / "nmt_core").rglob("*.py"):
+        for name, is_callable in find_public_names(path):
+            if not name.startswith("_"):
+                files[name].add(str(path.relative_to(PROJECT)))
+                callables |= {name} if is_callable else set()
+
+    shared = {name: files[name] for name in callables - SHARED_NAMES if len(files[name]) > 1}
+    assert {} == shared
+    assert len(callables) > 500
