@@ -208,7 +208,7 @@ def test_an_engine_that_loses_too_much_is_left_out(difference, kept):
 
 def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "nmt_core.translation.prepared.explain_failure",
+        "nmt_core.translation.prepared.explain_disparity",
         lambda precision, _: "it is bad" if precision == "int8" else None,
     )
     found = prepare(tmp_path, ("int8",))
