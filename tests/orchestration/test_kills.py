@@ -1,6 +1,6 @@
 """Kills at random moments, whatever is at work then, and nobody mends anything: the same bytes.
 
-NMT_KILLS says how many, NMT_SEED when and of which command; 42 of them take about an hour.
+NMT_KILLS says how many, NMT_SEED when and of which command; 42 of them take some ten minutes.
 """
 
 import os
