@@ -1,4 +1,4 @@
-"""The routes: LibreTranslate's, and those for whoever runs the server."""
+"""The routes: LibreTranslate's API, and status and metrics for the operator."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -62,7 +62,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 def body_of(kind: type[Any]) -> dict[str, Any]:
-    """Return how OpenAPI says that a body may come as JSON or as a form."""
+    """Return OpenAPI's description of a body that is JSON or a form."""
     schema = kind.model_json_schema()
     forms = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
     return {
@@ -71,17 +71,17 @@ def body_of(kind: type[Any]) -> dict[str, Any]:
 
 
 def service_of(request: Request) -> Service:
-    """Return what the server was built with."""
+    """Return the service that the app state holds."""
     return request.app.state.service
 
 
 def render_json(answer: Any) -> Response:
-    """Return an answer as JSON, without what is absent."""
+    """Return an answer as JSON without absent fields."""
     return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 
 
 def admit(request: Request, key: str | None) -> User:
-    """Return who sends a request, by the key in it or in the header ``Authorization``.
+    """Return the user of a request, by its key or the header ``Authorization``.
 
     Raises:
         RequestError: if a key is needed, and none or a wrong one was given.
@@ -105,10 +105,10 @@ async def read_admitted(request: Request) -> dict[str, Any]:
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, AnswerT]) -> AnswerT:
-    """Return what comes of work, which is cancelled if the client hangs up.
+    """Return the result of work; cancel it if the client hangs up.
 
     Raises:
-        RequestError: if it has hung up; nobody reads it.
+        RequestError: if the client has hung up.
     """
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(wait_until_gone(request))
@@ -145,7 +145,7 @@ async def post_translation(request: Request) -> Response:
 
 
 def file_body() -> dict[str, Any]:
-    """Return how OpenAPI says that a form may hold a file."""
+    """Return OpenAPI's description of a form with a file."""
     schema = FileRequest.model_json_schema()
     schema["properties"]["file"] = {"type": "string", "format": "binary"}
     schema["required"] = ["file", *schema["required"]]
@@ -174,11 +174,11 @@ async def post_file(request: Request) -> Response:
 @router.get("/download_file/{key}", response_model=None, name="download")
 async def download(request: Request, key: str) -> Response:
     """Fetch a translated file."""
-    found = service_of(request).downloads.fetch(key)
-    disposition = f"attachment; filename*=UTF-8''{quote(found.name, safe='')}"
+    file = service_of(request).downloads.fetch(key)
+    disposition = f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"
     return Response(
-        found.content,
-        media_type=found.mime_type,
+        file.content,
+        media_type=file.mime_type,
         headers={"Content-Disposition": disposition, "Cache-Control": "no-store"},
     )
 
@@ -201,13 +201,13 @@ async def detect(request: Request) -> list[Detected]:
 
 @router.get("/languages", response_model=list[Language])
 async def languages(request: Request) -> list[dict[str, Any]]:
-    """List the languages, and into which each is translated."""
+    """List the languages, and the target languages of each."""
     return service_of(request).models.list_languages()
 
 
 @router.get("/frontend/settings")
 async def frontend_settings(request: Request) -> FrontendSettings:
-    """Tell what a page must know; its next question may be which language a text is in."""
+    """Return the page's settings, and load the language detector that it may need next."""
     Thread(target=load, daemon=True).start()
     service = service_of(request)
     config, first = service.config, service.models.served[0]
@@ -230,7 +230,7 @@ async def frontend_settings(request: Request) -> FrontendSettings:
 
 
 def describe_model(model: ServedModel) -> OfferedModel:
-    """Return what people are told of a model."""
+    """Return the public description of a model."""
     corpus, score = summarize_card(model.card)
     return OfferedModel(
         **model.pair._asdict(),
@@ -243,7 +243,7 @@ def describe_model(model: ServedModel) -> OfferedModel:
 
 @router.get("/model_card/{source}/{target}", response_class=PlainTextResponse)
 async def model_card(request: Request, source: str, target: str) -> str:
-    """Tell what a model is: its corpus, its scores, what it is for."""
+    """Return the model card: corpus, scores and intended use."""
     return service_of(request).models.find(source, target).card
 
 
@@ -254,19 +254,19 @@ async def model_card(request: Request, source: str, target: str) -> str:
     responses={403: REFUSED_RESPONSES[403]},
 )
 async def post_suggestion() -> None:
-    """Refuse a better translation: this server keeps no text of users, so it takes none."""
+    """Refuse a suggested translation: this server keeps no text of users."""
     raise RequestError(403, "Suggestions are disabled on this server.")
 
 
 @router.get("/health")
 async def health() -> Health:
-    """Tell that the server answers."""
+    """Confirm that the server answers."""
     return Health(status="ok")
 
 
 @router.get("/status")
 async def status(request: Request) -> Status:
-    """Tell whoever has a key, where one is needed, which models serve and how much waits."""
+    """List the served models and the length of the queue; needs a key where keys are in use."""
     service = service_of(request)
     admit(request, request.query_params.get("api_key"))
     models = [
@@ -276,10 +276,10 @@ async def status(request: Request) -> Status:
             digest=model.bundle.digest,
             engine=model.translator.engine.name,
             since=model.since,
-            problem=one.problem,
+            problem=watched.problem,
         )
-        for one in service.models.watched
-        if (model := one.model)
+        for watched in service.models.watched
+        if (model := watched.model)
     ]
     scheduler = service.scheduler
     queue = Queue(requests=scheduler.count_waiting(), tokens=scheduler.tokens)
@@ -294,7 +294,7 @@ async def spec(request: Request) -> JSONResponse:
 
 @router.get("/metrics", include_in_schema=False)
 async def metrics(request: Request) -> Response:
-    """Tell Prometheus what was counted; where keys are needed, it needs one."""
+    """Return the counts for Prometheus; needs a key where keys are in use."""
     service = service_of(request)
     admit(request, request.query_params.get("api_key"))
     text = service.metrics.render(service.models)
@@ -312,5 +312,5 @@ async def docs(request: Request) -> HTMLResponse:
 
 @router.get("/docs.css", include_in_schema=False)
 async def docs_style() -> Response:
-    """Return how the page about the API looks."""
+    """Return the style sheet of the page about the API."""
     return Response(STYLE, media_type="text/css")

@@ -89,10 +89,10 @@ def answer_unreadable(_: Request, error: Exception) -> JSONResponse:
 
 
 def answer_unknown(request: Request, error: Exception) -> JSONResponse:
-    """Answer a request for what is not there."""
+    """Answer a request for an unknown address."""
     assert isinstance(error, HTTPException)
-    told = {
+    body = {
         404: "there is nothing at this address; /docs says what is",
         405: f"{request.method} is not possible here; /docs says what is",
     }.get(error.status_code, str(error.detail))
-    return JSONResponse({"error": told}, error.status_code, error.headers)
+    return JSONResponse({"error": body}, error.status_code, error.headers)

@@ -1,4 +1,4 @@
-"""What a model's card says in short, for whoever uses the page."""
+"""Short facts from a model card, for users of the page."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ def read_card(folder: Path) -> str:
 
 
 def summarize_card(card: str) -> tuple[str, str]:
-    """Return the corpus and the score that a card names; nothing for what it does not name."""
-    rows = {name: told.replace("\\|", "|") for name, told in reversed(ROW.findall(card))}
+    """Return the corpus and the score that a card names; empty where it names none."""
+    rows = {name: value.replace("\\|", "|") for name, value in reversed(ROW.findall(card))}
     score = next((f"{name} {rows[name]}" for name in ("BLEU", "chrF") if name in rows), "")
     return rows.get("corpus", ""), score

@@ -1,6 +1,6 @@
-"""Which language a text is in, by py3langid: a Bayesian classifier over byte n-grams.
+"""Language detection by py3langid, a Bayesian classifier over byte n-grams.
 
-It is loaded when it is first asked (1.5 processor seconds, 100 MB) and knows 142 languages. Of
+It is loaded at the first use (1.5 processor seconds, 100 MB) and knows 142 languages. Of
 1,000 sentences each of German, English and French (Multi30k, EuroParl) it names at least 997 right,
 and 500 of 500 Japanese ones (small_parallel_enja). Of Tatoeba's shortest, 14 and 9 letters long, it
 names 885 and 709 of 1,000, but 983 and 956 between the two languages that a server knows.
@@ -12,14 +12,14 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 READ_CHARACTERS = 2000
-"""Of a text; more tell no more."""
+"""Characters of a text that are read; more do not help."""
 
 MOST = 5
 """Languages that are named."""
 
 
 class LanguageGuess(NamedTuple):
-    """A language a text may be in."""
+    """A language that a text may be written in."""
 
     language: str
     confidence: float
@@ -30,7 +30,7 @@ _LOADING = Lock()
 
 
 def load() -> Any:
-    """Return the classifier, which whoever is first loads."""
+    """Return the classifier; the first caller loads it."""
     with _LOADING:
         return _load_once()
 

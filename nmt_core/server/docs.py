@@ -45,7 +45,7 @@ def render_docs(schema: dict[str, Any], *, address: str, source: str, target: st
 
 
 def render_operation(schema: dict[str, Any], title: str, operation: dict[str, Any]) -> list[str]:
-    """Return what is said of one method at one address."""
+    """Describe one method at one address."""
     parts = [
         f"<h2><code>{escape(title)}</code></h2>",
         f"<p>{render_text(operation.get('description', operation.get('summary', '')))}</p>",
@@ -65,7 +65,7 @@ def render_operation(schema: dict[str, Any], title: str, operation: dict[str, An
 
 
 def render_text(text: str) -> str:
-    """Return a text in HTML, what stands between backticks as code."""
+    """Return a text as HTML, with the text between backticks as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -84,7 +84,7 @@ def render_fields(schema: dict[str, Any], content: dict[str, Any]) -> str:
 
 
 def resolve(schema: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
-    """Return what a reference stands for."""
+    """Resolve a reference."""
     name = shape.get("$ref", "").rpartition("/")[2]
     return schema["components"]["schemas"][name] if name else shape
 
@@ -94,7 +94,7 @@ def name_type(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "$ref" in field:
         return field["$ref"].rpartition("/")[2]
     if "anyOf" in field:
-        return " or ".join(name_type(schema, one) for one in field["anyOf"])
+        return " or ".join(name_type(schema, option) for option in field["anyOf"])
     if field.get("type") == "array":
         return f"list of {name_type(schema, field.get('items', {}))}"
     if "enum" in field:

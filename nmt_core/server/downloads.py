@@ -21,7 +21,7 @@ class Download(NamedTuple):
 
 
 class Downloads:
-    """Files by names that nobody can guess."""
+    """Files by random, unguessable keys."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Download] = {}
@@ -48,10 +48,10 @@ class Downloads:
         return self._kept[key]
 
     def _forget(self, coming: int) -> None:
-        """Forget what is too old, and the oldest of what is too much."""
+        """Forget expired files, and the oldest where memory runs out."""
         now = time.monotonic()
-        left = MOST_BYTES - coming - sum(len(one.content) for one in self._kept.values())
-        for key, one in list(self._kept.items()):
-            if one.until < now or left < 0:
-                left += len(one.content)
+        left = MOST_BYTES - coming - sum(len(file.content) for file in self._kept.values())
+        for key, file in list(self._kept.items()):
+            if file.until < now or left < 0:
+                left += len(file.content)
                 del self._kept[key]

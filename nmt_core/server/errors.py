@@ -1,10 +1,10 @@
-"""Why a request is refused."""
+"""Errors that refuse a request."""
 
 from collections.abc import Mapping
 
 
 class RequestError(Exception):
-    """A request is not answered as its sender wished.
+    """A request that is refused or has failed.
 
     Args:
         status: of HTTP.
@@ -20,17 +20,17 @@ class RequestError(Exception):
 
 
 def missing(name: str) -> RequestError:
-    """Return that a field of a request is not there, in LibreTranslate's words."""
+    """Return the error of a missing field, in LibreTranslate's words."""
     return RequestError(400, f"Invalid request: missing {name} parameter")
 
 
 def beyond_limit(size: int, limit: int) -> RequestError:
-    """Return that a request has more texts or characters than it may, as LibreTranslate does."""
+    """Return the error of too many texts or characters, in LibreTranslate's words."""
     return RequestError(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
 def too_many(message: str, seconds: float) -> RequestError:
-    """Return that a client is to come again, not before so many seconds."""
+    """Return the error that tells a client to wait some seconds."""
     wait = max(1, round(seconds + 0.5))
     return RequestError(
         429, f"Slowdown: {message}; try again in {wait} seconds", {"Retry-After": str(wait)}

@@ -1,4 +1,4 @@
-"""What every request goes through first: names, sizes and time, and its line in the log."""
+"""Middleware around every request: checks of host and origin, limits, metrics and logs."""
 
 import asyncio
 import ipaddress
@@ -84,7 +84,7 @@ class Held:
 
 
 class Guard:
-    """Answers what must not reach the routes, bounds what does, counts and logs all of it."""
+    """Refuses forbidden requests, limits the others, counts and logs all of them."""
 
     def __init__(self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics) -> None:
         self.app = app
@@ -261,7 +261,7 @@ def is_address(host: str) -> bool:
 
 
 def check_origin(method: str, headers: Headers, config: ServerConfig) -> None:
-    """Refuse what a page of another site sends.
+    """Refuse requests from pages of other sites.
 
     Raises:
         RequestError: unless that site is allowed.
@@ -295,12 +295,12 @@ def too_large(most: int) -> RequestError:
 def render_error(error: RequestError) -> list[Message]:
     """Return an answer that says why there is none."""
     body = json.dumps({"error": error.message}).encode()
-    told: Mapping[str, Any] = {
+    headers: Mapping[str, Any] = {
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),
         **error.headers,
     }
-    pairs = [(name.lower().encode(), value.encode()) for name, value in told.items()]
+    pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     return [
         {"type": "http.response.start", "status": error.status, "headers": pairs},
         {"type": "http.response.body", "body": body},

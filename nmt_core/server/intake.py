@@ -1,4 +1,4 @@
-"""How a request is read: JSON, a form or the address, within bounds."""
+"""Read the fields of a request from JSON, a form or the address, within bounds."""
 
 import json
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ async def read_request(request: Request) -> dict[str, Any]:
     """Return the fields of a request, those of the body before those of the address.
 
     Raises:
-        RequestError: if it is not what it says to be.
+        RequestError: if the body does not match its content type.
     """
     fields = parse_fields(request.scope["query_string"], "the address")
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -69,7 +69,7 @@ def parse_fields(text: bytes, name: str) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        found = parse_qs(
+        fields = parse_qs(
             text.decode("ascii" if name == "the address" else "utf-8"),
             keep_blank_values=True,
             errors="strict",
@@ -81,7 +81,7 @@ def parse_fields(text: bytes, name: str) -> dict[str, Any]:
         raise RequestError(
             400, f"{name} has more than {MOST_FIELDS} fields; send JSON instead"
         ) from None
-    return {key: values[0] if len(values) == 1 else values for key, values in found.items()}
+    return {key: values[0] if len(values) == 1 else values for key, values in fields.items()}
 
 
 async def read_form(request: Request) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def take_file(fields: dict[str, Any], name: str) -> SentFile:
     Raises:
         RequestError: if there is none.
     """
-    found = fields.get(name)
-    if not isinstance(found, SentFile) or not found.name:
+    file = fields.get(name)
+    if not isinstance(file, SentFile) or not file.name:
         raise missing(name)
-    return found
+    return file

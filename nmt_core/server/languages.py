@@ -1,4 +1,4 @@
-"""What languages are called in English."""
+"""English names of languages."""
 
 NAMES = {
     "af": "Afrikaans", "am": "Amharic", "an": "Aragonese", "ar": "Arabic", "as": "Assamese",

@@ -1,4 +1,4 @@
-"""Who may use the server, and how much."""
+"""API keys and rate limits."""
 
 import hashlib
 import time
@@ -18,7 +18,7 @@ SHORTEST_KEY = 8
 
 
 class User(NamedTuple):
-    """Who sends a request."""
+    """The user that sends a request."""
 
     name: str
     """A digest of the key, or the address."""
@@ -28,15 +28,15 @@ class User(NamedTuple):
 
 @dataclass(frozen=True)
 class Keys:
-    """API keys, kept as digests, and how many texts a minute each is worth."""
+    """API keys, kept as digests, and the texts per minute of each."""
 
     rates: Mapping[str, int | None]
 
     def find(self, key: str, default: int | None) -> User:
-        """Return whose key it is.
+        """Return the user of a key.
 
         Raises:
-            RequestError: if it is nobody's.
+            RequestError: if the key is unknown.
         """
         digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         if digest not in self.rates:
@@ -61,7 +61,7 @@ def read_keys(path: Path) -> Keys:
         key, *rest = line.split("#")[0].split() or [""]
         if not key:
             continue
-        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(one.isdigit() for one in rest):
+        if len(key) < SHORTEST_KEY or len(rest) > 1 or not all(part.isdigit() for part in rest):
             raise ConfigError(
                 f"{path}, line {number}: a line is an API key of at least {SHORTEST_KEY} "
                 f"characters and, if wanted, a number of texts a minute after a space"
@@ -73,7 +73,7 @@ def read_keys(path: Path) -> Keys:
 
 
 class RateLimit:
-    """How many texts users may send in a minute (a leaky bucket each)."""
+    """Limits each user's texts per minute by a leaky bucket."""
 
     def __init__(self) -> None:
         self._due: dict[str, float] = {}

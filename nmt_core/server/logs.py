@@ -15,7 +15,7 @@ RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
     "taskName",
     "color_message",
 }
-"""What every record has; all else was said by the caller."""
+"""Fields of every record; the caller has added all others."""
 
 LOGGERS = ("nmt_core.server", "stages.registry", "uvicorn.error")
 """Loggers whose messages hold nothing that a user has sent."""
@@ -26,28 +26,28 @@ class JsonFormatter(logging.Formatter):
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage() if is_ours(record.name) else str(record.msg),
         }
-        told |= {name: value for name, value in vars(record).items() if name not in RECORD_FIELDS}
+        fields |= {name: value for name, value in vars(record).items() if name not in RECORD_FIELDS}
         if record.exc_info and record.exc_info[1]:
-            told["failure"] = describe_failure(record.exc_info[1])
-        return json.dumps(told, ensure_ascii=False, default=str)
+            fields["failure"] = describe_failure(record.exc_info[1])
+        return json.dumps(fields, ensure_ascii=False, default=str)
 
 
 class LineFormatter(logging.Formatter):
-    """Writes a record as a line for people; what only programs want to know is left out."""
+    """Writes a record as a line for people, with few of its fields."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        told = json.loads(JsonFormatter().format(record))
-        details = [str(told[name]) for name in ("route", "status", "failure") if name in told]
+        fields = json.loads(JsonFormatter().format(record))
+        details = [str(fields[name]) for name in ("route", "status", "failure") if name in fields]
         moment = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
-        level = "" if record.levelno <= logging.INFO else f"{told['level']}: "
-        return " ".join([moment, f"{level}{told['message']}", *details])
+        level = "" if record.levelno <= logging.INFO else f"{fields['level']}: "
+        return " ".join([moment, f"{level}{fields['message']}", *details])
 
 
 def is_ours(logger: str) -> bool:
@@ -56,7 +56,7 @@ def is_ours(logger: str) -> bool:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return what failed and where, without the message, which might hold a user's text."""
+    """Return the type and the place of an error without its message, which may hold user text."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
     return " > ".join([*places, type(error).__name__])

@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus."""
+"""Metrics of the server, for Prometheus."""
 
 from collections.abc import Callable, Sequence
 
@@ -65,7 +65,7 @@ class Metrics:
         )
 
     def watch_queue(self, tokens: Callable[[], float], requests: Callable[[], float]) -> None:
-        """Ask for what waits whenever somebody looks."""
+        """Read the length of the queue whenever the metrics are read."""
         self._queue_tokens.set_function(tokens)
         self._queue.set_function(requests)
 
@@ -77,27 +77,27 @@ class Metrics:
     def count_batch(
         self,
         model: ServedModel,
-        found: Sequence[Sequence[Translation]],
+        translations: Sequence[Sequence[Translation]],
         *,
         tokens: int,
         seconds: float,
     ) -> None:
-        """Count what was translated at once."""
-        self._batch_sentences.observe(len(found))
+        """Count a batch of translations."""
+        self._batch_sentences.observe(len(translations))
         self._batch_tokens.observe(tokens)
         self._batch_seconds.observe(seconds)
         pair = str(model.pair)
         self._tokens.labels(pair, "source").inc(tokens)
-        written = sum(len(best.tokens) + 1 for best, *_ in found)
+        written = sum(len(best.tokens) + 1 for best, *_ in translations)
         self._tokens.labels(pair, "target").inc(written)
 
     def render(self, models: Models) -> bytes:
         """Return all counts as Prometheus reads them."""
         self._models.clear()
         self._current.clear()
-        for one in models.watched:
-            if model := one.model:
+        for watched in models.watched:
+            if model := watched.model:
                 labels = (str(model.pair), model.bundle.version, model.bundle.digest)
                 self._models.labels(*labels, model.translator.engine.name).set(1)
-                self._current.labels(str(model.pair)).set(not one.problem)
+                self._current.labels(str(model.pair)).set(not watched.problem)
         return generate_latest(self.registry)

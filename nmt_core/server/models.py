@@ -1,9 +1,9 @@
-"""Which model translates between which languages, and how another takes its place.
+"""The served models by language pair, and their replacement while the server runs.
 
 A watched model is loaded beside the one that serves, verified, and only then put in its place:
-requests that have begun keep the model they began with, which goes when the last of them ends. One
-that cannot be loaded, or does not translate as it did when it was exported, is refused once, and
-the old one stays.
+requests that have begun keep their model, which is freed when the last of them ends. A model that
+cannot be loaded, or does not translate as it did when it was exported, is refused once, and the old
+one stays.
 """
 
 import logging
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class LanguagePair(NamedTuple):
-    """From which language into which."""
+    """A source and a target language."""
 
     source: str
     target: str
@@ -48,16 +48,16 @@ class ModelSource(Protocol):
     """Says which exported model is to be served."""
 
     def poll(self) -> Bundle:
-        """Return the model that is to be served by now, which stays on disk while it is.
+        """Return the model to serve now; it stays on disk while it is served.
 
         Raises:
-            NmtError: if that is not known for now.
+            NmtError: if it is not known at present.
         """
         ...
 
 
 Load = Callable[[Path], Translator]
-"""Loads an exported model and makes sure that it is whole and translates as it should; raises an
+"""Loads an exported model and checks that it is whole and translates as it should; raises an
 ``NmtError`` otherwise."""
 
 
@@ -74,7 +74,7 @@ class ServedModel:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The model's name in messages."""
         return f"version {self.bundle.version} of {self.pair}"
 
 
@@ -85,10 +85,10 @@ class FolderSource:
         self.folder = folder
 
     def poll(self) -> Bundle:
-        """Return what lies in the folder by now.
+        """Return the model that is in the folder now.
 
         Raises:
-            BundleError: if no exported model does.
+            BundleError: if it holds no exported model.
         """
         try:
             digest = seal.digest_bundle(self.folder)
@@ -102,7 +102,7 @@ class FolderSource:
 
 @dataclass
 class Watched:
-    """A source, and the model that came of it.
+    """A model source, and the model loaded from it.
 
     Args:
         source: says what is to be served.
@@ -118,7 +118,7 @@ class Watched:
     """Why models could not be served, by their digests."""
 
     def renew(self, load: Load) -> ServedModel | None:
-        """Look what is to be served, load it if it is another, and return it then.
+        """Poll the source; load and return its model if it is another.
 
         Raises:
             NmtError: if it is not known, or cannot be served; the old one stays.
@@ -182,8 +182,8 @@ class Models:
     def __init__(self, watched: Sequence[Watched], load: Load) -> None:
         self.watched = list(watched)
         self._load = load
-        for one in self.watched:
-            one.renew(load)
+        for source in self.watched:
+            source.renew(load)
         if not self.served:
             raise ConfigError("there is no model to serve; name one")
         pairs = [model.pair for model in self.served]
@@ -195,7 +195,7 @@ class Models:
     @property
     def served(self) -> list[ServedModel]:
         """The models that translate now."""
-        return [one.model for one in self.watched if one.model]
+        return [source.model for source in self.watched if source.model]
 
     def renew(self) -> list[ServedModel]:
         """Look at all sources, and return the models that took the place of another.
@@ -204,18 +204,18 @@ class Models:
         kept as the ``problem``.
         """
         changed = []
-        for one in self.watched:
-            problem = one.problem
+        for source in self.watched:
+            problem = source.problem
             try:
-                if model := one.renew(self._load):
+                if model := source.renew(self._load):
                     changed.append(model)
                     _log.info("%s is served now", model.name)
             except NmtError as error:
-                one.problem = str(error)
+                source.problem = str(error)
             except Exception as error:  # noqa: BLE001 - whatever it is, the old model serves on
-                one.problem = f"a model could not be loaded ({describe_failure(error)})"
-            if one.problem not in ("", problem):
-                _log.warning("the old model serves on: %s", one.problem)
+                source.problem = f"a model could not be loaded ({describe_failure(error)})"
+            if source.problem not in ("", problem):
+                _log.warning("the old model serves on: %s", source.problem)
         return changed
 
     def sources(self, target: str) -> list[str]:
@@ -234,8 +234,8 @@ class Models:
         for code in (source, target):
             if not self.knows(code):
                 raise RequestError(400, f"{code[:20]} is not supported")
-        there, here = (f"{name_language(code)} ({code})" for code in (source, target))
-        raise RequestError(400, f"{here} is not available as a target language from {there}")
+        origin, into = (f"{name_language(code)} ({code})" for code in (source, target))
+        raise RequestError(400, f"{into} is not available as a target language from {origin}")
 
     def knows(self, code: str) -> bool:
         """Tell whether a language is one side of a pair that is served."""

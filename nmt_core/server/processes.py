@@ -1,4 +1,4 @@
-"""Tasks about documents in processes of their own: some at once, of each user one at a time."""
+"""Document tasks in worker processes, several at a time but one per user."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ class _Process:
         self._connection = Connection(ours.detach())
 
     def do(self, task: tuple[Callable[..., Any], tuple[Any, ...]]) -> Outcome:
-        """Do a task; where the process dies of it, that is what came of it."""
+        """Do a task; a process that dies of it counts as out of memory."""
         try:
             self._connection.send(task)
             return self._connection.recv()
@@ -50,11 +50,11 @@ class _Process:
             return Outcome(Ending.TOO_LARGE, None, lasts=False)
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
 
     def wait(self) -> None:
-        """Return when it has ended, which takes the longer the more memory it had."""
+        """Wait until the process has ended, which takes longer if it had much memory."""
         self._process.wait()
 
 
@@ -90,7 +90,7 @@ class Processes:
         """Do a task, and end it where the caller is cancelled.
 
         Args:
-            user: who asks; one who asks for much waits for themselves, others do not.
+            user: the user; tasks of one user run one after the other.
             do: the task, a function of a module.
             arguments: of it.
 
@@ -101,15 +101,15 @@ class Processes:
         async with self._turns.take(user):
             outcome = await self._do((do, arguments))
         if outcome.ending is Ending.DONE:
-            return outcome.told
+            return outcome.result
         if outcome.ending is Ending.REFUSED:
-            raise DocumentError(outcome.told)
+            raise DocumentError(outcome.result)
         if outcome.ending is Ending.TOO_LARGE:
             raise DocumentError(
                 f"this document takes more than the {self._most_bytes // 2**20} MiB of memory "
                 f"that one may; cut it in parts"
             )
-        _log.error("a document failed", extra={"failure": outcome.told})
+        _log.error("a document failed", extra={"failure": outcome.result})
         raise RequestError(500, "the text could not be translated; the log of the server says why")
 
     async def _do(self, task: tuple[Callable[..., Any], tuple[Any, ...]]) -> Outcome:

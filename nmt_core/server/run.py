@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 UNGUARDED = (
     "whoever reaches this address may use the server; give --api-keys FILE, or leave --host out"
 )
-"""What is told where others are let in without a key."""
+"""The warning of a server that is open to others without a key."""
 
 
 OTHER_FILES = 200
@@ -35,7 +35,7 @@ OTHER_FILES = 200
 
 
 class ImpatientProtocol(H11Protocol):
-    """Closes a connection whose request's head does not come in time, or whose answer stays.
+    """Closes a connection if its request head is late or its answer is not read.
 
     Closing alone would wait until a client that does not read has read.
     """
@@ -111,7 +111,7 @@ def listen(config: ServerConfig) -> socket.socket:
 
 
 def allow_connections(count: int) -> int:
-    """Let this process have as many connections as it may, and return how many that is.
+    """Raise the limit of open files, and return the number of connections that it allows.
 
     Beyond ``count`` as many again can be open, to be told that they are too many.
     """
@@ -124,7 +124,7 @@ def allow_connections(count: int) -> int:
 
 
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; then end what was begun, refuse what is new, and return."""
+    """Serve until SIGTERM or Ctrl-C; then finish open requests, refuse new ones, and return."""
     protocol = type("Protocol", (ImpatientProtocol,), {"seconds": config.read_seconds})
     server = uvicorn.Server(
         uvicorn.Config(

@@ -1,4 +1,4 @@
-"""Requests of many users become batches for the engine, by tokens and in turn.
+"""Batches of tokens for the engine, from the requests of many users in turn.
 
 A batch takes a portion of each waiting request, one user after the other, so that a short sentence
 never waits for a long text. A batch begins as soon as a worker is free; what comes in meanwhile
@@ -29,7 +29,7 @@ FIRST_SPEED = 2000.0
 
 
 class SearchRequest(NamedTuple):
-    """How lines are to be translated; those of one kind may share a batch."""
+    """Options of a search; requests of one kind may share a batch."""
 
     model: ServedModel
     n_best: int = 1
@@ -49,32 +49,32 @@ class SearchRequest(NamedTuple):
 
     @property
     def kind(self) -> tuple[int, int, bool, bool]:
-        """What is the same for two that may share a batch."""
+        """The key of requests that may share a batch."""
         return id(self.model), self.n_best, self.probabilities, self.attention
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request that waits, or some of whose lines are being translated."""
+    """A request that waits or is partly under way."""
 
     user: str
     search: SearchRequest
     lines: Sequence[str]
     tokens: Sequence[int]
     answer: "asyncio.Future[list[list[Translation]]]"
-    found: list[list[Translation]] = field(init=False)
+    translations: list[list[Translation]] = field(init=False)
     begun: int = 0
     ended: int = 0
 
     def __post_init__(self) -> None:
-        self.found = [[] for _ in self.lines]
+        self.translations = [[] for _ in self.lines]
 
-    def take(self, room: int, *, whatever: bool) -> range:
-        """Return the next lines that fit; with ``whatever``, at least one."""
+    def take(self, room: int, *, force: bool) -> range:
+        """Return the next lines that fit, and at least one with ``force``."""
         first = self.begun
         while self.begun < len(self.lines):
             room -= self.tokens[self.begun]
-            if room < 0 and not (whatever and self.begun == first):
+            if room < 0 and not (force and self.begun == first):
                 break
             self.begun += 1
         return range(first, self.begun)
@@ -84,11 +84,11 @@ _Portion = tuple[_Job, range]
 
 
 class Scheduler:
-    """Batches what many users ask for.
+    """Batches the requests of many users.
 
     Args:
         config: sizes and bounds.
-        metrics: is told of batches, and of what waits.
+        metrics: counts batches and waiting requests.
         workers: batches that are translated at the same time.
     """
 
@@ -108,13 +108,13 @@ class Scheduler:
         metrics.watch_queue(lambda: self._tokens, self.count_waiting)
 
     def start(self) -> None:
-        """Begin to work, in the running event loop."""
+        """Start the workers in the running event loop."""
         self._arrived = asyncio.Event()
         self._threads = ThreadPoolExecutor(self._count, thread_name_prefix="translate")
         self._workers = [asyncio.create_task(self._work()) for _ in range(self._count)]
 
     async def stop(self) -> None:
-        """Work no more; what is being translated is left to end."""
+        """Stop taking batches; running ones finish."""
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
@@ -132,31 +132,31 @@ class Scheduler:
     async def search(
         self, user: str, search: SearchRequest, lines: Sequence[str], tokens: Sequence[int]
     ) -> list[list[Translation]]:
-        """Translate lines among those of others; where the caller is cancelled, they go.
+        """Translate lines together with those of others; cancelling the caller removes them.
 
         Args:
-            user: who asks; users have their turns.
-            search: how.
+            user: the user; users take turns.
+            search: the options.
             lines: none of them empty.
-            tokens: what each counts.
+            tokens: the cost of each line.
 
         Raises:
             RequestError: if too much waits already, or the engine fails.
         """
-        [found] = await self.search_all(user, [(search, lines, tokens)])
-        return found
+        [translations] = await self.search_all(user, [(search, lines, tokens)])
+        return translations
 
     async def search_all(
         self, user: str, asked: Sequence[tuple[SearchRequest, Sequence[str], Sequence[int]]]
     ) -> list[list[list[Translation]]]:
-        """Translate lines in several ways, which come in together or not at all.
+        """Translate several requests of a user, which are admitted together or not at all.
 
         Raises:
             RequestError: if too much waits already, or the engine fails.
         """
         self._admit(user, sum(sum(tokens) for _, _, tokens in asked))
         loop = asyncio.get_running_loop()
-        jobs = [_Job(user, *one, loop.create_future()) for one in asked]
+        jobs = [_Job(user, *request, loop.create_future()) for request in asked]
         try:
             for job in jobs:
                 self._enter(job)
@@ -166,7 +166,7 @@ class Scheduler:
                 self._leave(job)
 
     def _enter(self, job: _Job) -> None:
-        """Let a job wait for its turn; one without lines has ended."""
+        """Enqueue a job; one without lines has ended."""
         if not job.lines:
             job.answer.set_result([])
             return
@@ -177,10 +177,10 @@ class Scheduler:
         self._arrived.set()
 
     def _admit(self, user: str, tokens: int) -> None:
-        """Refuse what would wait for too long.
+        """Refuse a request that would wait too long.
 
-        One request alone never does; and whoever has less waiting than an equal share of the queue
-        does not wait for those that have more, as users have their turns.
+        A request that is alone is always admitted. So is one whose user has less than an equal
+        share of the queue waiting, for users take turns.
 
         Raises:
             RequestError: saying when to try again.
@@ -193,11 +193,11 @@ class Scheduler:
             raise too_many("the server has more to translate than it can", self.estimate_wait())
 
     def estimate_wait(self) -> float:
-        """Return the seconds after which what waits now will be translated."""
+        """Estimate the seconds until all waiting lines are translated."""
         return self._tokens / self._speed
 
     def _leave(self, job: _Job) -> None:
-        """Forget the lines of a job that still wait."""
+        """Remove the waiting lines of a job."""
         if job.begun == len(job.lines):
             return
         self._tokens -= sum(job.tokens[job.begun :])
@@ -216,7 +216,7 @@ class Scheduler:
                 await self._translate(batch)
 
     async def _gather(self) -> None:
-        """Wait for company, where others are at work and the batch is smaller than the last."""
+        """Wait for more requests while others are active and the batch is smaller than the last."""
         alone = self._last_jobs < 2  # noqa: PLR2004 - as many
         if alone and not self._running:
             return
@@ -226,9 +226,9 @@ class Scheduler:
             await asyncio.sleep(0.001)
 
     def _take(self) -> list[_Portion]:
-        """Return a portion of each request, in turn, of the kind of search that is the first's.
+        """Return a portion of each request, in turn, all of the first one's kind.
 
-        The users that were not served come first the next time.
+        Users without a portion come first the next time.
         """
         batch: list[_Portion] = []
         kind, room, progress = None, self._config.batch_tokens, True
@@ -236,11 +236,13 @@ class Scheduler:
             progress = False
             for user in list(self._waiting):
                 jobs = self._waiting[user]
-                job = next((one for one in jobs if kind in (None, one.search.kind)), None)
+                job = next(
+                    (waiting for waiting in jobs if kind in (None, waiting.search.kind)), None
+                )
                 if job is None:
                     continue
                 kind = job.search.kind
-                taken = job.take(min(room, self._config.portion_tokens), whatever=not batch)
+                taken = job.take(min(room, self._config.portion_tokens), force=not batch)
                 if not taken:
                     room = 0
                     break
@@ -258,7 +260,7 @@ class Scheduler:
         return tokens
 
     def _turn(self, user: str, jobs: deque[_Job], job: _Job) -> None:
-        """Let the other requests of the user, and the other users, come first."""
+        """Move a request behind the user's others, and the user behind other users."""
         jobs.remove(job)
         if job.begun < len(job.lines):
             jobs.append(job)
@@ -274,7 +276,7 @@ class Scheduler:
         began = time.monotonic()
         self._running += 1
         try:
-            found = await self._run(search, lines)
+            translations = await self._run(search, lines)
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             await self._isolate(batch, error)
             return
@@ -283,8 +285,8 @@ class Scheduler:
             self._last_tokens, self._last_jobs = tokens, len({job for job, _ in batch})
         seconds = time.monotonic() - began
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
-        self._metrics.count_batch(search.model, found, tokens=tokens, seconds=seconds)
-        answers = iter(found)
+        self._metrics.count_batch(search.model, translations, tokens=tokens, seconds=seconds)
+        answers = iter(translations)
         for job, taken in batch:
             hand_over(job, taken, [next(answers) for _ in taken])
 
@@ -292,17 +294,17 @@ class Scheduler:
         return await asyncio.get_running_loop().run_in_executor(self._threads, search.run, lines)
 
     async def _isolate(self, batch: list[_Portion], error: Exception) -> None:
-        """Translate each request of a batch that failed by itself, so that one alone fails."""
+        """Translate each request of a failed batch by itself, so that only the culprit fails."""
         if len(batch) == 1:
             self._fail(batch[0][0], error)
             return
         for job, taken in batch:
             try:
-                found = await self._run(job.search, [job.lines[index] for index in taken])
+                translations = await self._run(job.search, [job.lines[index] for index in taken])
             except Exception as own:  # noqa: BLE001 - whatever it is
                 self._fail(job, own)
             else:
-                hand_over(job, taken, found)
+                hand_over(job, taken, translations)
 
     def _fail(self, job: _Job, error: Exception) -> None:
         self._metrics.failures.inc()
@@ -312,10 +314,10 @@ class Scheduler:
             job.answer.set_exception(RequestError(500, failed))
 
 
-def hand_over(job: _Job, taken: range, found: list[list[Translation]]) -> None:
-    """Give a request what was found for some of its lines; all of them end it."""
-    for index, translations in zip(taken, found, strict=True):
-        job.found[index] = translations
+def hand_over(job: _Job, taken: range, translations: list[list[Translation]]) -> None:
+    """Give a request the translations of some of its lines; the last ones complete it."""
+    for index, best_first in zip(taken, translations, strict=True):
+        job.translations[index] = best_first
     job.ended += len(taken)
     if job.ended == len(job.lines) and not job.answer.done():
-        job.answer.set_result(job.found)
+        job.answer.set_result(job.translations)

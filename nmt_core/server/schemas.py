@@ -1,6 +1,6 @@
-"""What requests and answers hold, as LibreTranslate's clients know them, and our additions.
+"""Schemas of requests and answers: LibreTranslate's fields, and our additions.
 
-Keys that are not known here are passed over, for clients send some of their own.
+Unknown keys are ignored, since clients send keys of their own.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
@@ -27,13 +27,13 @@ Switch = Annotated[bool, BeforeValidator(_as_default)]
 
 
 class Body(BaseModel):
-    """Base of all that is sent and answered."""
+    """Base of all requests and answers."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
 
 
 class TranslateRequest(Body):
-    """What is to be translated, and how."""
+    """A request to translate texts."""
 
     q: str | list[str]
     """One text, or several."""
@@ -52,7 +52,7 @@ class TranslateRequest(Body):
 
 
 class FileRequest(Body):
-    """Into what a file is to be translated."""
+    """A request to translate a file."""
 
     source: str = Field(min_length=1)
     """The file's language, such as `de`, or `auto`."""
@@ -63,14 +63,14 @@ class FileRequest(Body):
 
 
 class FileAnswer(Body):
-    """Where a translated file is."""
+    """The address of a translated file."""
 
     translatedFileUrl: str  # noqa: N815 - LibreTranslate's
     """Its address, for ten minutes."""
 
 
 class DetectRequest(Body):
-    """What is to be recognised."""
+    """A request to detect a language."""
 
     q: str | list[str]
     """One text, or several of one language."""
@@ -79,7 +79,7 @@ class DetectRequest(Body):
 
 
 class Detected(Body):
-    """A language, as it was recognised."""
+    """A detected language."""
 
     language: str
     """Its code."""
@@ -96,7 +96,7 @@ class Alternative(Body):
 
 
 class SentenceDetails(Body):
-    """How a sentence was translated."""
+    """A translated sentence with its scores and tokens."""
 
     source_before: str
     """What stands between it and the sentence before: white space, mostly."""
@@ -121,7 +121,7 @@ class SentenceDetails(Body):
 
 
 class TextDetails(Body):
-    """How a text was translated."""
+    """The translated sentences of a text."""
 
     sentences: list[SentenceDetails]
     after: str
@@ -157,14 +157,14 @@ class LanguageName(Body):
 
 
 class DefaultLanguages(Body):
-    """What a page offers first."""
+    """The languages that a page selects first."""
 
     source: LanguageName
     target: LanguageName
 
 
 class OfferedModel(Body):
-    """A model, for people to know what translates."""
+    """A model, as it is described to users."""
 
     source: str
     target: str
@@ -178,7 +178,7 @@ class OfferedModel(Body):
 
 
 class FrontendSettings(Body):
-    """What a page must know, as LibreTranslate tells it."""
+    """Settings of the page, as LibreTranslate names them."""
 
     charLimit: int  # noqa: N815 - LibreTranslate's
     frontendTimeout: int  # noqa: N815 - LibreTranslate's
@@ -196,7 +196,7 @@ class FrontendSettings(Body):
 
 
 class ModelStatus(Body):
-    """A model that translates."""
+    """A served model."""
 
     source: str
     target: str
@@ -209,13 +209,13 @@ class ModelStatus(Body):
 
 
 class Health(Body):
-    """That the server answers."""
+    """The state of the server."""
 
     status: Literal["ok"]
 
 
 class Queue(Body):
-    """What waits to be translated."""
+    """The length of the queue."""
 
     requests: int
     tokens: int
@@ -223,20 +223,20 @@ class Queue(Body):
 
 
 class Status(Body):
-    """What the server serves, and what waits."""
+    """The served models and the queue."""
 
     models: list[ModelStatus]
     queue: Queue
 
 
 class SuggestAnswer(Body):
-    """What became of a suggestion."""
+    """The answer to a suggestion."""
 
     success: bool
 
 
 class Refused(Body):
-    """Why a request was not answered."""
+    """The reason of a refusal."""
 
     error: str
     """One sentence."""
@@ -263,22 +263,22 @@ def read_fields(kind: type[BodyT], fields: Any) -> BodyT:
 
 
 def explain_problem(error: ValidationError) -> RequestError:
-    """Return the first thing that is wrong, where LibreTranslate has words for it, in those."""
+    """Return the error of the first wrong field, in LibreTranslate's words where it has any."""
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0])
     if problem["type"] == "missing":
         return missing(name)
     given = problem["input"]
     if name == "q":
-        told = f"q must be text or a list of texts, got {shorten(given)}"
+        message = f"q must be text or a list of texts, got {shorten(given)}"
     elif name == "format":
-        told = f"{str(given)[:20]} format is not supported"
+        message = f"{str(given)[:20]} format is not supported"
     elif name == "alternatives":
-        told = "Invalid request: alternatives parameter is not a number"
+        message = "Invalid request: alternatives parameter is not a number"
     else:
         rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-        told = f"{name} must be {rule}, got {shorten(given)}"
-    return RequestError(400, told)
+        message = f"{name} must be {rule}, got {shorten(given)}"
+    return RequestError(400, message)
 
 
 def check_text(texts: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What the routes do with a request, apart from HTTP."""
+"""The work of the routes, without HTTP."""
 
 import asyncio
 import math
@@ -46,7 +46,7 @@ from nmt_core.translation.translation import Translation
 AUTO = "auto"
 TORCH = "torch"
 WRONG_KEYS = 60
-"""That an address may send in a minute."""
+"""Wrong API keys that an address may send in a minute."""
 
 SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
@@ -61,16 +61,16 @@ class TranslatedText(NamedTuple):
     detected: LanguageGuess | None
     alternatives: list[str]
     details: Sequence[bytes]
-    """JSON of ``TextDetails`` in pieces; there may be a hundred times as much as there is text."""
+    """JSON of ``TextDetails`` in pieces; it may be a hundred times as long as the text."""
 
 
 class Service:
-    """All that a server needs to answer.
+    """The server's models, limits, scheduler and worker processes.
 
     Args:
         config: bounds.
-        models: what translates.
-        keys: API keys; None where everybody may use the server.
+        models: the served models.
+        keys: API keys; None if anybody may use the server.
     """
 
     def __init__(self, config: ServerConfig, models: Models, keys: Keys | None = None) -> None:
@@ -87,18 +87,18 @@ class Service:
         self._moments: Turns
 
     def start(self) -> None:
-        """Begin to work, in the running event loop."""
+        """Start the workers in the running event loop."""
         self._moments = Turns(1)
         self.processes.start()
         self.scheduler.start()
 
     async def stop(self) -> None:
-        """Work no more."""
+        """Stop the workers."""
         await self.scheduler.stop()
         self.processes.stop()
 
     def admit(self, key: str | None, address: str) -> User:
-        """Return who sends a request.
+        """Return the user of a request.
 
         Raises:
             RequestError: if a key is needed, and none or a wrong one was given.
@@ -133,7 +133,7 @@ class Service:
         check_text(list(texts))
 
     async def translate(self, user: User, asked: TranslateRequest) -> bytes:
-        """Answer a request to translate, by the JSON of a ``TranslateAnswer``.
+        """Translate the texts of a request; return the JSON of a ``TranslateAnswer``.
 
         Raises:
             RequestError: if it is refused, or fails.
@@ -145,10 +145,10 @@ class Service:
         return gather_answer(asked, await self._in_time(all_or_none(works)))
 
     async def _in_time(self, work: Awaitable[ResultT]) -> ResultT:
-        """Return what comes of work, which is cancelled when its time is over.
+        """Return the result of work; cancel it when its time is over.
 
         Raises:
-            RequestError: if it is.
+            RequestError: if the time is over.
         """
         seconds = self.config.work_seconds
         try:
@@ -174,11 +174,11 @@ class Service:
             probabilities=asked.details,
             attention=asked.details,
         )
-        sent, found, ways = await self._translate_sheet(user, search, sheet)
+        sent, translations, ways = await self._translate_sheet(user, search, sheet)
         others = [*dict.fromkeys(way for way in ways if way != ways[0])]
         details: Sequence[bytes] = ()
         if asked.details:
-            details = await self._describe(user, model, sheet, ways[0], sent.lines, found)
+            details = await self._describe(user, model, sheet, ways[0], sent.lines, translations)
         return TranslatedText(ways[0], guess, others, details)
 
     async def translate_file(
@@ -205,8 +205,8 @@ class Service:
             return self.downloads.keep(name, mime_type, content)
         model = self.models.find(source, asked.target)
         _, _, [translated] = await self._translate_sheet(user, SearchRequest(model), sheet)
-        told = name_translation(Path(Path(name).name), asked.target).name
-        return self.downloads.keep(told, mime_type, translated)
+        translation_name = name_translation(Path(Path(name).name), asked.target).name
+        return self.downloads.keep(translation_name, mime_type, translated)
 
     async def _translate_sheet(
         self, user: User, search: SearchRequest, sheet: Manuscript
@@ -221,18 +221,18 @@ class Service:
         )
         if is_short(sheet):
             sent = await self._do(user, sheet, prepare, sheet, cut)
-            found = await self._search(user, search, sent)
-            ways = await self._do(user, sheet, sent.write, found, search.n_best)
+            translations = await self._search(user, search, sent)
+            ways = await self._do(user, sheet, sent.write, translations, search.n_best)
         else:
             sent = await self._do(user, sheet, prepare_apart, sheet, cut)
-            found = await self._search(user, search, sent)
-            ways = await self._do(user, sheet, write_apart, sheet, cut, found, search.n_best)
-        return sent, found, ways
+            translations = await self._search(user, search, sent)
+            ways = await self._do(user, sheet, write_apart, sheet, cut, translations, search.n_best)
+        return sent, translations, ways
 
     async def _search(
         self, user: User, search: SearchRequest, sent: Sent
     ) -> list[list[Translation]]:
-        """Translate all lines; those with markup inside tell at what they looked."""
+        """Translate all lines; those with inner markup with attention."""
         if search.attention or not any(sent.marked):
             return await self.scheduler.search(user.name, search, sent.lines, sent.tokens)
         plain, marked = map(
@@ -254,23 +254,23 @@ class Service:
         sheet: Manuscript,
         translated: str,
         lines: Sequence[str],
-        found: Sequence[Sequence[Translation]],
+        translations: Sequence[Sequence[Translation]],
     ) -> list[bytes]:
-        """Return how each sentence of a text was translated.
+        """Return the details of each sentence of a text.
 
-        Each is written as JSON by itself, and the loop turns after it: of the attention of a long
-        text there is a lot.
+        Each is written as JSON by itself, and the event loop runs after each: the attention of a
+        long text is large.
         """
-        written = [best.text or line for line, (best, *_) in zip(lines, found, strict=True)]
-        there, _ = await self._do(user, sheet, find_places, sheet.content, lines)
-        here, after = await self._do(user, sheet, find_places, translated, written)
-        sentences = zip(lines, there, here, found, strict=True)
-        told = []
-        for line, before, place, translations in sentences:
-            sentence = describe_sentence(model, line, [before, place], translations)
-            told.append(sentence.model_dump_json(exclude_none=True).encode())
+        written = [best.text or line for line, (best, *_) in zip(lines, translations, strict=True)]
+        source_places, _ = await self._do(user, sheet, find_places, sheet.content, lines)
+        target_places, after = await self._do(user, sheet, find_places, translated, written)
+        sentences = zip(lines, source_places, target_places, translations, strict=True)
+        pieces = []
+        for line, source_place, target_place, alternatives in sentences:
+            sentence = describe_sentence(model, line, [source_place, target_place], alternatives)
+            pieces.append(sentence.model_dump_json(exclude_none=True).encode())
             await asyncio.sleep(0)
-        return list_details(told, after=after)
+        return list_details(pieces, after=after)
 
     async def _detect(self, user: User, sheet: Manuscript, target: str) -> LanguageGuess:
         if not self.models.knows(target):
@@ -282,9 +282,9 @@ class Service:
     async def _do(
         self, user: User, sheet: Manuscript, do: Callable[..., ResultT], *arguments: Any
     ) -> ResultT:
-        """Do what a text or file needs: in this process what takes a moment, else in another.
+        """Run a task on a text or file: short ones in this process, others in a worker.
 
-        The loop turns after each moment, for others to go on.
+        The event loop runs after each short task, so that others go on.
         """
         if not is_short(sheet):
             return await self.processes.run(user.name, do, *arguments)
@@ -306,7 +306,7 @@ def find_kind(name: str) -> str:
 
 
 async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
-    """Return what comes of all works; where one fails, the others are cancelled."""
+    """Return the results of all works; cancel the others if one fails."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         return await asyncio.gather(*tasks)
@@ -316,12 +316,12 @@ async def all_or_none(works: Sequence[Coroutine[Any, Any, ResultT]]) -> list[Res
 
 
 def is_short(sheet: Manuscript) -> bool:
-    """Tell whether a text takes but a moment; a file, however small, may unpack to anything."""
+    """Tell whether a text is short; a small file may still unpack to a large one."""
     return isinstance(sheet.content, str) and len(sheet.content) <= SHORT_CHARACTERS
 
 
 def pick(sent: Sent, *, marked: bool) -> tuple[list[str], list[int]]:
-    """Return the lines with markup inside, or those without, and what each counts."""
+    """Return the lines with or without inner markup, and their costs."""
     chosen = [number for number, mark in enumerate(sent.marked) if mark is marked]
     return [sent.lines[number] for number in chosen], [sent.tokens[number] for number in chosen]
 
@@ -333,18 +333,18 @@ def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> by
     def shape(values: list[Any]) -> Any:
         return values if several else values[0]
 
-    answer: dict[str, Any] = {"translatedText": shape([one.text for one in done])}
+    answer: dict[str, Any] = {"translatedText": shape([text.text for text in done])}
     if asked.source == AUTO:
-        guesses = [one.detected or LanguageGuess(asked.target, 0.0) for one in done]
+        guesses = [text.detected or LanguageGuess(asked.target, 0.0) for text in done]
         answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
     if asked.alternatives:
-        answer["alternatives"] = shape([one.alternatives for one in done])
-    told = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
+        answer["alternatives"] = shape([text.alternatives for text in done])
+    head = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
     if not asked.details:
-        return told
-    pieces = [told[:-1], b',"details":', b"[" if several else b""]
-    for number, one in enumerate(done):
-        pieces += [b"," if number else b"", *one.details]
+        return head
+    pieces = [head[:-1], b',"details":', b"[" if several else b""]
+    for number, text in enumerate(done):
+        pieces += [b"," if number else b"", *text.details]
     return b"".join([*pieces, b"]}" if several else b"}"])
 
 
@@ -363,29 +363,29 @@ def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
 def describe_sentence(
     model: ServedModel, line: str, places: list[Place], translations: Sequence[Translation]
 ) -> SentenceDetails:
-    """Return how a sentence was translated.
+    """Return the details of a translated sentence.
 
     Args:
-        model: that did it.
+        model: its model.
         line: the sentence as the model got it.
         places: of the sentence in the text, and of its translation in the translated text.
         translations: best first.
     """
-    there, here = places
+    source, target = places
     best, *others = translations
     translator = model.translator
     threshold = translator.config.unsure_below
     attention = best.attention
     return SentenceDetails(
-        source_before=there.before,
-        source=there.text,
-        before=here.before,
-        text=here.text,
+        source_before=source.before,
+        source=source.text,
+        before=target.before,
+        text=target.text,
         score=best.score,
         unsure=best.score < (-math.inf if threshold is None else threshold),
         source_tokens=list(translator.source.tokens(line)),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
         attention=None if attention is None else attention.astype(float).round(4).tolist(),
-        alternatives=[Alternative(text=one.text, score=one.score) for one in others],
+        alternatives=[Alternative(text=other.text, score=other.score) for other in others],
     )

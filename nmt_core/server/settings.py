@@ -1,4 +1,4 @@
-"""What an operator may set about the server."""
+"""Settings of the server."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from nmt_core.base.config import Config
 
 
 class ServerConfig(Config):
-    """How the server listens, batches and bounds what it is asked for."""
+    """Address, batching and limits of the server."""
 
     host: str = "127.0.0.1"
     """The address to listen at; the default is reached from this machine alone."""

@@ -1,6 +1,6 @@
-"""A text or file that was sent, cut into lines, and where translations stand in the result.
+"""Cut a sent text or file into lines, and find sentences and translations in the texts.
 
-All of it may be done in another process than the one that answers: see ``processes.py``.
+All of this may run in a worker process: see ``processes.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,13 +16,13 @@ from nmt_core.documents.plan import TOKEN_CHARACTERS, Document, Plan, Segmenter
 from nmt_core.documents.translator import SourceSide
 
 READERS: dict[str, Callable[[str], Document[str]]] = {"text": read_plain_text, "html": read_html}
-"""What reads a text, by its format."""
+"""Readers of texts, by format."""
 
 SAMPLE_CHARACTERS = 2000
-"""Of a document, that are enough to tell its language."""
+"""Characters of a document that are enough to detect its language."""
 
 LEAST_TOKENS = 4
-"""What a line counts at least, since each costs something."""
+"""The least cost of a line, in tokens."""
 
 
 class Manuscript(NamedTuple):
@@ -33,7 +33,7 @@ class Manuscript(NamedTuple):
     content: str | bytes
 
     def read(self) -> Document[Any]:
-        """Find what of it is translated.
+        """Parse the manuscript.
 
         Raises:
             DocumentError: if it cannot be read.
@@ -44,7 +44,7 @@ class Manuscript(NamedTuple):
 
 
 class CutSettings(NamedTuple):
-    """How a manuscript becomes lines for a model."""
+    """Settings by which a manuscript is cut into lines for a model."""
 
     language: str
     """The manuscript's."""
@@ -68,23 +68,25 @@ class Sent:
     plan: Plan | None = None
     """Of the document; both are left behind where another process has read it."""
 
-    def write(self, found: Sequence[Sequence[Translated]], ways: int = 1) -> list[Any]:
+    def write(self, translations: Sequence[Sequence[Translated]], ways: int = 1) -> list[Any]:
         """Return the document in several translations, the best first.
 
         Args:
-            found: translations of each line, best first; the last stands for those that are not.
+            translations: of each line, best first; the last stands for missing ones.
             ways: how many documents.
         """
         assert self.document is not None
         assert self.plan is not None
         return [
-            self.document.write(self.plan.place([each[min(way, len(each) - 1)] for each in found]))
+            self.document.write(
+                self.plan.place([each[min(way, len(each) - 1)] for each in translations])
+            )
             for way in range(ways)
         ]
 
 
 def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
-    """Find the lines of a manuscript.
+    """Cut a manuscript into lines.
 
     Raises:
         DocumentError: if it cannot be read, or has more tokens than it may.
@@ -92,7 +94,7 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     document = manuscript.read()
     passages = document.passages
     characters = sum(len(passage.text) for passage in passages)
-    if characters > TOKEN_CHARACTERS * cut.most:  # nobody need count
+    if characters > TOKEN_CHARACTERS * cut.most:  # too long by any count
         raise too_long(f"{characters:,} characters", cut)
     plan = Plan(passages, Segmenter(cut.language, cut.side.tokens))
     tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
@@ -102,32 +104,35 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
 
 
 def count_token_costs(side: SourceSide, lines: Sequence[str], most: int) -> list[int]:
-    """Return what each line counts: its tokens, as far as the model reads it."""
+    """Return the cost of each line: its tokens, up to those that the model reads."""
     return [min(most, max(LEAST_TOKENS, len(side.tokens(line)))) for line in lines]
 
 
 def too_long(size: str, cut: CutSettings) -> DocumentError:
-    """Return that a manuscript is too long to be translated at once."""
+    """Return the error of a manuscript that is too long to be translated at once."""
     return DocumentError(
         f"this text has {size}, and {cut.most:,} tokens may be sent at once; cut it in parts"
     )
 
 
 def prepare_apart(manuscript: Manuscript, cut: CutSettings) -> Sent:
-    """Do as ``prepare`` in another process, where the document is left behind."""
+    """Run ``prepare`` in a worker process, without returning the document."""
     sent = prepare(manuscript, cut)
     return Sent(sent.lines, sent.marked, sent.tokens)
 
 
 def write_apart(
-    manuscript: Manuscript, cut: CutSettings, found: Sequence[Sequence[Translated]], ways: int = 1
+    manuscript: Manuscript,
+    cut: CutSettings,
+    translations: Sequence[Sequence[Translated]],
+    ways: int = 1,
 ) -> list[Any]:
-    """Do as ``Sent.write`` in another process, which reads the manuscript again."""
-    return prepare(manuscript, cut).write(found, ways)
+    """Run ``Sent.write`` in a worker process, which reads the manuscript again."""
+    return prepare(manuscript, cut).write(translations, ways)
 
 
 def take_sample(manuscript: Manuscript) -> str:
-    """Return some text of a manuscript, by which its language is told.
+    """Return a sample of a manuscript for language detection.
 
     Raises:
         DocumentError: if it cannot be read.
@@ -141,19 +146,19 @@ def take_sample(manuscript: Manuscript) -> str:
 
 
 class Place(NamedTuple):
-    """Where something stands in a text."""
+    """The location of a piece in a text."""
 
     before: str
-    """What stands between it and the one before."""
+    """The text between it and the piece before."""
     text: str
     """As it stands there."""
 
 
 def find_places(text: str, pieces: Sequence[str]) -> tuple[list[Place], str]:
-    """Return where pieces stand in a text, in order, and what stands after the last.
+    """Locate pieces in a text, in order; return their places and the text after the last.
 
-    White space may be another than in the pieces: a line may have been wrapped. A piece that is not
-    found has an empty place.
+    White space may differ from that of the pieces: a line may have been wrapped. A piece that is
+    not found has an empty place.
     """
     places, at = [], 0
     for piece in pieces:
@@ -175,7 +180,7 @@ def _find(text: str, piece: str, at: int) -> tuple[int, int]:
 
 
 def _match(text: str, wanted: str, start: int) -> int | None:
-    """Return where characters end that begin at a place, white space between them or not."""
+    """Return the end of characters that begin at ``start``, ignoring white space between them."""
     at = start
     for character in wanted:
         while at < len(text) and text[at] != character and text[at].isspace():

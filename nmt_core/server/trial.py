@@ -1,4 +1,4 @@
-"""A model proves itself in a process of its own before the server loads it.
+"""Try a model in a separate process before the server loads it.
 
 The programs that compute with a model are written in C++, and a file made to harm them may end
 their process or keep it busy for ever. So another process goes first: it loads the model, lets it
@@ -23,16 +23,16 @@ from nmt_core.translation.golden import load_verified
 from nmt_core.translation.translator import Translator
 
 TRIAL_SECONDS = 300.0
-"""How long a model may take to load and to translate its golden sentences."""
+"""Seconds that a model may take to load and to translate its golden sentences."""
 
 MOST_ANSWER_BYTES = 10_000
-"""That are read of what the other process writes."""
+"""Bytes that are read of the other process's output."""
 
 
 def load_tried(
     folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
 ) -> Translator:
-    """Load an exported model that has proved itself in another process.
+    """Load an exported model after a trial in another process.
 
     Args:
         folder: what the export stage wrote.
@@ -51,15 +51,15 @@ def load_tried(
 
 
 def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECONDS) -> None:
-    """Run what tries a model, and refuse the model if that says so, fails or takes too long.
+    """Run the trial of a model; refuse the model if the trial says so, fails or takes too long.
 
     Args:
         folder: of the model.
-        command: what tries it; it ends when its standard input does.
-        seconds: that it may take.
+        command: runs the trial; it ends when its standard input does.
+        seconds: the limit of its time.
 
     Raises:
-        BundleError: saying what is wrong with the model.
+        BundleError: if the model is refused, with the reason.
     """
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) as trial:
         assert trial.stdout is not None
@@ -71,48 +71,48 @@ def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECON
                 f"{folder} did not translate its golden sentences within {seconds:g} seconds; "
                 f"export the model again"
             ) from None
-        told = trial.stdout.read(MOST_ANSWER_BYTES).decode(errors="replace")
+        output = trial.stdout.read(MOST_ANSWER_BYTES).decode(errors="replace")
     if trial.returncode < 0:
         name = signal.Signals(-trial.returncode).name
         raise BundleError(
             f"{folder} ended the process that loaded it ({name}), so it is not served; fetch or "
             f"export it again"
         )
-    if problem := read_answer(folder, told):
+    if problem := read_answer(folder, output):
         raise BundleError(problem)
 
 
-def read_answer(folder: Path, told: str) -> str:
-    """Return what is wrong with a model, by the last line of its trial; empty if nothing is."""
+def read_answer(folder: Path, output: str) -> str:
+    """Return the problem that the last line of a trial names; empty if there is none."""
     with suppress(ValueError, LookupError, TypeError):
-        return str(json.loads(told.splitlines()[-1])["problem"])
+        return str(json.loads(output.splitlines()[-1])["problem"])
     return f"{folder} could not be tried, for the process that loads it gave no answer; start anew"
 
 
 def find_problem(folder: Path, *, engine: str, device: str, threads: int | None) -> str:
-    """Load a model and let it translate; return what is wrong with it, empty if nothing is."""
+    """Load a model and let it translate; return its problem, empty if there is none."""
     try:
         load_verified(folder, engine=engine, device=device, threads=threads)
     except NmtError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
-        place = describe_failure(error).rpartition(" > ")[0].rpartition(" > ")[2]
+        frame = describe_failure(error).rpartition(" > ")[0].rpartition(" > ")[2]
         return (
-            f"{folder} cannot be translated with ({type(error).__name__} at {place}); export the "
+            f"{folder} cannot be translated with ({type(error).__name__} at {frame}); export the "
             f"model again"
         )
     return ""
 
 
 def give_way() -> None:
-    """Let this process be the first to end where memory is short, and leave no core behind."""
+    """Make this process the first that is killed if memory runs out, without a core dump."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(OSError):  # not every system has it
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def exit_at_end_of_input() -> NoReturn:
-    """Wait until the process that wants to know has gone, and end."""
+    """Exit when standard input ends, as the parent has gone."""
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)

@@ -1,4 +1,4 @@
-"""Some go on at the same time, of each user one: who asks for much waits for themselves."""
+"""Fair turns: several tasks at a time, but one per user."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,10 +7,10 @@ from weakref import WeakValueDictionary
 
 
 class Turns:
-    """Places, of which a user has at most one; to be made in the event loop that runs.
+    """Slots, at most one per user; create it in the running event loop.
 
     Args:
-        count: of places.
+        count: number of slots.
     """
 
     def __init__(self, count: int) -> None:
@@ -19,7 +19,7 @@ class Turns:
 
     @asynccontextmanager
     async def take(self, user: str) -> AsyncIterator[None]:
-        """Wait for a place, and hold it: behind other requests of the user, then in turn."""
+        """Wait for a slot and hold it: first behind the user's other tasks, then in turn."""
         own = self._own.setdefault(user, asyncio.Lock())
         async with own, self._places:
             yield

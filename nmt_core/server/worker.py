@@ -1,8 +1,7 @@
-"""A process that reads and writes documents, apart from the one that answers requests.
+"""A worker process that reads and writes documents for the server.
 
-A document may take minutes and much memory however small its file is. Here it can delay nobody,
-and the system bounds what it takes. The process is one of ours with our own code: what it sends is
-trusted as what is computed here is.
+A document may take minutes and much memory however small its file is. Here it delays nobody,
+and the system limits its memory. The process runs our own code, so its results are trusted.
 """
 
 import os
@@ -20,42 +19,42 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.server.logs import describe_failure
 
 NICE = 5
-"""How far others go before: a document takes long, a request for a sentence does not."""
+"""Niceness: a document takes long, and requests for sentences go first."""
 
 KEPT_SHARE = 0.5
-"""Of the memory it may take, beyond which a process ends after its task, as it gives none back."""
+"""Share of its memory limit beyond which a process ends after its task, since it returns none."""
 
 
 class Ending(Enum):
-    """How a task ended."""
+    """The end of a task."""
 
     DONE = auto()
     REFUSED = auto()
-    """The document is wrong; what is told is a sentence for whoever sent it."""
+    """The document is wrong; the result is a sentence for its sender."""
     FAILED = auto()
-    """We are wrong; what is told says where, and nothing of the document."""
+    """Our code is wrong; the result says where, and nothing of the document."""
     TOO_LARGE = auto()
     """Memory did not suffice."""
 
 
 class Outcome(NamedTuple):
-    """What came of a task."""
+    """The result of a task."""
 
     ending: Ending
-    told: Any
+    result: Any
     lasts: bool
     """Whether the process takes another task."""
 
 
 def work(connection: Connection, most_bytes: int) -> None:
-    """Do the tasks that come, each a function and its arguments, until nobody is there any more."""
+    """Do the tasks that come, each a function with arguments, until the connection closes."""
     lasts = True
     while lasts:
         try:
             do, arguments = connection.recv()
-            ending, told = attempt(do, arguments)
+            ending, result = attempt(do, arguments)
             lasts = ending is not Ending.TOO_LARGE and find_peak() < KEPT_SHARE * most_bytes
-            connection.send(Outcome(ending, told, lasts))
+            connection.send(Outcome(ending, result, lasts))
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return
 
@@ -73,9 +72,9 @@ def attempt(do: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Ending, A
 
 
 def find_peak() -> int:
-    """Return the most bytes of memory that this process has had; on Linux since it began.
+    """Return this process's peak memory in bytes; on Linux since it began.
 
-    What ``getrusage`` says there is never less than what the process had that started it.
+    There ``getrusage`` never says less than the peak of the parent process.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -85,12 +84,12 @@ def find_peak() -> int:
 
 
 def bound_memory(most_bytes: int) -> None:
-    """Let the system refuse this process more memory (on Linux; others do not keep to it)."""
+    """Limit the memory of this process (on Linux; other systems ignore it)."""
     resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, most_bytes))
 
 
 def main() -> None:
-    """Work for the process that has started this one.
+    """Do tasks for the parent process.
 
     Arguments of the command: the number of an open connection, and bytes of memory.
     """
