@@ -18,8 +18,8 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would read ev
 def show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it so
     """Write the version and end."""
     if wanted:
-        found = read_version()
-        typer.echo(f"nmt {found}" if found else "nmt, not installed")
+        version = read_version()
+        typer.echo(f"nmt {version}" if version else "nmt, not installed")
         raise typer.Exit
 
 

@@ -1,4 +1,4 @@
-"""``nmt align``: which word of a sentence translates which of the other language?"""
+"""``nmt align``: word alignments of parallel text."""
 
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +32,7 @@ def align(
 ) -> None:
     """Align the words of parallel text.
 
-    Words are what spaces part; signs before and after a word are told apart from it while learning.
+    Words are separated by spaces; punctuation before and after a word is split off while learning.
     Cut text of languages without spaces into words first.
 
     An aligner learns from parallel text alone: an HMM in both directions, which must agree. Text

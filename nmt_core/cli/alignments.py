@@ -1,4 +1,4 @@
-"""``nmt translate --alignments``: which word of a translation stands for which of its source."""
+"""``nmt translate --alignments``: word alignments of translations."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from nmt_core.translation.translator import Translator
 
 
 class Linking(Protocol):
-    """Says which words of a line and of its translations go together."""
+    """Links the words of a line with those of its translations."""
 
-    def __call__(self, line: str, found: Sequence[Translation]) -> Iterator[str]:
+    def __call__(self, line: str, translations: Sequence[Translation]) -> Iterator[str]:
         """Yield the links of each translation in Pharaoh format."""
 
 
 def choose_linking(translator: Translator, aligner: Path | None) -> Linking:
-    """Return what finds links: an aligner, or the model's attention.
+    """Return the source of links: an aligner, or the model's attention.
 
     Raises:
         ConfigError: if the model has no attention.
@@ -34,11 +34,13 @@ def choose_linking(translator: Translator, aligner: Path | None) -> Linking:
     if aligner is None:
         return link_by_attention(translator)
     learnt = resolve_name("nmt_core.alignment.bundle:load_aligner")(aligner)  # needs safetensors
-    return lambda line, found: map(format_links, learnt.align([(line, one.text) for one in found]))
+    return lambda line, translations: map(
+        format_links, learnt.align([(line, best.text) for best in translations])
+    )
 
 
 def link_by_attention(translator: Translator) -> Linking:
-    """Return what links each word of a translation to the source word that it looked at most.
+    """Return a function that links each target word to the source word of most attention.
 
     Raises:
         ConfigError: if the model has no attention.
@@ -49,20 +51,20 @@ def link_by_attention(translator: Translator) -> Linking:
             "give an aligner by --aligner DIR (see nmt align --help)"
         )
 
-    def link(line: str, found: Sequence[Translation]) -> Iterator[str]:
+    def link(line: str, translations: Sequence[Translation]) -> Iterator[str]:
         source = [Span(*word.span()) for word in re.finditer(r"\S+", line)]
         tokens = translator.source.tokens(line)[: translator.config.max_source_tokens]
-        for one in found:
-            target = [Span(*word.span()) for word in re.finditer(r"\S+", one.text)]
+        for translation in translations:
+            target = [Span(*word.span()) for word in re.finditer(r"\S+", translation.text)]
             if not source or not target:
                 yield ""
                 continue
-            looked = one
-            if one.attention is None:
-                looked = one._replace(attention=translator.attention(line, one))
-            stands = align_words(line, source, tokens, looked, one.text, target)
+            attended = translation
+            if translation.attention is None:
+                attended = translation._replace(attention=translator.attention(line, translation))
+            sources = align_words(line, source, tokens, attended, translation.text, target)
             yield format_links(
-                (word, place) for place, word in enumerate(stands) if word != UNALIGNED
+                (word, number) for number, word in enumerate(sources) if word != UNALIGNED
             )
 
     return link
@@ -70,7 +72,7 @@ def link_by_attention(translator: Translator) -> Linking:
 
 @contextmanager
 def keep_links(translator: Translator, path: Path, aligner: Path | None) -> Iterator[Keep]:
-    """Yield what writes the links of each line to a file, which appears whole at the end.
+    """Yield a function that writes the links of each line to a file, whole only at the end.
 
     Raises:
         ConfigError: if there is no aligner, and the model has no attention.
@@ -78,4 +80,6 @@ def keep_links(translator: Translator, path: Path, aligner: Path | None) -> Iter
     """
     linking = choose_linking(translator, aligner)
     with files.whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        yield lambda line, found: file.writelines(f"{links}\n" for links in linking(line, found))
+        yield lambda line, translations: file.writelines(
+            f"{links}\n" for links in linking(line, translations)
+        )

@@ -15,19 +15,19 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 MOST_PICTURES = 100
-"""Lines that are drawn, the first ones; nobody looks through more."""
+"""Number of lines that are drawn, the first ones."""
 
 MOST_TOKENS = 100
-"""Tokens of a side beyond which nobody can read a picture."""
+"""Tokens of a side beyond which a picture is unreadable."""
 
 
 @dataclass
 class AttentionPictures:
-    """Remembers where translations looked, and draws it.
+    """Collects attention maps of translations, and draws them.
 
     Attributes:
         folder: where to write; it must not be there.
-        translator: what translates.
+        translator: translates.
 
     Raises:
         ConfigError: if the folder is there.
@@ -50,18 +50,18 @@ class AttentionPictures:
             )
 
     def watch(self, search: Search) -> Search:
-        """Return the same search, which also remembers where the best of each line looked."""
+        """Return a search that also collects the attention of each line's best translation."""
 
         def watched(lines: Sequence[str], begin: Sequence[str]) -> list[list[Translation]]:
-            found = search(lines, begin)
-            for line, (best, *_) in zip(lines, found, strict=True):
+            translations = search(lines, begin)
+            for line, (best, *_) in zip(lines, translations, strict=True):
                 self._remember(line, best)
-            return found
+            return translations
 
         return watched
 
     def draw(self) -> None:
-        """Write the pictures; say on standard error what was left out."""
+        """Write the pictures; name the lines that are left out on standard error."""
         draw_looks(self.folder, self.looks)
         if self.left_out:
             typer.echo(
@@ -89,7 +89,7 @@ class AttentionPictures:
 
 @contextmanager
 def draw_attention(translator: Translator, folder: Path, search: Search) -> Iterator[Search]:
-    """Yield the same search, whose looks are drawn at the end.
+    """Yield a search whose attention maps are drawn at the end.
 
     Raises:
         ConfigError: if the folder is there.

@@ -34,11 +34,11 @@ def translate_interactively(search: Search, beginnings: Beginnings, unsure_below
             console.print()
             return
         began = time.perf_counter()
-        [found] = search([line], beginnings.next(1))
+        [translations] = search([line], beginnings.next(1))
         milliseconds = (time.perf_counter() - began) * 1000
-        for translation in found:
+        for translation in translations:
             console.print(render_translation(translation))
-        if found[0].score < unsure_below:
+        if translations[0].score < unsure_below:
             console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
         console.print(f"{milliseconds:.0f} ms\n", style="dim")
 

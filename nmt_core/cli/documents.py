@@ -1,4 +1,4 @@
-"""``nmt translate`` of documents: files, or what comes by standard input as a whole."""
+"""``nmt translate`` of documents: files, or all of standard input."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""``nmt evaluate``: how good are exported models on a test set of your own?"""
+"""``nmt evaluate``: scores of exported models on a test set of your own."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         Path, typer.Option(metavar="FILE", help="Lines to translate_with_progress, UTF-8.")
     ],
     reference: Annotated[
-        Path, typer.Option(metavar="FILE", help="Their translations by people, UTF-8.")
+        Path, typer.Option(metavar="FILE", help="Reference translations, one a line, UTF-8.")
     ],
     metric: Annotated[
         list[str] | None,
@@ -80,7 +80,10 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         for name, folder in name_models(model).items()
     }
     code = language or find_language(translators)
-    systems = {name: translate_with_progress(one, sources) for name, one in translators.items()}
+    systems = {
+        name: translate_with_progress(translator, sources)
+        for name, translator in translators.items()
+    }
     for lines in systems.values():
         warn_of_tokenized(lines, references)
     if out is not None:
@@ -89,12 +92,12 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     console.print(render_scores(systems, references, sources, metrics, code))
     if len(systems) > 1:
         seeds = {name: [lines] for name, lines in systems.items()}
-        found = compare_all(seeds, references, sources, metrics=metrics, language=code)
-        console.print(render_differences(found))
+        differences = compare_all(seeds, references, sources, metrics=metrics, language=code)
+        console.print(render_differences(differences))
 
 
 def name_models(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return what to call each model: its folder, as short as tells them apart.
+    """Name each model by the shortest distinct end of its folder.
 
     Raises:
         ConfigError: if a model is given twice.
@@ -112,10 +115,14 @@ def find_language(translators: Mapping[str, Translator]) -> str:
     Raises:
         ConfigError: if they do not say so, or write several.
     """
-    written = {one.languages.target for one in translators.values() if one.languages}
+    written = {
+        translator.languages.target for translator in translators.values() if translator.languages
+    }
     if len(written) != 1:
-        told = f"the models write {' and '.join(sorted(written))}" if written else "no model tells"
-        raise ConfigError(f"{told}; name the target language by --language")
+        reason = (
+            f"the models write {' and '.join(sorted(written))}" if written else "no model tells"
+        )
+        raise ConfigError(f"{reason}; name the target language by --language")
     return written.pop()
 
 
@@ -162,17 +169,17 @@ def render_scores(
     )
     for name, lines in systems.items():
         for metric in metrics:
-            found = load_metric(metric, language).score(
+            score = load_metric(metric, language).score(
                 lines, references, sources, resamples=RESAMPLES
             )
-            interval = f"{found.low:.1f} to {found.high:.1f}"
-            cells = (name, find_label(metric), f"{found.value:.1f}", interval, found.signature)
+            interval = f"{score.low:.1f} to {score.high:.1f}"
+            cells = (name, find_label(metric), f"{score.value:.1f}", interval, score.signature)
             table.add_row(*(Text(cell) for cell in cells))
     return table
 
 
 def render_differences(differences: Sequence[Difference]) -> Table:
-    """Return how every two systems differ, and how probable as much would be by chance."""
+    """Return a table of the differences between systems, with their p-values."""
     table = Table(
         "pair",
         "metric",
@@ -181,12 +188,12 @@ def render_differences(differences: Sequence[Difference]) -> Table:
         Column("p, randomisation", justify="right"),
         title="Differences",
     )
-    for one in differences:
+    for difference in differences:
         table.add_row(
-            Text(f"{one.first} - {one.second}"),
-            find_label(one.metric),
-            f"{one.value:+.2f}",
-            f"{one.bootstrap_holm:.4f}",
-            f"{one.randomization_holm:.4f}",
+            Text(f"{difference.first} - {difference.second}"),
+            find_label(difference.metric),
+            f"{difference.value:+.2f}",
+            f"{difference.bootstrap_holm:.4f}",
+            f"{difference.randomization_holm:.4f}",
         )
     return table

@@ -20,7 +20,7 @@ WAIT_SECONDS = 0.05
 """Seconds to wait for more lines before those that are there are translated."""
 
 MOST_LINE_BYTES = 2**24
-"""Of a line; a longer one is no text."""
+"""Bytes of a line; a longer one is not text."""
 
 
 def open_standard_input() -> io.BufferedIOBase:
@@ -122,7 +122,9 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
         if not lines:
             return
         count = min(size, len(lines))
-        yield [decode_utf8(lines.popleft(), name, line=done + one) for one in range(1, count + 1)]
+        yield [
+            decode_utf8(lines.popleft(), name, line=done + number) for number in range(1, count + 1)
+        ]
         done += count
         size = min(GROWTH * size, MOST_LINES)
 
@@ -137,7 +139,7 @@ def has_more(stream: io.BufferedIOBase) -> bool:
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[int], None]]:
-    """Show how many lines are done, on a terminal that does not show the translations too."""
+    """Show the number of lines done, on a terminal that does not also show the translations."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return

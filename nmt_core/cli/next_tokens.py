@@ -1,4 +1,4 @@
-"""``nmt next``: what does the model expect to follow?"""
+"""``nmt next``: the likeliest next tokens of a translation."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -39,7 +39,7 @@ def open_translator(
     engine: str = "torch",
     batch_tokens: int | None = None,
 ) -> Translator:
-    """Load an exported model with what the command line changes about it."""
+    """Load an exported model with the options of the command line."""
     translator = Translator.load(model, engine=engine, device=device, threads=threads)
     if batch_tokens is None:
         return translator

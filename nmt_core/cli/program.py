@@ -1,4 +1,4 @@
-"""The commands by name, each imported when it is asked for, and what a user is told of errors."""
+"""The commands by name, each imported at its first use, and the messages of errors."""
 
 import io
 import os
@@ -42,7 +42,7 @@ BUILT_IN = {
     ),
     "score": (
         "nmt_core.cli.score:score",
-        "Tell how likely a model holds every line of standard input.",
+        "Score every line of standard input by its log-likelihood.",
     ),
     "next": (
         "nmt_core.cli.next_tokens:next_tokens",
@@ -86,11 +86,11 @@ COMMANDS = Registry[Callable[..., None]](
     },
 )
 """A function for each, whose signature and docstring are its options and help, as Typer reads them;
-those of what is no translation where that is installed."""
+the commands of extensions where these are installed."""
 
 
 class CommandGroup(TyperGroup):
-    """Knows commands by their names, and tells a user's error in one sentence."""
+    """Loads commands by name, and reports users' errors in one sentence."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -111,9 +111,9 @@ class CommandGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
         ctx.invoked_subcommand = name
-        one = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        one.command(name)(COMMANDS.load(name))
-        return name, typer.main.get_command(one), rest
+        app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
+        app.command(name)(COMMANDS.load(name))
+        return name, typer.main.get_command(app), rest
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -139,7 +139,7 @@ class CommandGroup(TyperGroup):
 
 
 def tell_missing(command: str | None, error: ModuleNotFoundError) -> str:
-    """Return what to install for a command that lacks a module.
+    """Return the error that says what to install for a command that lacks a module.
 
     Raises:
         ModuleNotFoundError: the same, if the module is none of another project.

@@ -1,4 +1,4 @@
-"""``nmt score``: how likely is a text, or a translation?"""
+"""``nmt score``: log-likelihoods of texts and translations."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from nmt_core.decoding.score import LogLikelihood
 from nmt_core.translation.likelihood import score_pairs
 
 HEADING = "log-likelihood\tperplexity\ttokens"
-"""Of what is written for each line."""
+"""Of the columns of each line."""
 
 
 def score(
@@ -32,7 +32,7 @@ def score(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Tell how likely a model holds every line of standard input.
+    """Score every line of standard input by its log-likelihood.
 
     **Examples**
 
@@ -58,8 +58,10 @@ def score(
         )
         scores = open_language_model(language_model, device, threads).score(lines)
     typer.echo(HEADING, err=True)
-    for one in scores:
-        typer.echo(f"{one.log_likelihood:.4f}\t{one.perplexity:.4f}\t{one.tokens}")
+    for line_score in scores:
+        typer.echo(
+            f"{line_score.log_likelihood:.4f}\t{line_score.perplexity:.4f}\t{line_score.tokens}"
+        )
     typer.echo(summarize(scores), err=True)
 
 
@@ -82,8 +84,8 @@ def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 def summarize(scores: Sequence[LogLikelihood]) -> str:
     """Return the score of all lines together."""
     total = LogLikelihood()
-    for one in scores:
-        total = total.plus(one)
+    for line_score in scores:
+        total = total.plus(line_score)
     return (
         f"{len(scores):,} lines, {total.tokens:,} tokens, {total.unknown:,} of them unknown, "
         f"log-likelihood {total.log_likelihood:.2f}; perplexity {total.perplexity:.3f} per token, "

@@ -21,7 +21,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 FUSION_WEIGHT = 0.1
-"""Weight of the language model's log-probabilities beside the translator's, which weigh 1."""
+"""Weight of the language model's log-probabilities; the translator's weigh 1."""
 
 DOUBT = (
     "the model is less sure of this than of 99 in 100 of its test sentences, so the text may be "
@@ -29,7 +29,7 @@ DOUBT = (
 )
 
 MOST_NUMBERS = 10
-"""Of lines that are named in one message."""
+"""Line numbers that one message names."""
 
 
 def translate(  # noqa: PLR0913 - one argument per option
@@ -83,7 +83,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     ] = False,
     attention: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for pictures of what each translation looked at."),
+        typer.Option(metavar="DIR", help="Write attention maps to this folder."),
     ] = None,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Ask for lines, show how sure the model is.")
@@ -94,7 +94,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     ] = None,
     alignments: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write there which words translate which, as 0-0 2-1."),
+        typer.Option(metavar="FILE", help="Write word alignments to this file, as 0-0 2-1."),
     ] = None,
     aligner: Annotated[
         Path | None,
@@ -189,15 +189,15 @@ def translate(  # noqa: PLR0913 - one argument per option
     that power); higher is better. Both are the model's own, however a translation was found.
 
     With `--alignments`, the file gets a line for each translation: which word of the line (by
-    number, from 0) goes with which of the translation, words being what spaces part. The model's
-    attention tells, roughly, or an aligner, better: `nmt align --help`.
+    number, from 0) goes with which of the translation; spaces separate words. They come from the
+    model's attention, roughly, or better from an aligner: `nmt align --help`.
 
     `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
-    a column for each token of the line, dark where the one looked at the other much.
+    a column for each token of the line, dark where attention is high.
 
     Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
-    may be unlike what the model was trained on. Samples, translations with a prefix and those of
-    shallow fusion are not judged, for the scores of such ones were not measured.
+    may be unlike the training text. Samples, translations with a prefix and those of shallow fusion
+    are not judged, since their scores were not measured.
 
     With `--fuse`, a logarithm is the translator's plus the language model's times its weight
     (shallow fusion); both must have the same tokens, see `nmt learn --help`.
@@ -293,7 +293,7 @@ def _fuse_language_model(
 def _keep_links(
     translator: Translator, path: Path | None, aligner: Path | None
 ) -> AbstractContextManager[Keep]:
-    """Return what keeps which words translate which in a file, if there is one.
+    """Return a function that writes the links of each line to a file, if one is given.
 
     Raises:
         ConfigError: if an aligner has nothing to do, or the model has no attention.
@@ -320,7 +320,7 @@ def _draw_attention(
 
 
 def await_lines() -> Iterator[list[str]]:
-    """Return the lines of standard input; a person who is to write them is told.
+    """Return the lines of standard input; on a terminal, first ask for them.
 
     Raises:
         CorpusError: if standard input is closed.
@@ -344,7 +344,7 @@ def translate_lines(
     Args:
         portions: the lines.
         search: translates them.
-        beginnings: how the translations are to begin.
+        beginnings: prefixes of the translations.
         write: makes records of the number of a line and its translations.
         unsure_below: the score below which a line is named.
         keep: takes each line with its translations, for their links.
@@ -354,12 +354,12 @@ def translate_lines(
         for portion in portions:
             doubtful = []
             found_all = search(portion, beginnings.next(len(portion)))
-            for line, found in zip(portion, found_all, strict=True):
+            for line, translations in zip(portion, found_all, strict=True):
                 number = next(numbers)
-                keep(line, found)
-                for record in write(number, found):
+                keep(line, translations)
+                for record in write(number, translations):
                     sys.stdout.buffer.write(f"{record}\n".encode())
-                if found[0].score < unsure_below:
+                if translations[0].score < unsure_below:
                     doubtful.append(number)
             sys.stdout.buffer.flush()
             if doubtful:
@@ -369,10 +369,10 @@ def translate_lines(
 
 
 def format_records(
-    number: int, found: list[Translation], *, ranked: bool, scores: bool
+    number: int, translations: list[Translation], *, ranked: bool, scores: bool
 ) -> Iterator[str]:
-    """Yield the lines to write about one line of input; see ``nmt translate --help``."""
-    for rank, best in enumerate(found, start=1):
+    """Yield the output lines of one line of input; see ``nmt translate --help``."""
+    for rank, best in enumerate(translations, start=1):
         fields = [str(number), str(rank), f"{best.score:.4f}"] if ranked else []
         fields.append(best.text)
         if scores:
@@ -388,7 +388,7 @@ def format_probabilities(probabilities: Iterable[float]) -> str:
 
 
 def warn_of_unsure(numbers: Sequence[int]) -> str:
-    """Say of which lines the translations are not to be trusted."""
+    """Return a warning that names the lines of doubtful translations."""
     first = ", ".join(str(number) for number in numbers[:MOST_NUMBERS])
     more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
     return f"{'line' if len(numbers) == 1 else 'lines'} {first}{more}: {DOUBT}"

@@ -1,4 +1,4 @@
-"""What ``nmt translate`` is asked for: which search, how translations begin, lines or documents."""
+"""Options of ``nmt translate``: the search, prefixes, and lines or documents."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
-"""Takes lines and how their translations begin."""
+"""Takes lines and the prefixes of their translations."""
 
 Keep = Callable[[str, Sequence[Translation]], object]
 """Takes a line and its translations."""
@@ -62,12 +62,12 @@ class SearchOptions:
     def search(
         self, translator: Translator, *, probabilities: bool, attention: bool = False
     ) -> Search:
-        """Return the search that was asked for.
+        """Return the search of these options.
 
         Args:
             translator: searches.
-            probabilities: whether it must tell those of the tokens.
-            attention: whether it must tell at what they looked; drawn translations never do.
+            probabilities: whether to return those of the tokens.
+            attention: whether to return it; samples never have it.
 
         Raises:
             ConfigError: if an option is out of its range.
@@ -96,7 +96,7 @@ class SearchOptions:
 
 
 class Beginnings:
-    """How the translations of successive lines begin: all alike, or as the lines of a file.
+    """Prefixes of successive translations: the same for all, or the lines of a file.
 
     Raises:
         ConfigError: if both are given, or one is not UTF-8.
@@ -131,14 +131,14 @@ class Beginnings:
 
 
 def is_document(argument: str) -> bool:
-    """Tell whether an argument names a document and is no line: one word with such an ending."""
+    """Tell whether an argument is the name of a document: one word with the ending of a format."""
     if len(argument.split()) != 1 and not is_file(argument):
         return False
     return argument.lower().endswith(tuple(list_suffixes()))
 
 
 def is_file(argument: str) -> bool:
-    """Tell whether an argument is the name of a file that is there; a line may be any text."""
+    """Tell whether an argument is the name of an existing file; a line may be any text."""
     return os.path.isfile(argument)  # noqa: PTH113 - Path.is_file raises where a name is too long
 
 

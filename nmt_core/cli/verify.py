@@ -1,4 +1,4 @@
-"""``nmt verify``: is a model still what was exported?"""
+"""``nmt verify``: check an exported model."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,15 +37,15 @@ def verify(
 
         nmt verify --model models/export
     """
-    found = seal.read_format(model)
-    of_translator = isinstance(found, int)
-    known = seal.FORMAT if of_translator else found
+    kind = seal.read_format(model)
+    of_translator = isinstance(kind, int)
+    known = seal.FORMAT if of_translator else kind
     seal.verify_bundle(model, known=known)
     console = Console()
     console.print(render_files(seal.read_manifest(model, known=known)))
     console.print(f"bundle_sha256: {seal.digest_bundle(model)}", soft_wrap=True)
     if not of_translator:
-        console.print(f"Every file is as it was written ({found}).")
+        console.print(f"Every file is as it was written ({kind}).")
         return
     changed = 0
     for engine in list_usable_engines(model):

@@ -4,8 +4,8 @@ FAULTS = [
     (
         "links of the first of several translations only",
         "nmt_core/cli/alignments.py",
-        "for links in linking(line, found))",
-        "for links in linking(line, found[:1]))",
+        "for links in linking(line, translations)",
+        "for links in linking(line, translations[:1])",
     ),
     (
         "attention: pictures numbered as they come",
