@@ -1,7 +1,7 @@
-"""Which word of a translation stands for which word of its source.
+"""Word alignments of a translation.
 
-A model's attention says it, as far as it is known; else words stand for those at about the same
-place. Links need not be right for a document to keep its markup, only for markup to stand well.
+They come from the model's attention if it is known, else from relative positions. Wrong links never
+lose markup of a document, they only misplace it.
 """
 
 import re
@@ -21,14 +21,14 @@ WORD = re.compile(rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+"
 """Words, signs of punctuation and the characters of scripts that write no spaces."""
 
 UNALIGNED = -1
-"""What a word stands for where another one surely stands for its."""
+"""The link of a word whose counterpart is surely linked with another one."""
 
 SENTENCEPIECE_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
-"""What stands for a space in tokens of SentencePiece."""
+"""The character for a space in tokens of SentencePiece."""
 
 
 class Translated(Protocol):
-    """The translation of a sentence, with what is known of how it was made."""
+    """The translation of a sentence, with tokens and attention if they are known."""
 
     @property
     def text(self) -> str:
@@ -40,33 +40,33 @@ class Translated(Protocol):
 
     @property
     def attention(self) -> Iterable[Iterable[float]] | None:
-        """How much each token, and last the end, looks at each token of the source."""
+        """Attention of each token, and last of the end, to each token of the source."""
 
 
 def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
-    """Return where the words of a text are; those around a cut are two."""
+    """Return the spans of words; a cut within a word makes two of it."""
     edges = sorted(set(cuts))
     words = []
-    for found in WORD.finditer(text):
-        inner = edges[bisect_right(edges, found.start()) : bisect_right(edges, found.end() - 1)]
-        words += [Span(*pair) for pair in pairwise([found.start(), *inner, found.end()])]
+    for match in WORD.finditer(text):
+        inner = edges[bisect_right(edges, match.start()) : bisect_right(edges, match.end() - 1)]
+        words += [Span(*pair) for pair in pairwise([match.start(), *inner, match.end()])]
     return words
 
 
 def carry_cuts(source: str, cuts: Iterable[int], target: str) -> list[int]:
-    """Return where to cut words that were left as they are, but for case: where they were cut."""
-    places = sorted(set(cuts))
+    """Return the cuts for words that the translation copies, but for case, from the source."""
+    edges = sorted(set(cuts))
     inner: dict[str, list[int]] = {}
     for word in find_words(source):
-        within = places[bisect_right(places, word.start) : bisect_right(places, word.end - 1)]
+        within = edges[bisect_right(edges, word.start) : bisect_right(edges, word.end - 1)]
         if within:
             inner[source[word.start : word.end].casefold()] = [
-                place - word.start for place in within
+                offset - word.start for offset in within
             ]
     return [
-        word.start + place
+        word.start + offset
         for word in find_words(target)
-        for place in inner.get(target[word.start : word.end].casefold(), ())
+        for offset in inner.get(target[word.start : word.end].casefold(), ())
     ]
 
 
@@ -78,7 +78,7 @@ def align_words(
     target: str,
     target_words: Sequence[Span],
 ) -> list[int]:
-    """Return for each word of a translation the number of the word it stands for, or UNALIGNED.
+    """Return for each word of a translation the number of its source word, or UNALIGNED.
 
     Args:
         source: the sentence that was translated.
@@ -104,7 +104,7 @@ def align_words(
 
 
 def _find_most(weights: dict[int, float], near: int) -> int:
-    """Return the word with most weight, of several the nearest; the near one if none has any."""
+    """Return the word of most weight, the nearest of several; ``near`` if none has any."""
     best = max(weights, key=lambda word: (weights[word], -abs(word - near)), default=near)
     return best if weights.get(best) else near
 
@@ -114,7 +114,7 @@ def _look(
     tokens: Iterable[tuple[int, float]],
     columns: dict[int, list[tuple[int, float]]],
 ) -> dict[int, float]:
-    """Return how much the tokens of one word look at each word of the source."""
+    """Return the attention of a word's tokens to each word of the source."""
     looks: dict[int, float] = defaultdict(float)
     for token, part in tokens:
         for word, shares in columns.items():
@@ -156,7 +156,7 @@ def _align_equal(
 def _each(
     pieces: dict[tuple[str, ...], list[list[int]]],
 ) -> list[tuple[tuple[str, ...], list[int]]]:
-    return [(spelt, numbers) for spelt, found in pieces.items() for numbers in found]
+    return [(spelt, numbers) for spelt, runs in pieces.items() for numbers in runs]
 
 
 def _find_pieces(text: str, words: Sequence[Span]) -> dict[tuple[str, ...], list[list[int]]]:
@@ -169,7 +169,9 @@ def _find_pieces(text: str, words: Sequence[Span]) -> dict[tuple[str, ...], list
             numbers.append(number)
             number += 1
         if len(numbers) > 1:
-            spelt = tuple(text[words[one].start : words[one].end].casefold() for one in numbers)
+            spelt = tuple(
+                text[words[index].start : words[index].end].casefold() for index in numbers
+            )
             pieces[spelt].append(numbers)
     return pieces
 
@@ -177,7 +179,7 @@ def _find_pieces(text: str, words: Sequence[Span]) -> dict[tuple[str, ...], list
 def _share_tokens(
     text: str, words: Sequence[Span], tokens: Sequence[str]
 ) -> dict[int, list[tuple[int, float]]]:
-    """Return of each word the tokens that spell it, and which part of each does."""
+    """Return for each word its tokens, each with the share that belongs to the word."""
     starts = [word.start for word in words]
     shares: dict[int, list[tuple[int, float]]] = {number: [] for number in range(len(words))}
     for token, span in enumerate(_find_tokens(text, tokens)):

@@ -1,7 +1,7 @@
 """Word documents (.docx): the text of paragraphs is translated, all else stays as it is.
 
-Formatting and links are put around the words that stand for those they stood around. A document is
-an archive; of its files only those that hold text are read, the others are copied.
+Formatting and links are put around the translations of their words. A document is an archive; files
+that hold text are read, the others are copied.
 """
 
 import io
@@ -41,18 +41,18 @@ def _name(names: str) -> frozenset[str]:
 
 
 CONTAINERS = _name("hyperlink ins moveTo smartTag dir bdo fldSimple")
-"""What holds runs of text and may stand amid a sentence."""
+"""Elements that hold runs of text and may occur within a sentence."""
 
 RANGES = _name("bookmarkStart bookmarkEnd commentRangeStart commentRangeEnd")
 """Ends of ranges; those in a paragraph that is translated come to hold all of it."""
 
 HINTS = _name("proofErr lastRenderedPageBreak")
-"""What Word noted about the text as it was, and notes anew."""
+"""Elements that Word computes from the text, and computes anew."""
 
 PROPERTIES = _name("pPr rPr smartTagPr")
 WALLS = _name("br cr tab ptab")
 INVISIBLE_PROPERTIES = _name("lang noProof rPrChange")
-"""Properties of runs that do not change what they look like."""
+"""Properties of runs that do not change their looks."""
 
 FORMAT, FIELD = "format", "field"
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -94,16 +94,16 @@ class WordDocument:
 
     @property
     def passages(self) -> list[Passage]:
-        """What of it is translated."""
+        """The passages to translate."""
         return [segment.passage for segment in self._segments]
 
     def write(self, translations: Sequence[tuple[Item, ...]]) -> bytes:
         """Return the document with translations of its passages; to be called once."""
-        found = dict(zip(self._segments, translations, strict=True))
+        by_segment = dict(zip(self._segments, translations, strict=True))
         changed = {
             name
             for name, blocks in self._blocks.items()
-            if sum(block.write(found) for block in blocks)
+            if sum(block.write(by_segment) for block in blocks)
         }
         result = io.BytesIO()
         with (
@@ -143,7 +143,7 @@ def _check(archive: zipfile.ZipFile) -> None:
 
 
 def _read(data: bytes, name: str) -> Element:
-    """Return the root of a file; entities, which may make a small file large, are refused."""
+    """Return the root of a file; refuse entities, which may make a small file large."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(data, parser)
@@ -161,7 +161,7 @@ def _to_bytes(root: Element) -> bytes:
 
 
 def _find_blocks(root: Element) -> Iterator[Element]:
-    """Yield what holds runs of text: paragraphs, and in them fields to fill in."""
+    """Yield the elements that hold runs of text: paragraphs, and form fields within them."""
     for element in root.iter(f"{W}p", f"{W}sdtContent"):
         if any(child.tag in CONTAINERS | {f"{W}r"} for child in element):
             yield element
@@ -179,7 +179,7 @@ class _Xml(Piece):
 
 
 class _Block:
-    """A paragraph, or what is written into a field to fill in."""
+    """A paragraph, or the content of a form field."""
 
     def __init__(self, element: Element) -> None:
         self.element = element
@@ -194,7 +194,7 @@ class _Block:
         self.parts = list(join_pieces(list(self._mark_formats(pieces)), write_plainly))
 
     def _mark_formats(self, pieces: Iterable[_Xml]) -> Iterator[_Xml]:
-        """Yield the pieces, with a pair around texts whose format is not that of most."""
+        """Yield the pieces, with a pair around texts whose format differs from most."""
         current = ""
         for piece in pieces:
             wanted = _identify(piece.format) if piece.is_text else self.usual
@@ -209,7 +209,7 @@ class _Block:
             yield _Xml(Type.CLOSE, "", name=FORMAT + current)
 
     def write(self, translations: Mapping[Segment, Sequence[Item]]) -> bool:
-        """Put translations into the element, unless each is as the text was; tell whether."""
+        """Put translations into the element, unless none differs; return whether one does."""
         segments = [part for part in self.parts if isinstance(part, Segment)]
         if all(translations[segment] == segment.passage.items for segment in segments):
             return False
@@ -267,7 +267,7 @@ def _read_run(run: Element) -> Iterator[_Xml]:
 
 
 def _join_fields(pieces: Iterable[_Xml]) -> Iterator[_Xml]:
-    """Yield pieces, of a field in three: what computes it, what is shown, and its end."""
+    """Yield pieces; a field becomes three: its code, its result, and its end."""
     code: list[_Xml] = []
     depth = 0
     for piece in pieces:
@@ -331,7 +331,7 @@ class _Writer:
         self._write_text(item.after)
 
     def end(self) -> None:
-        """Write what ends with the element."""
+        """Write the end of the element."""
         self._inside[0].extend(self._ends)
 
     def _open(self, container: Element) -> None:

@@ -1,4 +1,4 @@
-"""Documents as files: translated, and what their translations are called."""
+"""Translate files of documents, and name the translations."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.translator import DocumentTranslator
 
 MOST_DOCUMENT_BYTES = 2**25
-"""Of a document; a longer one is to be translated in parts."""
+"""Bytes of a document; a longer one must be translated in parts."""
 
 
 def name_translation(path: Path, target: str) -> Path:
-    """Return what the translation of a file is called: ``letter.en.docx`` of ``letter.docx``.
+    """Name the translation of a file: ``letter.en.docx`` for ``letter.docx``.
 
     Args:
         path: the file.

@@ -37,8 +37,7 @@ class Format(NamedTuple):
     """Of the names of its files."""
     mime_type: str
     reader: str
-    """Where what reads it is, ``module:thing``; it is given text, and raises DocumentError if that
-    cannot be read."""
+    """The reader, ``module:thing``; it takes text, and raises DocumentError on a wrong one."""
     binary: bool = False
     """Whether it is given bytes, as they are no text in UTF-8."""
 
@@ -62,7 +61,7 @@ class TextFile(NamedTuple):
 
     @property
     def passages(self) -> "Sequence[Passage]":
-        """What of it is translated."""
+        """The passages to translate."""
         return self.document.passages
 
     def write(self, translations: "Sequence[tuple[Item, ...]]") -> bytes:
@@ -96,7 +95,7 @@ FORMATS = Registry(
 
 
 def list_suffixes() -> list[str]:
-    """Return how names of documents end."""
+    """Return the endings of documents' names."""
     return [suffix for name in FORMATS for suffix in FORMATS.load(name).suffixes]
 
 

@@ -1,7 +1,7 @@
-"""HTML: text and what people read of attributes is translated, every tag stays as it was written.
+"""HTML: text and readable attributes are translated, every tag stays as it was written.
 
-The parser of Python's library tells where tags, text and comments stand; nothing is built into a
-tree and written anew, so fragments stay fragments, and broken HTML stays as broken as it was.
+Python's parser locates tags, text and comments. Nothing is built into a tree and written anew, so
+fragments stay fragments, and broken HTML stays as broken as it was.
 """
 
 import html
@@ -26,7 +26,7 @@ INLINE = _names(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label map mark math "
     "nobr object output picture q s samp small span strike strong sub sup svg time tt u var wbr !--"
 )
-"""Elements that may stand amid a sentence, and comments; all others end one."""
+"""Elements that may occur within a sentence, and comments; all others end one."""
 
 VOID = _names("area base br col embed hr img input link meta param source track wbr")
 """Elements that hold nothing and have no end tag."""
@@ -75,8 +75,8 @@ class _Tag(Piece):
 def read_html(text: str) -> TextDocument:
     """Read an HTML document or fragment.
 
-    Not translated are comments, what is marked by ``translate="no"`` or the class ``notranslate``,
-    and elements of :data:`KEPT`; of attributes only those of :data:`READ` are.
+    Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
+    :data:`KEPT` are not translated; of attributes, only those of :data:`READ` are.
 
     Raises:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
@@ -93,8 +93,8 @@ class _Scanner(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
-        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
-        self.found: list[tuple[int, _Tag]] = []
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        self.tags: list[tuple[int, _Tag]] = []
         self.feed(text)  # no close: what is unfinished at the end is neither tag nor text
         in_text = self.cdata_elem is None and not self.rawdata.startswith("<")
         self._note(Type.TEXT if in_text else Type.WALL)
@@ -102,13 +102,13 @@ class _Scanner(HTMLParser):
     def _note(
         self, type_: Type, name: str = "", attributes: Sequence[tuple[str, str | None]] = ()
     ) -> None:
-        if len(self.found) == MOST_TAGS:
+        if len(self.tags) == MOST_TAGS:
             raise DocumentError(
                 f"this document has more than {MOST_TAGS:,} tags and texts; cut it in parts"
             )
         line, column = self.getpos()
         tag = _Tag(type_, "", name=name, attributes=attributes)
-        self.found.append((self._lines[line - 1] + column, tag))
+        self.tags.append((self._lines[line - 1] + column, tag))
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -148,11 +148,11 @@ class _Scanner(HTMLParser):
 
 
 def _scan(text: str) -> Iterator[_Tag]:
-    """Yield the pieces of a text, which together are the text."""
-    found = _Scanner(text).found
-    yield _Tag(Type.WALL, text[: found[0][0]])  # such as </>, of which the parser says nothing
-    ends = [*(start for start, _ in found[1:]), len(text)]
-    for (start, tag), end in zip(found, ends, strict=True):
+    """Split a text into pieces that together are the text."""
+    tags = _Scanner(text).tags
+    yield _Tag(Type.WALL, text[: tags[0][0]])  # such as </>, of which the parser says nothing
+    ends = [*(start for start, _ in tags[1:]), len(text)]
+    for (start, tag), end in zip(tags, ends, strict=True):
         tag.raw = text[start:end]
         if tag.type is not Type.TEXT:
             yield tag
@@ -173,7 +173,7 @@ def _read_text(raw: str) -> Iterator[_Tag]:
 
 
 def _merge_kept(tags: Sequence[_Tag]) -> Iterator[_Tag]:
-    """Yield the pieces, each element that is not translated as one."""
+    """Yield the pieces, with each untranslated element as one piece."""
     number = 0
     while number < len(tags):
         tag, end = tags[number], number + 1
@@ -192,7 +192,7 @@ def _merge_kept(tags: Sequence[_Tag]) -> Iterator[_Tag]:
 
 
 def _is_note(tags: Sequence[_Tag], number: int) -> bool:
-    """Tell whether an element is a number or sign above the line, which is no part of a word."""
+    """Tell whether an element is a superscript number or sign, no part of a word."""
     if tags[number].name != "sup":
         return False
     for tag in tags[number + 1 : number + LONGEST_NOTE]:
@@ -221,14 +221,14 @@ def _find_end(tags: Sequence[_Tag], number: int) -> int:
 def _split_tag(tag: _Tag) -> Iterator[Part]:
     """Yield a tag in parts: the values that people read, and the rest."""
     named = TAG_NAME.match(tag.raw)
-    start, found = 0, []
+    start, attributes = 0, []
     if named and any(name in READ and value for name, value in tag.attributes):
         end = named.end()
         while attribute := ATTRIBUTE.match(tag.raw, end):
-            found.append(attribute)
+            attributes.append(attribute)
             end = attribute.end()
-    if [each["name"].lower() for each in found] == [name for name, _ in tag.attributes]:
-        for each in found:
+    if [each["name"].lower() for each in attributes] == [name for name, _ in tag.attributes]:
+        for each in attributes:
             if each["name"].lower() in READ and each["value"]:
                 yield tag.raw[start : each.start("value")]
                 yield from make_parts([_read_value(each["value"])], _escape_value)

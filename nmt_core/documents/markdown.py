@@ -1,7 +1,7 @@
 """Markdown: text is translated; headings, lists, tables, emphasis, links and code stay.
 
-The parser markdown-it says what stands where, and is asked again about what was written: a passage
-that would not have the same markup as before is written more loosely, or else left as it was.
+The parser markdown-it locates markup, and parses the result again: a passage whose markup would
+change is written more loosely, or else left as it was.
 """
 
 import re
@@ -36,7 +36,7 @@ FRONT_MATTER = re.compile(r"---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)[ \t]*(?:\r?
 """Settings of a page before its text, in YAML; no part of Markdown, but common."""
 
 FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?|^\[[ xX]\](?=\s)")
-"""References to footnotes and boxes to tick, of which CommonMark knows nothing."""
+"""References to footnotes and check boxes, which CommonMark does not have."""
 
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image whose description is plain text."""
@@ -53,7 +53,7 @@ def read_markdown(text: str) -> TextDocument:
 
 
 class _Block(NamedTuple):
-    """Text in a block, such as a paragraph or a cell, and where its characters stand."""
+    """Text in a block, such as a paragraph or a cell, and the offsets of its characters."""
 
     content: str
     places: Sequence[Span]
@@ -63,8 +63,8 @@ class _Block(NamedTuple):
         return text[self.places[start].start : self.places[end - 1].end] if start < end else ""
 
 
-class _Found(NamedTuple):
-    """What a rule of the parser found in a block."""
+class _Match(NamedTuple):
+    """A match of a parser's rule in a block."""
 
     rule: str
     start: int
@@ -82,18 +82,18 @@ class _Document:
         self.start = matter.end() if matter else 0
         self.text = text
         self._plain = text.replace("\0", "\ufffd")  # as the parser reads it
-        ends = [found.span() for found in LINE_END.finditer(text, self.start)]
+        ends = [match.span() for match in LINE_END.finditer(text, self.start)]
         starts = [self.start, *(end for _, end in ends)]
         self.lines = [
             Span(start, end)
             for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
         ]
-        self.parser, self.found = _make_parser()
+        self.parser, self.matches = _make_parser()
         self.checker = _make_plain_parser().disable("reference")  # which are links' already
         self.links: dict[str, Any] = {}
 
     def parse(self) -> Iterator[Part]:
-        """Yield what is kept, and what is translated."""
+        """Yield the parts that are kept and those that are translated."""
         at = 0
         for block in self._find_blocks():
             yield self.text[at : block.places[0].start]
@@ -114,8 +114,8 @@ class _Document:
 
     def _holds(self, before: str, after: str) -> bool:
         """Tell whether two texts have the same markup."""
-        wanted, found = (_count_markup(self.checker, self.links, text) for text in (before, after))
-        return wanted == found
+        wanted, got = (_count_markup(self.checker, self.links, text) for text in (before, after))
+        return wanted == got
 
     def _find_blocks(self) -> Iterator[_Block]:
         tokens = self.parser.parse(self.text[self.start :], self.links)
@@ -141,7 +141,7 @@ class _Document:
         return self._find_cell(content, Span(start, line.end), pipes=False)
 
     def _find_cell(self, content: str, within: Span, *, pipes: bool = True) -> _Block | None:
-        """Return where a content of one line stands; in cells of tables, pipes are escaped."""
+        """Locate a content of one line; in cells of tables, pipes are escaped."""
         written = content.replace("|", r"\|") if pipes else content
         at = self._plain.find(written, *within)
         if at < 0:
@@ -173,13 +173,13 @@ class _Document:
 
     def _find_pieces(self, block: _Block) -> Iterator[Piece]:
         """Yield the pieces of a block's text."""
-        self.found.clear()
+        self.matches.clear()
         top: list[Token] = []
         self.links[TOP] = top
         self.parser.inline.parse(block.content, self.parser, self.links, top)
         marks: list[tuple[int, int, Piece]] = []
-        for found in self.found:
-            marks += self._read(block, found)
+        for match in self.matches:
+            marks += self._read(block, match)
         at = 0
         for start, end, piece in sorted(marks, key=lambda mark: mark[:2]):
             if start < at:  # within markup that is kept as one
@@ -205,14 +205,14 @@ class _Document:
             return Piece(type_, raw, plain)
         return Piece(type_, raw, name=name, parts=[Varied(raw, plain)])
 
-    def _read(self, block: _Block, found: _Found) -> Iterator[tuple[int, int, Piece]]:
-        """Yield the markup that a rule of the parser found, with where it begins and ends."""
-        rule, start, end = found.rule, found.start, found.end
-        kinds = {token.type for token, _ in found.tokens}
+    def _read(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
+        """Yield the markup of a match, with its start and end."""
+        rule, start, end = match.rule, match.start, match.end
+        kinds = {token.type for token, _ in match.tokens}
         if rule in {"emphasis", "strikethrough"}:
-            yield from self._read_emphasis(block, found)
+            yield from self._read_emphasis(block, match)
         elif rule == "link":
-            yield from self._read_link(block, found)
+            yield from self._read_link(block, match)
         elif rule == "newline" or "hardbreak" in kinds:
             start = len(block.content[:start].rstrip(" "))
             type_ = Type.LINE_END if "softbreak" in kinds else Type.WALL
@@ -220,7 +220,7 @@ class _Document:
             piece.text = BREAK
             yield start, end, piece
         elif rule in {"escape", "entity"}:
-            [*_, (token, _)] = found.tokens
+            [*_, (token, _)] = match.tokens
             if token.content != token.markup:  # else it is a backslash that escapes nothing
                 piece = self._piece(Type.TEXT, block, start, end)
                 piece.text = token.content
@@ -248,25 +248,25 @@ class _Document:
             type_ = Type.POINT
         return self._piece(type_, block, start, end, name)
 
-    def _read_link(self, block: _Block, found: _Found) -> Iterator[tuple[int, int, Piece]]:
-        inside = Span(found.start + 1, found.label_end)
+    def _read_link(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
+        inside = Span(match.start + 1, match.label_end)
         yield (
-            found.start,
+            match.start,
             inside.start,
-            self._piece(Type.OPEN, block, found.start, inside.start, "["),
+            self._piece(Type.OPEN, block, match.start, inside.start, "["),
         )
-        close = self._piece(Type.CLOSE, block, inside.end, found.end, "[")
+        close = self._piece(Type.CLOSE, block, inside.end, match.end, "[")
         if close.raw in {"]", "][]"}:  # the text is what the address is found by
             close.rewritten = f"][{block.raw(self.text, *inside)}]"
-        yield inside.end, found.end, close
+        yield inside.end, match.end, close
 
-    def _read_emphasis(self, block: _Block, found: _Found) -> Iterator[tuple[int, int, Piece]]:
-        """Yield markers; one that was made part of its neighbour is empty."""
+    def _read_emphasis(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
+        """Yield markers; one that was joined to its neighbour is empty."""
         markers: list[tuple[int, int, Piece]] = []
-        end, _empty = found.end, 0
-        for token, width in reversed(found.tokens):
+        end, _empty = match.end, 0
+        for token, width in reversed(match.tokens):
             start = end - width
-            if start < found.start:
+            if start < match.start:
                 break
             if token.nesting:
                 type_ = Type.OPEN if token.nesting > 0 else Type.CLOSE
@@ -279,7 +279,7 @@ class _Document:
     def _join(
         self, block: _Block, markers: Sequence[tuple[int, int, Piece]]
     ) -> Iterator[tuple[int, int, Piece]]:
-        """Yield markers with what was made part of them: before an opening, after a closing one."""
+        """Yield markers with the text joined to them: before an opening, after a closing one."""
         number = 0
         while number < len(markers):
             start, end, piece = markers[number]
@@ -299,26 +299,26 @@ def _make_plain_parser() -> MarkdownIt:
     return MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def _make_parser() -> tuple[MarkdownIt, list[_Found]]:
-    """Return a parser, and a list to which it adds what it finds in the text of a block."""
+def _make_parser() -> tuple[MarkdownIt, list[_Match]]:
+    """Return a parser, and the list to which it adds its matches in a block."""
     parser = _make_plain_parser()
     parser.core.ruler.disable(["inline", "text_join"])
     parser.inline.ruler2.disable("fragments_join")
-    found: list[_Found] = []
+    matches: list[_Match] = []
     ruler = parser.inline.ruler
     for name, rule in zip(ruler.get_active_rules(), ruler.getRules(""), strict=True):
-        ruler.at(name, partial(_apply, name, rule, found))
-    return parser, found
+        ruler.at(name, partial(_apply, name, rule, matches))
+    return parser, matches
 
 
 def _apply(
     name: str,
     rule: Callable[[StateInline, bool], bool],
-    found: list[_Found],
+    matches: list[_Match],
     state: StateInline,
     silent: bool,  # noqa: FBT001 - as the parser calls rules
 ) -> bool:
-    """Apply a rule of the parser, and note what it finds."""
+    """Apply a rule of the parser, and record its match."""
     start, before = state.pos, len(state.tokens)
     label_end = -1
     if name == "link" and not silent and state.src[start] == "[":
@@ -326,14 +326,14 @@ def _apply(
     applies = rule(state, silent)
     if applies and not silent and state.env.get(TOP) is state.tokens:
         tokens = [(token, len(token.content)) for token in state.tokens[before:]]
-        found.append(_Found(name, start, state.pos, tokens, label_end))
+        matches.append(_Match(name, start, state.pos, tokens, label_end))
     return applies
 
 
 def _count_markup(
     checker: MarkdownIt, links: dict[str, Any], text: str
 ) -> Counter[tuple[tuple[str, str], ...]]:
-    """Count markup by what it is and stands in; in which order does not matter."""
+    """Count markup by its kind and its parents, in any order."""
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()
     inside: list[tuple[str, str]] = []
     for token in chain.from_iterable(

@@ -1,8 +1,8 @@
-"""A passage: running text with markup in it, whose translation gets the same markup.
+"""Running text with markup in it, and the same markup in its translation.
 
 As in Bergamot's translator for the web, the model sees the text alone. Each pair of tags is put
-around the words that stand for those it stood around, so whatever a model answers, no tag is lost,
-none is invented, and none leaves the one it stood in. https://github.com/browsermt/bergamot-translator
+around the translations of its words, so whatever a model answers, no tag is lost, none is invented,
+and none leaves its parent. https://github.com/browsermt/bergamot-translator
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -25,11 +25,11 @@ from nmt_core.documents.alignment import (
 from nmt_core.documents.sentences import Span
 
 BREAK = "\n"
-"""What stands in the text of a passage for a line end that must be kept."""
+"""The character for a line end that must be kept in the text of a passage."""
 
 
 class Kind(Enum):
-    """What a mark does."""
+    """The role of a mark."""
 
     OPEN = auto()
     CLOSE = auto()
@@ -66,7 +66,7 @@ class Passage:
 
 
 class Sentence(NamedTuple):
-    """A sentence of a passage: where it stands, and how it was translated."""
+    """A sentence of a passage, with its span and its translation."""
 
     span: Span
     line: str
@@ -89,7 +89,7 @@ class _Node:
 
 @dataclass(frozen=True)
 class _Words:
-    """The words of a passage and of its translation, and which stands for which."""
+    """The words of a passage and of its translation, with their links."""
 
     source: list[Span]
     target: list[Span]
@@ -125,7 +125,7 @@ def place_marks(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, 
 
     Args:
         passage: in the language it was written in.
-        sentences: in order; what stands between them is kept.
+        sentences: in order; the text between them is kept.
     """
     text = passage.text
     root = _parse(passage)
@@ -150,7 +150,7 @@ def place_marks(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, 
 
 
 def flatten(text: str) -> str:
-    """Return a text in one line, as a model is given it, without white space at its ends."""
+    """Return a text as one line for the model, without white space at its ends."""
     return " ".join(text.split())
 
 
@@ -162,22 +162,22 @@ def _answer(text: str, sentence: Sentence, *, breaks: bool) -> str:
         return before
     if not breaks:
         return after
-    places = [place / len(before) for place, one in enumerate(before) if one == BREAK]
+    places = [offset / len(before) for offset, item in enumerate(before) if item == BREAK]
     return _wrap(after, places)
 
 
 def _wrap(text: str, places: Sequence[float]) -> str:
     """Return a text cut into lines at about the given parts of its length, 0 to 1."""
-    gaps = [place for place, character in enumerate(text) if character == " "]
+    gaps = [offset for offset, character in enumerate(text) if character == " "]
     solid = not gaps
     if solid:  # no spaces are written in this language, or there is but one word
-        gaps = [found.start() for found in WORD.finditer(text)][1:]
+        gaps = [match.start() for match in WORD.finditer(text)][1:]
     chosen: list[int] = []
-    for left, place in zip(range(len(places) - 1, -1, -1), places, strict=True):
+    for left, share in zip(range(len(places) - 1, -1, -1), places, strict=True):
         low = bisect_right(gaps, chosen[-1]) if chosen else 0
         high = len(gaps) - left
         if low < high:
-            wanted = place * len(text)
+            wanted = share * len(text)
             after = bisect_left(gaps, wanted, low, high)
             near = gaps[max(after - 1, low) : min(after + 1, high)]
             chosen.append(min(near, key=lambda gap: abs(gap - wanted)))
@@ -227,26 +227,38 @@ def _link(
     all_source: list[Span] = []
     all_target: list[Span] = []
     links: list[int] = []
-    for sentence, (there, here) in zip(sentences, pairs, strict=True):
-        before, after = text[there.start : there.end], target[here.start : here.end]
+    for sentence, (source_span, target_span) in zip(sentences, pairs, strict=True):
+        before, after = (
+            text[source_span.start : source_span.end],
+            target[target_span.start : target_span.end],
+        )
         inner = [
-            cut - there.start
-            for cut in cuts[bisect_right(cuts, there.start) : bisect_left(cuts, there.end)]
+            cut - source_span.start
+            for cut in cuts[
+                bisect_right(cuts, source_span.start) : bisect_left(cuts, source_span.end)
+            ]
         ]
         source = find_words(before, inner)
         words = find_words(after, carry_cuts(before, inner, after) if inner else ())
-        found = align_words(before, source, sentence.tokens, sentence.translated, after, words)
-        links += [UNALIGNED if one == UNALIGNED else len(all_source) + one for one in found]
-        all_source += [Span(there.start + word.start, there.start + word.end) for word in source]
-        all_target += [Span(here.start + word.start, here.start + word.end) for word in words]
+        aligned = align_words(before, source, sentence.tokens, sentence.translated, after, words)
+        links += [
+            UNALIGNED if word_number == UNALIGNED else len(all_source) + word_number
+            for word_number in aligned
+        ]
+        all_source += [
+            Span(source_span.start + word.start, source_span.start + word.end) for word in source
+        ]
+        all_target += [
+            Span(target_span.start + word.start, target_span.start + word.end) for word in words
+        ]
     return _Words(all_source, all_target, links, pairs)
 
 
 def _place(parent: _Node, words: _Words, within: Span) -> None:
-    """Give every node below a parent its place within the parent's words.
+    """Give every node below a parent its span within the parent's words.
 
     Args:
-        parent: a node that has its place.
+        parent: a node that has its span.
         words: of the passage.
         within: numbers of the first of its words, and of the first after them.
     """
@@ -277,9 +289,9 @@ def _find_source(node: _Node, words: _Words) -> Span:
 
 
 def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span | None:
-    """Return the run of free words in which most stand for those held, else any one near.
+    """Return the run of free words with the most links to those held, else a near word.
 
-    Of a run, words count 1 if they stand for one that is held, else -1.
+    A word of a run counts 1 if it is linked with one that is held, else -1.
 
     Returns:
         Numbers of the first word and of the first after it, or None if no word is free.
@@ -299,8 +311,8 @@ def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span 
             best, best_score = Span(start, number + 1), score
     if best:
         return best
-    place = _find_point(words.source[held.start].end, words)
-    wanted = bisect_left(words.target, Span(place, 0))
+    point = _find_point(words.source[held.start].end, words)
+    wanted = bisect_left(words.target, Span(point, 0))
     for away in range(max(wanted - within.start, within.end - wanted) + 1):
         for number in (wanted - away - 1, wanted + away):
             if within.start <= number < within.end and not _is_taken(number, taken):
@@ -319,44 +331,44 @@ def _is_free(span: Span, taken: list[Span]) -> bool:
 
 
 def _widen(node: _Node, words: _Words, held: Span, chosen: Span) -> Span:
-    """Return the place of chosen words, with the white space around sentences that a node held."""
+    """Return the span of chosen words, with the white space around sentences that a node held."""
     start, end = words.target[chosen.start].start, words.target[chosen.end - 1].end
     first, last = words.source[held.start].start, words.source[held.end - 1].end
-    there, here = words.find_sentence(first)
-    if (first, start) == (there.start, here.start):
+    source, target = words.find_sentence(first)
+    if (first, start) == (source.start, target.start):
         start -= first - node.start
-    there, here = words.find_sentence(last - 1)
-    if (last, end) == (there.end, here.end):
+    source, target = words.find_sentence(last - 1)
+    if (last, end) == (source.end, target.end):
         end += node.end - last
     return Span(start, end)
 
 
 def _find_point(at: int, words: _Words) -> int:
-    """Return where in the translation a place of the source is."""
-    there, here = words.find_sentence(at)
-    if at <= there.start:  # it stands before the first
-        return max(here.start - (there.start - at), 0)
-    if at < there.end:
-        return _find_inner_point(at, words, here)
-    return here.end + at - there.end
+    """Return the offset in the translation for an offset in the source."""
+    source, target = words.find_sentence(at)
+    if at <= source.start:  # it stands before the first
+        return max(target.start - (source.start - at), 0)
+    if at < source.end:
+        return _find_inner_point(at, words, target)
+    return target.end + at - source.end
 
 
-def _find_inner_point(at: int, words: _Words, here: Span) -> int:
-    """Return where a place in a sentence is: after the word it follows, or before the next."""
+def _find_inner_point(at: int, words: _Words, target: Span) -> int:
+    """Map an offset within a sentence: after the word it follows, or before the next."""
     after = bisect_left(words.source, Span(at, at))
-    first = bisect_left(words.target, Span(here.start, here.start))
-    last = bisect_left(words.target, Span(here.end, here.end))
+    first = bisect_left(words.target, Span(target.start, target.start))
+    last = bisect_left(words.target, Span(target.end, target.end))
     if words.source[after - 1].end == at:
         ends = [n for n in range(first, last) if words.links[n] == after - 1]
         ends = ends or [n for n in range(first, last) if UNALIGNED < words.links[n] < after]
-        return words.target[ends[-1]].end if ends else here.start
+        return words.target[ends[-1]].end if ends else target.start
     starts = [n for n in range(first, last) if words.links[n] == after]
     starts = starts or [n for n in range(first, last) if words.links[n] > after]
-    return words.target[starts[0]].start if starts else here.end
+    return words.target[starts[0]].start if starts else target.end
 
 
 def _leave(at: int, wide: Sequence[Span]) -> int:
-    """Return a place that is not amid another node's, but at its nearer end."""
+    """Move an offset out of another node's span, to its nearer end."""
     before = bisect_left(wide, Span(at, at)) - 1
     if before >= 0 and at < wide[before].end:
         start, end = wide[before]
@@ -365,14 +377,14 @@ def _leave(at: int, wide: Sequence[Span]) -> int:
 
 
 def _collapse(node: _Node, at: int) -> None:
-    """Put a node and all below it at one place."""
+    """Put a node and all below it at one offset."""
     node.place = Span(at, at)
     for child in node.children:
         _collapse(child, at)
 
 
 def _write(node: _Node, target: str, start: int, end: int) -> Iterator[Item]:
-    """Yield text and marks of a node from one place to another."""
+    """Yield text and marks of a node between two offsets."""
     order = count()
     at = start
     for child in sorted(node.children, key=lambda child: (child.place, next(order))):

@@ -1,7 +1,7 @@
-"""Documents as pieces, as they are written one after another: text, markup amid it, and the rest.
+"""Documents as successive pieces: text, inline markup, and the rest.
 
-A format says what the pieces of a document are, and how text is written in it; here they become
-passages, and their translations a document again.
+A format splits a document into pieces and escapes its text; here pieces become passages, and their
+translations a document again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,13 +13,13 @@ from typing import NamedTuple
 from nmt_core.documents.passage import BREAK, Item, Kind, Mark, Passage
 
 DEEPEST = 50
-"""Of pairs amid a sentence that are put around words; what is nested deeper stays where it is."""
+"""Nested pairs within a sentence that are put around words; deeper ones stay where they are."""
 
 HTML_SPACES = " \t\n\f\r"
 
 
 class Type(Enum):
-    """What a piece is."""
+    """The type of a piece."""
 
     TEXT = auto()
     LINE_END = auto()
@@ -29,7 +29,7 @@ class Type(Enum):
     POINT = auto()
     """Markup amid a sentence that stands alone."""
     WALL = auto()
-    """What ends a sentence."""
+    """Block boundaries, which end a sentence."""
 
 
 @dataclass
@@ -40,25 +40,25 @@ class Piece:
     raw: str
     """As it was written."""
     text: str = ""
-    """What text says."""
+    """The content of text."""
     name: str = ""
-    """The same for markup that opens and for that which closes it."""
+    """Equal for opening and closing markup of a pair."""
     parts: "Sequence[Part]" = ()
-    """Markup in which something is translated, in parts."""
+    """The parts of markup that holds translated text."""
     rewritten: str = ""
-    """What markup becomes if the text around it changes, where that is something else."""
+    """Replaces the markup if the text around it changes."""
     before: str = ""
     after: str = ""
     """White space that goes where a point goes."""
 
     @property
     def is_text(self) -> bool:
-        """Tell whether this is text, be it the end of a line."""
+        """Tell whether this is text, the end of a line included."""
         return self.type in {Type.TEXT, Type.LINE_END}
 
     @property
     def markup(self) -> "list[Part]":
-        """What is written for markup, or for the end of a line."""
+        """The written form of markup, or of the end of a line."""
         if self.type is Type.LINE_END:
             return [Varied(self.raw, BREAK)]
         return [self.before, *(self.parts or [self.raw]), self.after]
@@ -72,8 +72,8 @@ class Written(NamedTuple):
 
 
 Escape = Callable[[str, Sequence[Written]], Sequence[str] | None]
-"""Writes a translation: takes what was written for the source, with plain line ends, and the
-translation in parts; returns the parts as they are to be written, or None if that cannot be."""
+"""Writes a translation: takes the written source, with plain line ends, and parts of a translation;
+returns the parts in written form, or None if they cannot be written."""
 
 
 def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
@@ -123,7 +123,7 @@ class Segment:
     escape: Escape
 
     def write(self, translations: "Translations", *, plain: bool) -> str:
-        """Return what is to be written for the translation of the passage."""
+        """Return the written translation of the passage."""
         items = translations[self]
         if tuple(items) == self.passage.items:
             return self._write_as_it_was(translations, plain=plain)
@@ -162,22 +162,22 @@ def _end_lines(text: str, line_ends: Iterator[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Guarded:
-    """Parts that are translated if what comes of it holds what they held, else kept."""
+    """Parts that are translated if the result has the same markup, else kept."""
 
     raw: str
     parts: "Sequence[Part]"
     holds: Callable[[str], bool]
-    """Takes what would be written, with plain line ends."""
+    """Takes the result, with plain line ends."""
 
     def write(self, translations: "Translations", *, plain: bool) -> str:
-        """Return what is to be written."""
+        """Return the written parts."""
         if not self.holds(_write_all(self.parts, translations, plain=True)):
             return self.raw
         return _write_all(self.parts, translations, plain=plain)
 
 
 Part = str | Varied | Segment | Guarded
-"""Of a document: what is kept, and what is translated."""
+"""A part of a document that is kept or translated."""
 
 Translations = Mapping[Segment, Sequence[Item]]
 
@@ -191,13 +191,13 @@ class TextDocument:
 
     @property
     def passages(self) -> list[Passage]:
-        """What of it is translated."""
+        """The passages to translate."""
         return [segment.passage for segment in self._segments]
 
     def write(self, translations: Sequence[tuple[Item, ...]]) -> str:
         """Return the document with translations of its passages."""
-        found = dict(zip(self._segments, translations, strict=True))
-        return _write_all(self._parts, found, plain=False)
+        by_segment = dict(zip(self._segments, translations, strict=True))
+        return _write_all(self._parts, by_segment, plain=False)
 
 
 def _find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
@@ -223,7 +223,7 @@ def _write_all(parts: Iterable[Part], translations: Translations, *, plain: bool
 
 
 def make_parts(pieces: Sequence[Piece], escape: Escape) -> Iterator[Part]:
-    """Yield what is kept, and what is translated together."""
+    """Yield kept pieces, and pieces to translate together."""
     for part in join_pieces(pieces, escape):
         if isinstance(part, Segment):
             yield part
@@ -255,9 +255,9 @@ def _is_blank(piece: Piece) -> bool:
 
 
 def _pair(run: Sequence[Piece]) -> dict[int, int]:
-    """Return for each piece the number of the one that opens its pair, or its own.
+    """Return for each piece the number of the piece that opens its pair, or its own.
 
-    Left out are pieces without a partner, and all that are open around them.
+    Pieces without a partner, and those open around them, are left out.
     """
     partners: dict[int, int] = {}
     opened: list[int] = []

@@ -1,8 +1,7 @@
 r"""Plain text: line ends, blank lines, indentation and list markers stay; the rest is translated.
 
-A line is translated by itself, unless it was wrapped: if in a block of lines each next line's first
-word would not have fitted into the width of the block, they are one passage, whose translation is
-wrapped into as many lines.
+A line is translated by itself, unless it was wrapped: if no line of a block had room for the first
+word of the next, the block is one passage, and its translation is wrapped into as many lines.
 """
 
 import re
@@ -16,19 +15,19 @@ LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """As ``str.splitlines`` has them."""
 
 CELL_END = re.compile(r"\t+|[ ]{3,}")
-"""What stands between cells, and is kept."""
+"""The space between cells, which is kept."""
 
 MARKER = re.compile(
     r"\s*(?:>[>\s]*)?(?:(?:[-*+•‣◦▪·–—]|\[[ xX]\]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)*\s*"
 )
-"""What may stand before the text of a line: white space, marks of quotation, list markers."""
+"""The start of a line before its text: white space, quotation marks, list markers."""
 
 WRAPPED = range(50, 200)
 """Widths to which lines are wrapped; narrower ones are verses, addresses and lists."""
 
 
 class Line(NamedTuple):
-    """A line in parts: what stands before its text, the text, and what stands after it."""
+    """A line in three parts: the start, the text, and the rest."""
 
     before: str
     text: str
@@ -53,7 +52,7 @@ def _parse(text: str) -> Iterator[Piece]:
 
 def _split_lines(text: str) -> Iterator[Line]:
     start = 0
-    for end in [*(found.end() for found in LINE_END.finditer(text)), len(text)]:
+    for end in [*(match.end() for match in LINE_END.finditer(text)), len(text)]:
         line = text[start:end]
         if line:
             marker = MARKER.match(line)
@@ -65,7 +64,7 @@ def _split_lines(text: str) -> Iterator[Line]:
 
 
 def _continues(block: Sequence[Line], line: Line) -> bool:
-    """Tell whether a line may belong to the same block: no list item, and indented alike."""
+    """Tell whether a line may continue a block: not a list item, and with the same indent."""
     last = block[-1]
     return bool(
         line.text
@@ -77,7 +76,7 @@ def _continues(block: Sequence[Line], line: Line) -> bool:
 
 
 def _end(block: Sequence[Line]) -> Iterator[Piece]:
-    """Yield the pieces of a block, which if it was wrapped is one passage."""
+    """Yield the pieces of a block; a wrapped one is one passage."""
     wrapped = _is_wrapped(block)
     for number, line in enumerate(block):
         if not wrapped or number == 0:
@@ -94,10 +93,10 @@ def _end(block: Sequence[Line]) -> Iterator[Piece]:
 
 def _split_cells(text: str) -> Iterator[Piece]:
     start = 0
-    for found in CELL_END.finditer(text):
-        yield Piece(Type.TEXT, text[start : found.start()], text[start : found.start()])
-        yield Piece(Type.WALL, found[0])
-        start = found.end()
+    for match in CELL_END.finditer(text):
+        yield Piece(Type.TEXT, text[start : match.start()], text[start : match.start()])
+        yield Piece(Type.WALL, match[0])
+        start = match.end()
     yield Piece(Type.TEXT, text[start:], text[start:])
 
 

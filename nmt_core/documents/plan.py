@@ -19,11 +19,11 @@ Result_co = TypeVar("Result_co", str, bytes, covariant=True)
 
 
 class Document(Protocol[Result_co]):
-    """What is translated, in any format."""
+    """A document of any format."""
 
     @property
     def passages(self) -> Sequence[Passage]:
-        """What of it is translated."""
+        """The passages to translate."""
 
     def write(self, translations: Sequence[tuple[Item, ...]]) -> Result_co:
         """Return the document with translations of its passages, at most once."""
@@ -34,7 +34,7 @@ class Segmenter:
     """Cuts passages into sentences."""
 
     language: str
-    """Code of their language, such as ``de``; it decides where sentences end."""
+    """Code of their language, such as ``de``, by which sentences are split."""
 
     tokens: Callable[[str], Sequence[str]] | None = None
     """Cuts a sentence into the tokens that the model reads; without it, lengths are estimated and
@@ -54,9 +54,9 @@ class Segmenter:
         )
 
     def find_sentences(self, text: str) -> list[Span]:
-        """Return where the sentences of a text stand; what has no letter is none, and is kept."""
-        found = split_sentences(text, self.language, self.fits)
-        return [span for span in found if any(map(str.isalpha, text[span.start : span.end]))]
+        """Return the spans of sentences; a span without letters is kept, not translated."""
+        spans = split_sentences(text, self.language, self.fits)
+        return [span for span in spans if any(map(str.isalpha, text[span.start : span.end]))]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Plan:
 
     @cached_property
     def spans(self) -> list[list[Span]]:
-        """Where the sentences of each passage stand."""
+        """Spans of the sentences of each passage."""
         return [self.segmenter.find_sentences(passage.text) for passage in self.passages]
 
     @cached_property
@@ -99,7 +99,7 @@ class Plan:
         ]
 
     def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
-        """Return what becomes of each passage.
+        """Return the translated items of each passage.
 
         Args:
             translated: a translation of each line, with attention if it is known.

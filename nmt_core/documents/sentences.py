@@ -1,4 +1,4 @@
-"""Where sentences begin and end in a text, and where to cut those that are too long for a model."""
+"""Split text into sentences, and cut those that are too long for a model."""
 
 import re
 import unicodedata
@@ -15,8 +15,8 @@ ENOUGH = 20
 
 SPACES = {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029"}
 SPACES |= dict.fromkeys(range(0x2000, 0x200B), " ") | dict.fromkeys((0x202F, 0x205F, 0x3000), " ")
-"""Every white space as a plain one: after others sentencex 1.0 may stop with a Rust panic, and a
-line end within a passage ends no sentence."""
+"""Maps white space to plain spaces: after others sentencex 1.0 may stop with a Rust panic. A line
+end within a passage does not end a sentence."""
 
 CUTS = (
     re.compile(r"(?<=[;:])\s|(?<=[；：])"),
@@ -30,8 +30,8 @@ GOES_ON = {
     "de": re.compile(r"(?<![\w.,])\d{1,2}\.\s*$"),
     "fr": re.compile(r"(?<!\w)MM?\.\s*$"),
 }
-"""What ends no sentence although sentencex 1.0 says so, by language: *im 21. Jahrhundert*,
-*M. Dupont*. Of the ends it finds in Europarl's French 1 in 20 is such a one."""
+"""Wrong ends of sentences of sentencex 1.0, by language: *im 21. Jahrhundert*, *M. Dupont*. In
+Europarl's French, 1 in 20 of its ends is wrong like this."""
 
 
 class Span(NamedTuple):
@@ -42,10 +42,10 @@ class Span(NamedTuple):
 
 
 def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> list[Span]:
-    """Find the sentences of a text; those that do not fit are cut on.
+    """Split a text into sentences; cut those that do not fit.
 
-    The spans are in order and disjoint, begin and end with no white space, and leave out nothing
-    but white space, so that a text can be put together again exactly.
+    The spans are in order and disjoint, have no white space at their ends, and leave out nothing
+    but white space, so that the text can be put together again exactly.
 
     Args:
         text: any text; its line ends count as white space.
@@ -109,13 +109,13 @@ def _find_middle(text: str, span: Span) -> int:
     middle, quarter = (span.start + span.end) // 2, (span.end - span.start) // 4
     for cut in CUTS:
         places = [
-            found.start()
-            for found in cut.finditer(text, middle - quarter, middle + quarter)
-            if span.start < found.start()
+            match.start()
+            for match in cut.finditer(text, middle - quarter, middle + quarter)
+            if span.start < match.start()
         ]
         if places:
-            return min(places, key=lambda place: abs(place - middle))
-    for place in range(middle, span.end):
-        if not unicodedata.combining(text[place]):  # which belongs to the character before
-            return place
+            return min(places, key=lambda offset: abs(offset - middle))
+    for offset in range(middle, span.end):
+        if not unicodedata.combining(text[offset]):  # which belongs to the character before
+            return offset
     return middle

@@ -1,7 +1,7 @@
-"""Subtitles, SubRip (.srt) or WebVTT (.vtt): what is said is translated, all else stays.
+"""Subtitles, SubRip (.srt) or WebVTT (.vtt): speech is translated, all else stays.
 
-A subtitle is translated by itself. Its lines are one passage, whose translation is put into as many
-lines, unless they are what several people say.
+A subtitle is translated by itself. Its lines are one passage, and its translation is put into as
+many lines, unless several people speak.
 """
 
 import re
@@ -21,10 +21,10 @@ LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
 SPEAKER = re.compile(r"[-–—]\s*")
 MARKUP = re.compile(r"</?(?P<name>[a-zA-Z]+)[^<>\n]*>|<[\d:.]+>|\{\\?[a-zA-Z][^{}\n]*\}")
-"""Tags, times of single words, and what players of SubStation Alpha read."""
+"""Tags, times of single words, and commands of SubStation Alpha."""
 
 NO_MARKUP = {"-->": "→", "<": "‹", "{": "("}
-"""What is written for signs that could begin markup: there is no way to escape them."""
+"""Replacements of signs that could begin markup: there is no way to escape them."""
 
 
 def read_subtitles(text: str) -> TextDocument:
@@ -46,7 +46,7 @@ def _avoid_markup(text: str) -> str:
 
 
 def _parse(text: str) -> Iterator[Piece]:
-    lines = [(found[1], found[2]) for found in LINE.finditer(text)]
+    lines = [(match[1], match[2]) for match in LINE.finditer(text)]
     said = False
     for number, (line, end) in enumerate(lines):
         if TIMES.match(line) or not line.strip():
@@ -71,12 +71,12 @@ def _read_line(line: str, end: str, *, goes_on: bool) -> Iterator[Piece]:
     if speaker := SPEAKER.match(line):
         yield Piece(Type.WALL, speaker[0])
         start = speaker.end()
-    for found in MARKUP.finditer(line, start):
-        yield Piece(Type.TEXT, line[start : found.start()], line[start : found.start()])
+    for match in MARKUP.finditer(line, start):
+        yield Piece(Type.TEXT, line[start : match.start()], line[start : match.start()])
         type_ = Type.POINT
-        if found["name"]:
-            type_ = Type.CLOSE if found[0].startswith("</") else Type.OPEN
-        yield Piece(type_, found[0], name=(found["name"] or "").lower())
-        start = found.end()
+        if match["name"]:
+            type_ = Type.CLOSE if match[0].startswith("</") else Type.OPEN
+        yield Piece(type_, match[0], name=(match["name"] or "").lower())
+        start = match.end()
     yield Piece(Type.TEXT, line[start:], line[start:])
     yield Piece(Type.LINE_END if goes_on else Type.WALL, end, BREAK)

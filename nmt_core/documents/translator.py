@@ -16,7 +16,7 @@ class Translate(Protocol):
 
         Args:
             lines: sentences, none empty, without line ends.
-            attention: whether attention is wanted, by which markup within sentences is placed.
+            attention: whether to return attention, by which inline markup is placed.
         """
 
 
@@ -55,7 +55,7 @@ class DocumentTranslator:
 
     @classmethod
     def using(cls, searcher: Searcher, language: str, *, beam_size: int | None = None) -> Self:
-        """Return what translates documents by a translator of lines.
+        """Return a translator of documents that uses a translator of lines.
 
         Args:
             searcher: translates lines.
@@ -64,10 +64,10 @@ class DocumentTranslator:
         """
 
         def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
-            found = searcher.search(
+            translations = searcher.search(
                 lines, beam_size=beam_size, n_best=1, probabilities=False, attention=attention
             )
-            return [best for best, *_ in found]
+            return [best for best, *_ in translations]
 
         return cls(translate_lines, Segmenter(language, searcher.source.tokens))
 
@@ -82,7 +82,7 @@ class DocumentTranslator:
             numbers = [n for n, marked in enumerate(plan.marked) if marked is attention]
             if numbers:
                 lines = [plan.lines[number] for number in numbers]
-                found = self.translate_lines(lines, attention=attention)
-                translated.update(zip(numbers, found, strict=True))
+                translations = self.translate_lines(lines, attention=attention)
+                translated.update(zip(numbers, translations, strict=True))
         placed = plan.place([translated[number] for number in range(len(plan.lines))])
         return document.write(placed)
