@@ -30,19 +30,19 @@ from stages.tracking.tracker import open_tracker
 
 
 def read_validation(corpus: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
-    """Return so many pairs of the validation set, drawn by ``seed``."""
+    """Return ``count`` pairs of the validation set, drawn by ``seed``."""
     source, target = (list(files.read_lines(corpus / f"validation.{side}")) for side in paths.SIDES)
     chosen = choose(len(source), count, seed)
     return [source[number] for number in chosen], [target[number] for number in chosen]
 
 
 class Papers(NamedTuple):
-    """What people want to know of a model."""
+    """Documents about a model."""
 
     card: str
-    """What it is, in Markdown."""
+    """The model card, in Markdown."""
     bill: dict[str, Any]
-    """Which packages made it, as CycloneDX."""
+    """The packages that made it, as CycloneDX."""
 
 
 def run(
@@ -86,7 +86,7 @@ def run(
         "files": len(everything),
         "bytes": sum(path.stat().st_size for path in everything),
         "golden_sentences": len(chosen),
-        "engines": prepared.told,
+        "engines": prepared.reports,
     }
 
 
@@ -99,7 +99,7 @@ def find_provenance() -> dict[str, str]:
 
 
 def list_versions(bill: dict[str, Any]) -> str:
-    """Return the packages that decide most of how a model comes out."""
+    """Return the packages that influence a model most."""
     of = {component["name"]: component["version"] for component in bill["components"]}
     python = bill["components"][0]["name"]
     wanted = (python, "torch", "numpy", "sentencepiece", "spacy", "sacrebleu")

@@ -1,1 +1,1 @@
-"""Text in, text out. What is imported from here at once imports no torch."""
+"""Translate text with an exported model. Importing this package imports no torch."""

@@ -1,4 +1,4 @@
-"""What a translator looked at while it translated."""
+"""Attention of translations to their source."""
 
 from nmt_core.evaluation.attention import Look
 from nmt_core.text.side import Tokenized
@@ -6,21 +6,21 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 END = "</s>"
-"""How the end of a sentence is shown; it is looked at, and looks."""
+"""The end of a sentence, which has attention, too."""
 
 
 def trace_attention(
-    translator: Translator, line: str | Tokenized, found: Translation
+    translator: Translator, line: str | Tokenized, translation: Translation
 ) -> Look | None:
-    """Return where a translation looked; None if the model has no attention, or the line no token.
+    """Return a translation's attention; None if the model has none, or the line no token.
 
     Args:
-        translator: what translated.
-        line: what was translated.
-        found: its translation.
+        translator: the one that translated.
+        line: the source.
+        translation: its translation.
     """
     text = translator.source.tokenize(line)
-    weights = translator.attention(text, found)
+    weights = translator.attention(text, translation)
     if weights is None:
         return None
-    return Look(text.line, [*text.tokens, END], [*found.tokens, END], weights)
+    return Look(text.line, [*text.tokens, END], [*translation.tokens, END], weights)

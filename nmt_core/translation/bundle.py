@@ -7,22 +7,23 @@
     model.json              architecture and shape
     tokenizer/source, tokenizer/target
     vocabulary/source.txt, vocabulary/target.txt
-    languages.json          from which to which, where that is known
+    languages.json          source and target language, if they are known
     decoding.json           how to search
-    golden.json             lines, and what the model made of them when it was exported
+    golden.json             lines, and their translations at the time of export
     engines/NAME/           the model as a faster program reads it
     engines/NAME.json       how its translations compare with PyTorch's; its golden lines
     README.md               the model card
     sbom.cdx.json           which packages made it, of which version and licence
 
-``seal.py`` says what the manifest is good for. Nothing in a bundle is executed, unpickled or
-fetched, nothing is written, and equal models give equal bytes. A folder made by an enemy still runs
-nothing, and takes no more memory than its files and the bounds of its settings allow.
+``seal.py`` explains the manifest. Nothing in a bundle is executed, unpickled or
+fetched, nothing is written, and equal models give equal bytes. A forged folder still runs nothing,
+and takes no more memory than its files and the bounds of its settings allow.
 """
 
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +57,17 @@ def write_bundle(
     """Seal a translator into a folder, which replaces one of that name.
 
     Args:
-        folder: where to.
+        folder: the target.
         translator: model, both sides, their languages and how to search.
         model_config: settings the model was built from, as :func:`read_model_config` reads them.
-        card: what the model is, in Markdown.
-        bill: which packages made it, as CycloneDX.
-        golden_sentences: source lines whose translations are kept, to tell later that nothing has
+        card: the model card, in Markdown.
+        bill: the packages that made it, as CycloneDX.
+        golden_sentences: source lines whose translations are kept, to show later that nothing has
             changed.
-        engines: what can search the model faster.
+        engines: faster engines of the model.
 
     Raises:
-        BundleError: if what was written does not translate the golden sentences as ``translator``
+        BundleError: if the written model does not translate the golden sentences as ``translator``
             and the engines do.
     """
     with files.whole_folder(folder) as part:
@@ -83,18 +84,18 @@ def write_bundle(
         files.write_json(part / "golden.json", _answer(translator, golden_sentences))
         for engine in engines:
             shutil.copytree(engine.folder, part / FOLDER / engine.name)
-            told = {
+            description = {
                 "parity": engine.parity.model_dump(mode="json"),
                 "golden": _answer(replace(translator, engine=engine.engine), golden_sentences),
             }
-            files.write_json(part / FOLDER / f"{engine.name}.json", told)
+            files.write_json(part / FOLDER / f"{engine.name}.json", description)
         files.write_text(part / "README.md", card)
         files.write_json(part / "sbom.cdx.json", dict(bill))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
         device = next(model.parameters()).device.type
         loaded = [Translator.load(part, engine="torch", device=device)]
         loaded += [Translator.load(part, engine=engine.name, device="cpu") for engine in engines]
-        for mismatch in (found for one in loaded for found in check_golden(one, part)):
+        for mismatch in chain.from_iterable(check_golden(copy, part) for copy in loaded):
             raise BundleError(
                 f"the exported model translates {mismatch.source!r} as {mismatch.got!r}, but the "
                 f"model it came from as {mismatch.expected!r}; model_config is not what it was "

@@ -1,4 +1,4 @@
-"""Golden sentences: what a model made of a few lines when it was exported, to compare with now."""
+"""Golden sentences: a model's translations at the time of export, to compare with later ones."""
 
 import json
 import logging
@@ -18,12 +18,12 @@ from nmt_core.translation.translator import Translator
 _log = logging.getLogger(__name__)
 
 FEW = 2
-"""Golden sentences that may come out otherwise: another processor rounds otherwise, and so decides
-otherwise where two translations are almost equally good."""
+"""Golden sentences that may differ: another processor rounds otherwise, and so decides otherwise
+where two translations are almost equally good."""
 
 
 class Answer(Config):
-    """What the model made of a line when it was exported."""
+    """The model's translation of a line at the time of export."""
 
     source: str
     """The line."""
@@ -42,28 +42,27 @@ class Mismatch(NamedTuple):
 
 
 def translate_golden(translator: Translator, lines: Sequence[str]) -> list[Answer]:
-    """Return what the model makes of the lines."""
-    found = translator.search(lines, n_best=1, probabilities=False)
+    """Translate the golden sentences."""
+    translations = translator.search(lines, n_best=1, probabilities=False)
     return [
         Answer(source=line, ids=best.ids, text=best.text)
-        for line, [best] in zip(lines, found, strict=True)
+        for line, [best] in zip(lines, translations, strict=True)
     ]
 
 
 def check_golden(translator: Translator, folder: Path) -> list[Mismatch]:
-    """Translate the lines kept in ``folder`` again; return those that come out differently.
+    """Translate the golden sentences of a bundle again; return those that differ.
 
-    What an engine made of them when the model was exported is compared with what it makes of them
-    now.
+    Each engine is compared with its own translations at the time of export.
 
     Raises:
-        BundleError: if it keeps none, which would prove nothing.
+        BundleError: if the bundle holds none, which would prove nothing.
     """
     name = translator.engine.name
     path = folder / ("golden.json" if name == "torch" else f"{FOLDER}/{name}.json")
     with explain_unreadable(path):
-        kept = files.read_json(path)
-        answers = kept if name == "torch" else kept["golden"]
+        stored = files.read_json(path)
+        answers = stored if name == "torch" else stored["golden"]
         expected = TypeAdapter(list[Answer]).validate_json(json.dumps(answers))
     if not expected:
         raise BundleError(f"{path} holds no line to translate again; export the model again")

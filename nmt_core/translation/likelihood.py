@@ -1,4 +1,4 @@
-"""How likely is a given translation? Nothing is searched for."""
+"""Log-likelihoods of given translations, without a search."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from nmt_core.translation.translator import Translator
 def score_pairs(
     translator: Translator, pairs: Sequence[tuple[str | Tokenized, str | Tokenized]]
 ) -> list[LogLikelihood]:
-    """Return how likely the model holds each target sentence, given its source; end included.
+    """Return the log-likelihood of each target sentence given its source, its end included.
 
     A line longer than ``max_source_tokens`` is scored as if it ended there, with a warning. Pairs
     are read in batches of ``max_tokens`` on either side, padding included.
@@ -28,16 +28,16 @@ def score_pairs(
         pairs: source and target lines.
     """
     read = [_read(translator, *pair) for pair in pairs]
-    found = [LogLikelihood()] * len(pairs)
+    likelihoods = [LogLikelihood()] * len(pairs)
     lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(read)}
     for rows in batches_by_length(lengths, max_tokens=translator.config.batch_tokens):
         nats = _log_likelihoods(translator, [read[row] for row in rows])
         for row, value in zip(rows, nats, strict=True):
             target = read[row].target
-            found[row] = LogLikelihood(
+            likelihoods[row] = LogLikelihood(
                 value, len(target) + 1, target.count(UNK), read[row].characters
             )
-    return found
+    return likelihoods
 
 
 class _Pair(NamedTuple):
@@ -48,24 +48,25 @@ class _Pair(NamedTuple):
 
 def _read(translator: Translator, source: str | Tokenized, target: str | Tokenized) -> _Pair:
     whole = translator.target.tokenize(target)
-    kept = translator.cut(whole)
-    text = whole.line if len(kept) == len(whole.tokens) else translator.target.join(kept)
+    tokens = translator.cut(whole)
+    text = whole.line if len(tokens) == len(whole.tokens) else translator.target.join(tokens)
     asked = translator.cut(translator.source.tokenize(source))
     return _Pair(
         translator.source.vocabulary.encode(asked),
-        translator.target.vocabulary.encode(kept),
+        translator.target.vocabulary.encode(tokens),
         len(text) + 1,
     )
 
 
 def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[float]:
-    """Return the log-likelihood of every target; padding is not looked at."""
+    """Return the log-likelihood of every target; padding is ignored."""
     model = translator.full.model
     batch = collate([pair[:2] for pair in pairs]).to(next(model.parameters()).device)
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
-    real = batch.target_output != PAD
+    is_token = batch.target_output != PAD
     at_once = max(1, MOST_LOG_PROBS // len(translator.target.vocabulary))
-    rows = zip(hidden[real].split(at_once), batch.target_output[real].split(at_once), strict=True)
+    tokens = batch.target_output[is_token].split(at_once)
+    rows = zip(hidden[is_token].split(at_once), tokens, strict=True)
     nats = torch.cat([model.log_probs(row).gather(1, wanted[:, None]) for row, wanted in rows])
-    return [float(one.sum()) for one in nats.split([len(pair.target) + 1 for pair in pairs])]
+    return [float(row.sum()) for row in nats.split([len(pair.target) + 1 for pair in pairs])]

@@ -1,4 +1,4 @@
-"""A sealed bundle, verified and read: text to tokens, how to search, and what searches.
+"""Verify and read a bundle: tokenizers, vocabularies, search settings and engines.
 
 This file imports no torch; PyTorch's engine is loaded when something needs it.
 """
@@ -28,7 +28,7 @@ LANGUAGES = "languages.json"
 
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
-    """Return what a ``Translator`` is made of; see ``Translator.load``."""
+    """Return the parts of a ``Translator``; see ``Translator.load``."""
     verify_bundle(folder)
     with explain_unreadable(folder / "decoding.json"):
         decoding = files.read_json(folder / "decoding.json")
@@ -76,14 +76,14 @@ def load_engine(
     """Load one of the engines that export adds.
 
     Args:
-        folder: what was written for it.
-        name: what it is called.
+        folder: its files.
+        name: its name.
         vocabularies: of the source and the target.
         device: where to compute.
         threads: of the processor.
 
     Raises:
-        BundleError: if the folder holds what its program cannot read.
+        BundleError: if its program cannot read the folder.
         ConfigError: if the device is not there.
     """
     load = resolve_name(PROGRAMS.load(find_program(name)).loader)
@@ -94,7 +94,7 @@ def load_engine(
 def list_engines(folder: Path) -> list[str]:
     """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
     places = {PurePosixPath(file).parent for file in read_manifest(folder)}
-    held = [place.name for place in places if place.parent.as_posix() == FOLDER]
+    held = [folder_path.name for folder_path in places if folder_path.parent.as_posix() == FOLDER]
     return sorted((name for name in held if find_program(name) in PROGRAMS), key=rank_engine)
 
 
@@ -116,11 +116,11 @@ def choose_engine(asked: str, there: list[str], device: str) -> str:
 
     Args:
         asked: one of :func:`list_choices`.
-        there: what the bundle holds, the fastest first.
+        there: engines that the bundle holds, the fastest first.
         device: where to compute; ``auto`` prefers a GPU, and there PyTorch.
 
     Raises:
-        ConfigError: if it is not one, or not there.
+        ConfigError: if there is no such engine, or the bundle does not hold it.
     """
     if asked != "auto" and find_program(asked) not in PROGRAMS:
         known = ", ".join(list_choices())
@@ -149,7 +149,7 @@ def is_usable(engine: str) -> bool:
 
 
 def is_processor(device: str) -> bool:
-    """Tell whether to compute on the processor; ``auto`` takes a GPU that PyTorch can use."""
+    """Tell whether to compute on the processor; ``auto`` prefers a GPU that PyTorch can use."""
     if device != "auto":
         return device == "cpu"
     if not (is_installed("torch") and is_installed("ctranslate2")):
@@ -161,12 +161,12 @@ def is_processor(device: str) -> bool:
 
 def count_cores() -> int:
     """Return the processor cores that this process may use; OMP_NUM_THREADS may say fewer."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return int(told) if told.isdecimal() and int(told) else len(os.sched_getaffinity(0))
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return int(setting) if setting.isdecimal() and int(setting) else len(os.sched_getaffinity(0))
 
 
 def _lack(engines: Sequence[str]) -> ConfigError:
-    """Return the error that names what the first of these engines needs, or else PyTorch."""
+    """Return the error that names the package that the first engine, or else PyTorch, needs."""
     package = PROGRAMS.load(find_program([*engines, "torch"][0])).package
     return ConfigError(
         f"this needs {package}, which is not installed; run: {advise_installing(package)}"

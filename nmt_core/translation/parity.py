@@ -29,7 +29,7 @@ SEED = 1
 
 
 class Parity(Config):
-    """How an engine's translations compare with those of PyTorch."""
+    """An engine's translations compared with those of PyTorch."""
 
     sentences: int
     """Of the validation set, that both have translated."""
@@ -71,18 +71,18 @@ def measure_parity(
     )
     greedy = translator.config.model_copy(update={"beam": greedily})
     both = replace(translator, engine=engine), translator
-    written = [_translate(replace(one, config=greedy), sources) for one in both]
-    found = [_translate(one, sources) for one in both]
+    written = [_translate(replace(each, config=greedy), sources) for each in both]
+    beams = [_translate(each, sources) for each in both]
     metric = load_metric("bleu", language)
     assert isinstance(metric, Bleu)
-    counts = [metric.counts([best.text for best in one], references, sources) for one in found]
+    counts = [metric.counts([best.text for best in beam], references, sources) for beam in beams]
     bleu, bleu_torch = metric.score_of_sums(np.stack([count.sum(axis=0) for count in counts]))
     test = run_paired_test(metric.score_of_sums, *counts, resamples=RESAMPLES, trials=1, seed=SEED)
     low, high = np.percentile(test.drawn, [2.5, 97.5])
     return Parity(
         sentences=len(sources),
         equal_greedy=_share_equal(*written),
-        equal=_share_equal(*found),
+        equal=_share_equal(*beams),
         bleu=float(bleu),
         bleu_torch=float(bleu_torch),
         difference=test.seen,
@@ -92,7 +92,7 @@ def measure_parity(
 
 
 def explain_disparity(precision: Precision, parity: Parity) -> str | None:
-    """Return why an engine is not good enough, in a few words; None if it is."""
+    """Return the reason why an engine is not good enough; None if it is."""
     if precision == "float32" and parity.equal_greedy < LEAST_EQUAL:
         return (
             f"it translates {parity.equal_greedy:.1%} of {parity.sentences} sentences greedily as "
@@ -110,6 +110,6 @@ def _translate(translator: Translator, lines: Sequence[str]) -> list[Translation
     return [best for [best] in translator.search(lines, n_best=1, probabilities=False)]
 
 
-def _share_equal(one: Sequence[Translation], other: Sequence[Translation]) -> float:
-    pairs = zip(one, other, strict=True)
-    return sum(mine.ids == its.ids for mine, its in pairs) / max(1, len(one))
+def _share_equal(first: Sequence[Translation], second: Sequence[Translation]) -> float:
+    pairs = zip(first, second, strict=True)
+    return sum(a.ids == b.ids for a, b in pairs) / max(1, len(first))

@@ -17,7 +17,7 @@ from nmt_core.translation.translator import Translator
 _log = logging.getLogger(__name__)
 
 EXACT: Precision = "float32"
-"""What takes the place of a precision that loses too much."""
+"""The precision that replaces one that loses too much."""
 
 
 class AddedEngine(NamedTuple):
@@ -28,16 +28,16 @@ class AddedEngine(NamedTuple):
     """The model as it reads it."""
     engine: Engine
     parity: Parity
-    """How its translations compare with PyTorch's."""
+    """Its translations compared with PyTorch's."""
 
 
 class Prepared(NamedTuple):
-    """What came of the engines that were asked for."""
+    """The engines that were written, and the reasons for those left out."""
 
     engines: list[AddedEngine]
     """Those that are good enough."""
-    told: dict[str, Any]
-    """What is to be told of every one, as JSON: its parity, or why it was left out."""
+    reports: dict[str, Any]
+    """The report of every engine, as JSON: its parity, or the reason why it was left out."""
 
 
 def prepare_engines(
@@ -50,7 +50,7 @@ def prepare_engines(
     language: str,
     threads: int,
 ) -> Prepared:
-    """Write a model for a faster program, and let that prove that it translates as PyTorch does.
+    """Write a model for a faster engine, and check that it translates as PyTorch does.
 
     Where int8 loses too much, float32 is tried in its place.
 
@@ -70,7 +70,7 @@ def prepare_engines(
             name = _write(precision, translator, model_config, folder)
         except InexpressibleError as error:
             name, reason = error.args
-            prepared.told[name] = _leave_out(name, reason)
+            prepared.reports[name] = _leave_out(name, reason)
             continue
         engine = load_engine(
             folder / name,
@@ -80,12 +80,12 @@ def prepare_engines(
             threads=threads,
         )
         if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
-            prepared.told[name] = _leave_out(name, f"it cannot search as configured ({refused})")
+            prepared.reports[name] = _leave_out(name, f"it cannot search as configured ({refused})")
             continue
         parity = measure_parity(translator, engine, *text, language=language)
-        prepared.told[name] = parity.model_dump(mode="json")
+        prepared.reports[name] = parity.model_dump(mode="json")
         if failure := explain_disparity(precision, parity):
-            prepared.told[name] |= _leave_out(name, failure)
+            prepared.reports[name] |= _leave_out(name, failure)
             if EXACT not in waiting:
                 waiting.append(EXACT)
         else:
@@ -101,14 +101,14 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
 def _write(
     precision: Precision, translator: Translator, config: Seq2SeqConfig, folder: Path
 ) -> str:
-    """Write a model for the fastest program that can express it; return what is written, by name.
+    """Write a model for the fastest program that can express it; return the names of the engines.
 
     Raises:
-        InexpressibleError: if none can, with the name of the last, and what each lacks.
+        InexpressibleError: if none can, with the name of the last, and the reasons.
     """
     beam = translator.config.beam
     refusals = {}
-    for program in (one for one in PROGRAMS if PROGRAMS.load(one).writer):
+    for program in (known for known in PROGRAMS if PROGRAMS.load(known).writer):
         name = name_engine(program, precision)
         try:
             resolve_name(PROGRAMS.load(program).writer)(

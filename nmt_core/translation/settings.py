@@ -1,4 +1,4 @@
-"""How lines become translations, as a person sets it."""
+"""Settings of translation."""
 
 from pydantic import Field
 
@@ -7,7 +7,7 @@ from nmt_core.decoding.settings import BeamConfig
 
 
 class TranslatorConfig(Config):
-    """How lines become translations."""
+    """Search and batching of translations."""
 
     beam: BeamConfig = BeamConfig()
     """How to search."""

@@ -1,4 +1,4 @@
-"""What a translator gives for a line."""
+"""Translations and next tokens, as a translator returns them."""
 
 from typing import NamedTuple
 
@@ -16,23 +16,22 @@ class Translation(NamedTuple):
     """Length-normalised log-probability; see ``Hypothesis``."""
 
     tokens: tuple[str, ...]
-    """What the text was made of; source words that were copied, and a given beginning, as there."""
+    """The tokens of the text; copied source words and a given prefix are as they were written."""
 
     token_probabilities: tuple[float, ...]
-    """One per token, and last that of the end of the sentence; none where they were not asked
-    for."""
+    """One per token, and last that of the end of the sentence; empty if they were not requested."""
 
     ids: tuple[int, ...]
     """The tokens' numbers."""
 
     attention: NDArray[np.float32] | None = None
-    """How much each token, and last the end, looks at each source token, and last its end:
-    (tokens + 1, source tokens + 1), where that was asked for, or words are copied by it, and the
-    model has attention."""
+    """Attention of each token, and last the end, to each source token, and last its end: (tokens
+    + 1, source tokens + 1). None unless it was requested or used to copy words, and the model has
+    attention."""
 
 
 class NextToken(NamedTuple):
-    """What may follow."""
+    """A possible next token."""
 
     token: str
     """A token of the vocabulary; ``</s>`` ends the sentence."""

@@ -1,6 +1,6 @@
-"""Text in, text out: one line gives one line, in the same order, whatever it holds.
+"""Translate lines: each line gives one line, in the same order.
 
-This file imports no torch: an exported model that another engine searches is there at once.
+This file imports no torch, so that a model of another engine loads fast.
 """
 
 import logging
@@ -34,19 +34,19 @@ _log = logging.getLogger(__name__)
 class Translator:
     """An engine with both sides of its text. Several threads may use one at once.
 
-    Wherever ``prefixes`` may be given, they are how the translations begin, one per line, in whole
-    words; a translation's probability includes that of its prefix.
+    ``prefixes`` are the beginnings of translations, one per line, in whole words; a translation's
+    probability includes that of its prefix.
     """
 
     engine: Engine
-    """What searches, where it can."""
+    """The engine that searches, where it can."""
     source: Side
     target: Side
     config: TranslatorConfig = field(default_factory=TranslatorConfig)
     languages: Languages | None = None
-    """Of its two sides; None where nobody has said."""
+    """Languages of its two sides; None if they are not known."""
     load_full: Callable[[], FullEngine] | None = None
-    """Loads the engine for what :attr:`engine` cannot do; None where that can do everything."""
+    """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
 
     @classmethod
     def load(
@@ -67,7 +67,7 @@ class Translator:
 
         Raises:
             BundleError: if it is incomplete, altered, or of another format.
-            ConfigError: if it asks for what this program does not know, or the engine or the device
+            ConfigError: if its settings are unknown to this program, or the engine or the device
                 is not there.
         """
         return cls(**load_parts(Path(folder), engine=engine, device=device, threads=threads))
@@ -84,12 +84,12 @@ class Translator:
         Args:
             lines: source text.
             beam_size: live hypotheses per sentence; None as configured.
-            prefixes: how the translations begin.
+            prefixes: beginnings of the translations.
         """
-        found = self.search(
+        translations = self.search(
             lines, beam_size=beam_size, n_best=1, prefixes=prefixes, probabilities=False
         )
-        return [best.text for best, *_ in found]
+        return [best.text for best, *_ in translations]
 
     def search(
         self,
@@ -109,9 +109,9 @@ class Translator:
             beam_size: live hypotheses per sentence; None as configured.
             n_best: translations per line, at most ``beam_size``; None as configured.
             diversity: see ``BeamConfig``; None as configured.
-            prefixes: how the translations begin.
-            probabilities: tell the probability of every token, which costs some engines time.
-            attention: tell at what every token looked, which costs time.
+            prefixes: beginnings of the translations.
+            probabilities: return the probability of every token, which costs some engines time.
+            attention: return the attention of every token, which costs time.
 
         Raises:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
@@ -141,13 +141,13 @@ class Translator:
     ) -> list[list[Translation]]:
         """Return translations of every line drawn at random, in the order they were drawn.
 
-        What is drawn for a line depends on its text and the seed, and on no other line.
+        The samples of a line depend on its text and the seed, and on no other line.
 
         Args:
             lines: source text.
-            sampling: how to draw, and how many; what ``config.beam`` says of length, unknown words
-                and repetition holds, too.
-            prefixes: how the translations begin.
+            sampling: number and kind of samples; the rules of ``config.beam`` on length, unknown
+                words and repetition hold, too.
+            prefixes: beginnings of the translations.
 
         Raises:
             ValueError: if there are not as many prefixes as lines.
@@ -179,7 +179,7 @@ class Translator:
     def attention(
         self, line: str | Tokenized, translation: Translation
     ) -> NDArray[np.float32] | None:
-        """Return how much each token of a translation looks at each source token.
+        """Return the attention of each token of a translation to each source token.
 
         The last row and the last column belong to the ends of the sentences. None if the model has
         no attention, or the line no tokens.
@@ -198,12 +198,12 @@ class Translator:
         return cast("FullEngine", self.engine) if self.load_full is None else self.load_full()
 
     def _choose(self, search: BeamConfig, *, prefixes: bool) -> Engine:
-        """Return the engine for a search; where it is not the fast one, say so once."""
+        """Return the engine for a search; warn once if it is not the fast one."""
         refused = self.engine.explain_refusal(search, prefixes=prefixes)
         if refused is None:
             return self.engine
-        if refused not in self._told:
-            self._told.add(refused)
+        if refused not in self._warned:
+            self._warned.add(refused)
             _log.warning(
                 "%s cannot do this (%s); %s does, more slowly",
                 self.engine.name,
@@ -213,12 +213,12 @@ class Translator:
         return self.full
 
     @cached_property
-    def _told(self) -> set[str]:
-        """What has been said already."""
+    def _warned(self) -> set[str]:
+        """Warnings that were given already."""
         return set()
 
     def _fit_batch(self, hypotheses: int) -> int:
-        """Return the source tokens of a batch of so many hypotheses per sentence."""
+        """Return the source tokens of a batch with a number of hypotheses per sentence."""
         configured = self.config.beam.beam_size
         return self.config.batch_tokens * configured // max(configured, hypotheses)
 
@@ -259,38 +259,42 @@ class Translator:
             for text, prefix in zip(texts, prefixes or [""] * len(lines), strict=True)
         ]
         wanted = [task for task in tasks if task.source]
-        found = find(
+        hypotheses = find(
             [Request(task.source, self.target.vocabulary.encode(task.prefix)) for task in wanted]
         )
-        written = iter(self._write(wanted, found))
+        written = iter(self._write(wanted, hypotheses))
         return [next(written) if task.source else [EMPTY_TRANSLATION] for task in tasks]
 
     def cut(self, text: Tokenized) -> list[str]:
         """Return the tokens of a line up to ``max_source_tokens``, and warn of those left out."""
-        kept = text.tokens[: self.config.max_source_tokens]
-        if len(kept) < len(text.tokens):
+        tokens = text.tokens[: self.config.max_source_tokens]
+        if len(tokens) < len(text.tokens):
             _log.warning(
                 "a line has %d tokens, of which the first %d are read; give each of its sentences "
                 "a line of its own: %.60s",
                 len(text.tokens),
-                len(kept),
+                len(tokens),
                 normalize(text.line),
             )
-        return kept
+        return tokens
 
     def _read(self, text: Tokenized) -> list[int]:
         """Return the numbers of a line's tokens and EOS; none at all for a line without tokens."""
-        kept = self.cut(text)
-        return [*self.source.vocabulary.encode(kept), EOS] if kept else []
+        tokens = self.cut(text)
+        return [*self.source.vocabulary.encode(tokens), EOS] if tokens else []
 
     def _begin(self, prefix: str) -> list[str]:
         return self.cut(self.target.tokenize(prefix))
 
     def _write(
-        self, tasks: Sequence["_Task"], found: Sequence[Sequence[Hypothesis]]
+        self, tasks: Sequence["_Task"], hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]:
         """Turn the hypotheses of a batch into text."""
-        pairs = [(task, one) for task, several in zip(tasks, found, strict=True) for one in several]
+        pairs = [
+            (task, hypothesis)
+            for task, several in zip(tasks, hypotheses, strict=True)
+            for hypothesis in several
+        ]
         tokens = [self._tokens(task, hypothesis) for task, hypothesis in pairs]
         if self.config.beam.unknown == "copy":
             self._copy(pairs, tokens)
@@ -305,7 +309,7 @@ class Translator:
             )
             for words, (_, hypothesis) in zip(tokens, pairs, strict=True)
         )
-        return [list(islice(written, len(several))) for several in found]
+        return [list(islice(written, len(several))) for several in hypotheses]
 
     def _tokens(self, task: "_Task", hypothesis: Hypothesis) -> list[str]:
         tokens = self.target.vocabulary.decode(hypothesis.tokens)
@@ -327,24 +331,24 @@ class Translator:
             task, hypothesis = pairs[number]
             words = self.source.surfaces(task.line)[: len(task.source) - 1]
             most = looks[:, : len(words)].argmax(axis=1).tolist()
-            for place in range(len(task.prefix), len(hypothesis.tokens)):
-                if hypothesis.tokens[place] == UNK:
-                    tokens[number][place] = words[most[place]]
+            for position in range(len(task.prefix), len(hypothesis.tokens)):
+                if hypothesis.tokens[position] == UNK:
+                    tokens[number][position] = words[most[position]]
 
     def _look(self, pairs: Sequence[tuple["_Task", Hypothesis]]) -> list[NDArray[np.float32]]:
-        """Return at what hypotheses look: as was seen when they were written, or else once more."""
-        seen = [one.attention for _, one in pairs if one.attention is not None]
+        """Return the attention of hypotheses: the one of the search, or else computed again."""
+        seen = [hypothesis.attention for _, hypothesis in pairs if hypothesis.attention is not None]
         if len(seen) == len(pairs):
             return seen
         looks = self.full.attend(
-            [task.source for task, _ in pairs], [one.tokens for _, one in pairs]
+            [task.source for task, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs]
         )
         assert looks is not None  # for otherwise the search forbids the unknown word
         return looks
 
 
 class _Task(NamedTuple):
-    """What is to be translated."""
+    """A line to translate."""
 
     line: str
     source: list[int]  # tokens by number and EOS, none of an empty line

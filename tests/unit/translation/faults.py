@@ -10,8 +10,8 @@ FAULTS = [
     (
         "scores of pairs that count padding",
         "nmt_core/translation/likelihood.py",
-        "real = batch.target_output != PAD",
-        "real = batch.target_output == batch.target_output",
+        "is_token = batch.target_output != PAD",
+        "is_token = batch.target_output == batch.target_output",
     ),
     (
         "beginnings of any length",
@@ -22,7 +22,7 @@ FAULTS = [
     (
         "golden sentences of PyTorch for every engine",
         "nmt_core/translation/golden.py",
-        'answers = kept if name == "torch" else kept["golden"]',
+        'answers = stored if name == "torch" else stored["golden"]',
         'answers = files.read_json(folder / "golden.json")',
     ),
 ]

@@ -185,7 +185,7 @@ def test_an_engine_that_translates_otherwise_is_left_out(tmp_path, monkeypatch, 
 
     assert found.engines == []
     assert "100.0% of 12 sentences greedily as PyTorch does, not 110.0%" in caplog.text
-    assert "left_out" in found.told["ctranslate2_float32"]
+    assert "left_out" in found.reports["ctranslate2_float32"]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_where_int8_loses_too_much_float32_takes_its_place(tmp_path, monkeypatch
     found = prepare(tmp_path, ("int8",))
 
     assert [engine.name for engine in found.engines] == ["ctranslate2_float32"]
-    assert found.told["ctranslate2_int8"]["left_out"] == "it is bad"
+    assert found.reports["ctranslate2_int8"]["left_out"] == "it is bad"
 
 
 def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, monkeypatch, caplog):
@@ -229,7 +229,7 @@ def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, monkey
 
     assert found.engines == []
     for name in ("onnx_int8", "onnx_float32"):
-        assert "i1" in found.told[name]["left_out"]
+        assert "i1" in found.reports[name]["left_out"]
         assert f"{name} is left out: nothing can express it" in caplog.text
 
 
@@ -272,7 +272,7 @@ def test_parity_tells_good_engines_from_bad(tmp_path):
     measured = parity.measure_parity(mine, engine.engine, LINES * 3, LINES * 3, language="en")
 
     assert measured.equal_greedy == pytest.approx(0.25)  # the empty lines
-    assert other.told["ctranslate2_float32"]["equal_greedy"] == 1.0
+    assert other.reports["ctranslate2_float32"]["equal_greedy"] == 1.0
 
 
 @dataclass
