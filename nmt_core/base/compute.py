@@ -1,4 +1,4 @@
-"""Where to compute, how precisely and by how many threads: nothing else decides it."""
+"""Device, precision and threads of computation, decided here alone."""
 
 import ctypes
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import torch
 from nmt_core.base.errors import ConfigError, TrainingError, is_out_of_memory
 
 MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_MAX = -1, -4
-"""What is set, as ``malloc.h`` numbers it."""
+"""The option, by its number in ``malloc.h``."""
 
 MOST_BYTES_KEPT = 2**31 - 1
 
@@ -41,7 +41,7 @@ def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: i
     Raises:
         ConfigError: if the device is not there.
     """
-    found = find_device(device)
+    torch_device = find_device(device)
     set_threads(threads)
     keep_freed_memory()
     # as use_deterministic_algorithms, which also imports torch's compiler, for seconds
@@ -51,9 +51,9 @@ def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: i
     # filling new memory with NaN costs time and changes no result
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     if precision == "auto":
-        fast = torch.cuda.is_bf16_supported() if found.type == "cuda" else cpu_has_bfloat16()
+        fast = torch.cuda.is_bf16_supported() if torch_device.type == "cuda" else cpu_has_bfloat16()
         precision = "bfloat16" if fast else "float32"
-    return Compute(found, getattr(torch, precision))
+    return Compute(torch_device, getattr(torch, precision))
 
 
 def find_device(name: str) -> torch.device:
@@ -77,13 +77,13 @@ def probe(device: torch.device) -> torch.device:
 
 
 def set_threads(count: int | None) -> None:
-    """Compute by so many processor threads; None and 0 leave their number as it is."""
+    """Set the number of processor threads; None and 0 leave it as it is."""
     if count:
         torch.set_num_threads(count)
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what tensors free for the next ones, where it is GNU's.
+    """Make GNU's C library keep freed memory for the next tensors.
 
     Otherwise it gives every large tensor back to the system at once, and the next one of that size
     costs a fault for each page of 4 KiB: a tenth of the time of training on a processor.
@@ -101,11 +101,11 @@ def cpu_has_bfloat16() -> bool:
 
 
 @contextmanager
-def explain_out_of_memory(place: str, lower: str) -> Iterator[None]:
-    """Say in a sentence that memory ran out, where, and what to lower.
+def explain_out_of_memory(where: str, lower: str) -> Iterator[None]:
+    """Report memory that ran out in one sentence: the place, and the setting to lower.
 
     Raises:
-        TrainingError: if it did.
+        TrainingError: if memory ran out.
     """
     try:
         yield
@@ -113,5 +113,5 @@ def explain_out_of_memory(place: str, lower: str) -> Iterator[None]:
         if not is_out_of_memory(error):
             raise
         raise TrainingError(
-            f"memory ran out {place}; the last checkpoint is kept: lower {lower}"
+            f"memory ran out {where}; the last checkpoint is kept: lower {lower}"
         ) from None

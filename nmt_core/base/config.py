@@ -28,7 +28,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
     renamed: ClassVar[Mapping[str, str]] = {}
-    """New names of keys and tags by their old ones, to answer whoever still uses those."""
+    """New names of keys and tags by their old ones, for the error on an old name."""
 
 
 BRIEF_CHARACTERS = 200
@@ -41,16 +41,16 @@ ConfigT = TypeVar("ConfigT", bound=Config)
 class OpenUnion:
     """Marks a setting that may be of any kind in a registry: ``Annotated[Corpus, OpenUnion(...)]``.
 
-    A kind is loaded when settings name it; all else is as in a union that pydantic tells apart.
+    A kind is loaded when settings name it; otherwise it works as pydantic's tagged union.
     """
 
     registry: Registry[Any]
     """Types of settings by their tag."""
     tag: str = "kind"
-    """The key that says of which kind settings are."""
+    """The key of the tag that names the kind of settings."""
 
     def __get_pydantic_core_schema__(self, base: type[Config], _: object) -> Any:
-        """Return how pydantic is to read the setting."""
+        """Return pydantic's schema of the setting."""
 
         def read(values: Any, info: ValidationInfo) -> Config:
             if isinstance(values, base):
@@ -63,26 +63,26 @@ class OpenUnion:
         return core_schema.with_info_plain_validator_function(read)
 
     def __get_pydantic_json_schema__(self, *_: object) -> dict[str, Any]:
-        """Return what JSON may hold there."""
+        """Return the JSON schema of the setting."""
         return {"type": "object"}
 
     def find(self, values: Any) -> type[Config]:
         """Return the kind that settings name.
 
         Raises:
-            PydanticKnownError: if they name none, or one that is not there.
+            PydanticKnownError: if they name none, or an unknown one.
             PydanticCustomError: if they are no mapping.
         """
         if not isinstance(values, Mapping):
             raise PydanticCustomError("object_type", "Input should be an object")
-        told = {"discriminator": f"'{self.tag}'"}
+        context = {"discriminator": f"'{self.tag}'"}
         if self.tag not in values:
-            raise PydanticKnownError("union_tag_not_found", told)
+            raise PydanticKnownError("union_tag_not_found", context)
         name = str(values[self.tag])
         if name not in self.registry:
             known = ", ".join(f"'{name}'" for name in self.registry)
-            told |= {"tag": name, "expected_tags": known}
-            raise PydanticKnownError("union_tag_invalid", told)
+            context |= {"tag": name, "expected_tags": known}
+            raise PydanticKnownError("union_tag_invalid", context)
         kind: type[Config] = self.registry.load(name)
         return kind
 
@@ -110,23 +110,23 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
 
 
 def read_docstrings(kind: type[Config]) -> dict[str, str]:
-    """Return what stands below each setting in the source, of all its bases too.
+    """Return the docstring of each setting, those of base classes included.
 
-    Pydantic could, but would read the source of every class that any program imports.
+    Pydantic can, but would read the source of every class that any program imports.
     """
-    found = {}
-    for one in reversed(kind.__mro__):
-        if not issubclass(one, Config):
+    docstrings = {}
+    for base in reversed(kind.__mro__):
+        if not issubclass(base, Config):
             continue
-        [described] = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+        [described] = ast.parse(textwrap.dedent(inspect.getsource(base))).body
         assert isinstance(described, ast.ClassDef)
         for setting, text in pairwise(described.body):
             match setting, text:
                 case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
                     value=ast.Constant(value=words)
                 ):
-                    found[name] = str(words)
-    return found
+                    docstrings[name] = str(words)
+    return docstrings
 
 
 def shorten(value: object) -> str:
@@ -137,17 +137,17 @@ def shorten(value: object) -> str:
 
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
     names, owner = _follow(kind, values, problem["loc"])
-    place = ".".join([at, *names])
+    location = ".".join([at, *names])
     got = problem["input"]
     match problem["type"]:
         case "extra_forbidden":
             new = owner.renamed.get(names[-1])
             answer = f"it is now {new}" if new else suggest(names[-1], owner.model_fields)
-            return f"{place} is not a parameter; {answer}"
+            return f"{location} is not a parameter; {answer}"
         case "missing":
-            return f"{place} is missing; it has no default"
+            return f"{location} is missing; it has no default"
         case "union_tag_not_found":
-            return f"{place}.{problem['ctx']['discriminator'].strip(chr(39))} is missing"
+            return f"{location}.{problem['ctx']['discriminator'].strip(chr(39))} is missing"
         case "union_tag_invalid":
             context = problem["ctx"]
             key = context["discriminator"].strip("'")
@@ -156,14 +156,14 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
             now = renamed.get(context["tag"])
             answer = f"; that is now {now!r}" if now else ""
             return (
-                f"{place}.{key} must be one of {context['expected_tags']}, "
+                f"{location}.{key} must be one of {context['expected_tags']}, "
                 f"got {context['tag']!r}{answer}"
             )
         case "value_error":
-            return f"{place}: {problem['ctx']['error']}"
+            return f"{location}: {problem['ctx']['error']}"
         case _:
             rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
-            return f"{place} must be {rule}, got {shorten(got)} ({type(got).__name__})"
+            return f"{location} must be {rule}, got {shorten(got)} ({type(got).__name__})"
 
 
 def _follow(
@@ -200,16 +200,16 @@ def _item(values: Any, part: str | int) -> Any:
 
 def list_kinds(field: FieldInfo) -> list[type[Config]]:
     """Return all types that the settings of a field may have, at any depth of its annotation."""
-    opens = [one for one in field.metadata if isinstance(one, OpenUnion)]
-    found = [one.registry.load(name) for one in opens for name in one.registry]
-    return found or [*_configs(field.annotation)]
+    unions = [union for union in field.metadata if isinstance(union, OpenUnion)]
+    kinds = [union.registry.load(name) for union in unions for name in union.registry]
+    return kinds or [*_configs(field.annotation)]
 
 
 def _kinds_of(field: FieldInfo, values: Any) -> list[type[Config]]:
     """Return the types that the given values may have."""
-    opens = [one for one in field.metadata if isinstance(one, OpenUnion)]
+    unions = [union for union in field.metadata if isinstance(union, OpenUnion)]
     try:
-        return [one.find(values) for one in opens] or list_kinds(field)
+        return [union.find(values) for union in unions] or list_kinds(field)
     except (PydanticCustomError, PydanticKnownError):
         return []
 

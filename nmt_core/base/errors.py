@@ -1,13 +1,13 @@
-"""Everything a user can cause and should understand from one sentence.
+"""Errors that a user can cause and should understand from one sentence.
 
 ::
 
     NmtError
     ├── ConfigError       a parameter is unknown, missing or of the wrong type
     ├── CorpusError       text that cannot be trusted: undecodable, misaligned, empty
-    ├── DocumentError     a document that cannot be read, or is of no kind that is translated
-    ├── DownloadError     a file could not be fetched, or is not what was promised
-    │   └── ServerError   ... but might be in a while, for the server or the network failed
+    ├── DocumentError     a document that cannot be read, or has no known format
+    ├── DownloadError     a file could not be fetched, or differs from the expected one
+    │   └── ServerError   ... but may be later, since the server or the network failed
     ├── WorkersError      processes that share the work died, or cannot be reached
     ├── TokenizerError    a tokenizer cannot be trained or loaded
     ├── ShardError        a data shard is missing or altered
@@ -25,7 +25,7 @@ from collections.abc import Iterable
 
 
 class NmtError(Exception):
-    """Base of all errors that are told to the user without a traceback."""
+    """Base of all errors that are shown to the user without a traceback."""
 
 
 class ConfigError(NmtError):
@@ -41,7 +41,7 @@ class DocumentError(NmtError):
 
 
 class DownloadError(NmtError):
-    """A file could not be fetched, or is not what was promised."""
+    """A file could not be fetched, or differs from the expected one."""
 
 
 class ServerError(DownloadError):
@@ -83,7 +83,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return what somebody may have meant who wrote ``name``."""
+    """Suggest the closest known names for ``name``."""
     names = list(known)
     close = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and what they hold, as a digest."""
+"""Files and folders that appear whole or not at all, and their digests."""
 
 import errno
 import fcntl
@@ -16,13 +16,13 @@ from typing import Any
 from nmt_core.base.errors import DiskError
 
 READABLE = 0o644
-"""Everybody may read what we write; some libraries would keep it to the user."""
+"""Makes written files readable to all; some libraries restrict them to the user."""
 
 OLD_SUFFIX = ".old.part"
-"""How the name of a folder ends that gives way to a new one."""
+"""Suffix of an old folder while a new one replaces it."""
 
 DISK_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
-"""What a system answers to whoever writes where there is no room."""
+"""Errno values of a disk that is full or read-only."""
 
 
 @contextmanager
@@ -30,12 +30,12 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its name when the block ends well.
 
     The bytes reach the disk before the name does, so a crash leaves the old file or the new one.
-    What processes that were killed have left of the same file is removed first.
+    Leftovers of killed processes for the same file are removed first.
 
     Raises:
         DiskError: if there is no room.
     """
-    with _told(path), _begun(path, _make_file) as part:
+    with _translate_disk_errors(path), _temporary_sibling(path, _make_file) as part:
         try:
             yield part
             part.chmod(READABLE)
@@ -50,15 +50,15 @@ def whole_file(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield an empty temporary folder that replaces ``path`` when the block ends well.
 
-    The old folder is put aside until the new one has its name. A crash between the two leaves both
-    beside ``path``; the next time, the old one has its name again before anything is written, and
-    what processes that were killed have left of the same folder is removed.
+    The old folder is set aside until the new one has its name. A crash between the two leaves both
+    beside ``path``; the next time, the old one gets its name back before anything is written, and
+    leftovers of killed processes for the same folder are removed.
 
     Raises:
         DiskError: if there is no room.
     """
-    place = path.resolve()  # it has a name and a parent, also if the path is "." or a link
-    with _told(path), _begun(place, tempfile.mkdtemp) as part:
+    target = path.resolve()  # it has a name and a parent, also if the path is "." or a link
+    with _translate_disk_errors(path), _temporary_sibling(target, tempfile.mkdtemp) as part:
         part.chmod(0o755)
         try:
             yield part
@@ -67,9 +67,9 @@ def whole_folder(path: Path) -> Iterator[Path]:
                     inner.chmod(READABLE)
                 _sync(inner)
             _sync(part)
-            with _aside(place, part.with_suffix(OLD_SUFFIX)):
-                part.rename(place)
-                _sync(place.parent)
+            with _set_aside(target, part.with_suffix(OLD_SUFFIX)):
+                part.rename(target)
+                _sync(target.parent)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -77,31 +77,31 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def sweep(folder: Path, name: str = ".+") -> None:
     """Remove temporary files and folders whose processes are gone, such as by SIGKILL.
 
-    A folder that such a process put aside, and did not replace, has its name again.
+    A folder that such a process set aside, and did not replace, gets its name back.
 
     Args:
-        folder: where they would be.
-        name: regular expression of the names that they were to take.
+        folder: the folder that holds them.
+        name: regular expression of their final names.
     """
     left = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(OLD_SUFFIX)})")
     for part in [*folder.iterdir()]:
-        if found := left.fullmatch(part.name):
-            with suppress(OSError), _locked(part, wait=False):  # else somebody is at work on it
-                if found[2] == OLD_SUFFIX:
-                    _settle(part, folder / found[1])
+        if match := left.fullmatch(part.name):
+            with suppress(OSError), _locked(part, wait=False):  # else another process uses it
+                if match[2] == OLD_SUFFIX:
+                    _restore_or_remove(part, folder / match[1])
                 else:
                     shutil.rmtree(part) if part.is_dir() else part.unlink()
 
 
 def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
-    """Return in words that there was no room to write a file; None if the error is another one."""
+    """Return the error of a full or read-only disk in one sentence; None for any other error."""
     reason, name = None, path or getattr(error, "filename", None) or "a file"
     number = error.errno if isinstance(error, OSError) else None
-    if found := re.search(r"\(os error (\d+)\)", str(error)):  # all that libraries in Rust tell
-        number = int(found[1])
+    if match := re.search(r"\(os error (\d+)\)", str(error)):  # all that libraries in Rust say
+        number = int(match[1])
     if number in DISK_ERRNOS:
         reason = os.strerror(number)
-    elif re.search(r"\d+ requested and \d+ written", str(error)):  # all that NumPy tells
+    elif re.search(r"\d+ requested and \d+ written", str(error)):  # all that NumPy says
         reason = str(error)
     if reason is None:
         return None
@@ -112,25 +112,25 @@ def disk_error(error: Exception, path: Path | None = None) -> DiskError | None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _translate_disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = disk_error(error, path)
-        if told is None:
+        in_words = disk_error(error, path)
+        if in_words is None:
             raise
-        raise told from None
+        raise in_words from None
 
 
 @contextmanager
-def _begun(path: Path, make: Callable[..., str]) -> Iterator[Path]:
-    """Yield something new beside ``path``, locked for as long as this process is at work on it."""
+def _temporary_sibling(path: Path, make: Callable[..., str]) -> Iterator[Path]:
+    """Yield a new temporary file or folder beside ``path``, locked while this process uses it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, re.escape(path.name))
     with ExitStack() as held:
         while True:
             part = Path(make(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-            with suppress(OSError):  # a network's disk that knows no locks, or it is gone
+            with suppress(OSError):  # a network disk without locks, or it is gone
                 held.enter_context(_locked(part))
             if part.exists():  # or another's sweep was faster than our lock
                 break
@@ -138,19 +138,19 @@ def _begun(path: Path, make: Callable[..., str]) -> Iterator[Path]:
 
 
 @contextmanager
-def _aside(path: Path, other: Path) -> Iterator[None]:
-    """Give the folder at ``path``, if there is one, another name while the block replaces it."""
+def _set_aside(path: Path, other: Path) -> Iterator[None]:
+    """Rename the folder at ``path``, if there is one, while the block replaces it."""
     with ExitStack() as held:
         if path.is_dir():
-            with suppress(OSError):  # somebody else has it, or a network's disk knows no locks
+            with suppress(OSError):  # another process has it, or a network disk has no locks
                 held.enter_context(_locked(path, wait=False))
-            held.callback(_settle, other, path)
+            held.callback(_restore_or_remove, other, path)
             path.rename(other)
         yield
 
 
-def _settle(aside: Path, path: Path) -> None:
-    """Remove what was put aside for ``path``, or give it that name if nothing else has it."""
+def _restore_or_remove(aside: Path, path: Path) -> None:
+    """Remove the folder set aside for ``path``, or restore it if nothing else has that name."""
     if path.exists():
         shutil.rmtree(aside, ignore_errors=True)
     elif aside.exists():
@@ -159,10 +159,10 @@ def _settle(aside: Path, path: Path) -> None:
 
 @contextmanager
 def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Lock a file or a folder until the block ends, or we die.
+    """Lock a file or a folder until the block or the process ends.
 
     Raises:
-        BlockingIOError: if somebody else has locked it, and we do not wait.
+        BlockingIOError: if another process has locked it, and ``wait`` is false.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -174,10 +174,10 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock of a file, which is made if need be, until the block ends, or we die.
+    """Hold the lock of a file, made if need be, until the block or the process ends.
 
     Raises:
-        BlockingIOError: if somebody else holds it, and we do not wait.
+        BlockingIOError: if another process holds it, and ``wait`` is false.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:  # to write, as disks of a network want it

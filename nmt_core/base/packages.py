@@ -1,22 +1,22 @@
-"""What is installed, and which extra of this project brings what is not."""
+"""Installed packages, and the extras of this project that bring missing ones."""
 
 import re
 from importlib.util import find_spec
 
 DISTRIBUTION = "nmt-pipeline"
-"""What this project is called where packages are installed."""
+"""The name of this project as an installed package."""
 
 EXTRAS = ("translate", "onnx", "docx", "serve", "cluster", "train")
-"""The extras that bring what the program imports, the smallest first."""
+"""The extras that bring imported packages, the smallest first."""
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a module of another project is there, without importing it."""
+    """Tell whether a module of another project is installed, without importing it."""
     return find_spec(module) is not None
 
 
 def advise_installing(module: str) -> str:
-    """Return what to type to get a module of another project, such as ``uvicorn``."""
+    """Return the command that installs a module of another project, such as ``uvicorn``."""
     return f"pip install '{DISTRIBUTION}[{_find_extra(module)}]'"
 
 
@@ -39,6 +39,8 @@ def _find_extra(module: str) -> str:
     except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
         requirements = []
     name = re.compile(rf"{module.replace('_', '-')}\b", re.IGNORECASE)  # markdown-it[-py]
-    asked = [one for one in requirements if name.match(one)]
-    named = {extra for extra in EXTRAS for one in asked if re.search(f"extra == .{extra}\\b", one)}
+    asked = [line for line in requirements if name.match(line)]
+    named = {
+        extra for extra in EXTRAS for line in asked if re.search(f"extra == .{extra}\\b", line)
+    }
     return next((extra for extra in EXTRAS if extra in named), EXTRAS[-1])

@@ -1,4 +1,4 @@
-"""How far long work is, for a person who waits: a moving bar, or plain lines where nobody looks."""
+"""Progress of long work: a moving bar, or plain lines outside a terminal."""
 
 import sys
 import time
@@ -28,7 +28,7 @@ QUIET_SECONDS = 15.0
 """Time between two lines where the output is no terminal."""
 
 RECENT_SECONDS = 60.0
-"""Time over which speed is measured: what an hour ago made slow says nothing of now."""
+"""Seconds over which speed is measured: the speed of an hour ago says little."""
 
 PROGRESS_COLUMNS = {
     "step": "step {:>7,}",
@@ -38,11 +38,11 @@ PROGRESS_COLUMNS = {
     "validation_perplexity": "perplexity {:.2f}",
     "validation_token_accuracy": "token accuracy {:.1f} %",
 }
-"""How the numbers of a validation are written."""
+"""Formats of the numbers of a validation."""
 
 
 def bytes_bar(console: Console) -> Progress:
-    """Return a bar with speed and time left; nothing is shown where nobody looks."""
+    """Return a bar with speed and time left; it shows nothing unless on a terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -55,7 +55,7 @@ def bytes_bar(console: Console) -> Progress:
 
 
 def line_counter() -> Progress:
-    """Return what counts lines of which nobody knows how many there are."""
+    """Return a bar that counts lines whose total is unknown."""
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} lines"), TimeElapsedColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
@@ -73,13 +73,13 @@ class _Moment(NamedTuple):
 
 
 class TrainingDisplay:
-    """Shows step, loss, tokens per second and time left of late; a context manager.
+    """Shows step, loss, recent tokens per second and time left; a context manager.
 
     Args:
-        done: returns the share of the training that is done, from 0 to 1, where so many ``steps``,
-            ``tokens`` and ``seconds`` are; it tells the time left.
+        done: returns the share of the training that is done, from 0 to 1, after some ``steps``,
+            ``tokens`` and ``seconds``; the time left follows from it.
         console: where to write; by default, standard error.
-        scores: what people call the scores among the numbers of a validation, by their names.
+        scores: labels of the scores among the numbers of a validation, by their names.
     """
 
     def __init__(
@@ -171,9 +171,9 @@ def format_duration(seconds: float) -> str:
 
 
 class _Audience:
-    """A stream that is written in vain once nobody can read it, as when its terminal is closed.
+    """A stream that ignores writes once it is closed, as when its terminal is.
 
-    Whoever trains goes on, to save what there is.
+    Training goes on, and saves its results.
     """
 
     def __init__(self, stream: IO[str]) -> None:

@@ -63,17 +63,17 @@ def bound_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[by
 
 
 def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
-    """Return what to tell a user whose file cannot be opened or read."""
+    """Return the error of a file that cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
         return CorpusError(f"{path} does not exist; check the name and the folder")
     return CorpusError(f"{path} cannot be read: {error.strerror}")
 
 
 def require_regular_file(path: Path) -> Path:
-    """Return a path that is a file, or nothing yet.
+    """Return a path that is a file, or does not exist yet.
 
     Raises:
-        CorpusError: if it is a folder, or what may be read for ever: a device or a pipe.
+        CorpusError: if it is a folder, or endless: a device or a pipe.
     """
     if path.exists() and not path.is_file():
         raise CorpusError(f"{path} is no ordinary file; give one that holds what is to be read")

@@ -12,7 +12,7 @@ Thing = TypeVar("Thing")
 
 
 class Registry(Generic[Thing]):
-    """Things of one kind, each loaded when it is asked for.
+    """Things of one kind, each loaded at its first use.
 
     Another package adds one by an entry point; for a ``Registry("a metric", "nmt.metrics", ...)``::
 
@@ -20,9 +20,9 @@ class Registry(Generic[Thing]):
         ter = "their_package.ter:Ter"
 
     Args:
-        noun: what each is, such as ``a metric``, for messages.
-        group: of entry points; they are read only where our own things do not answer, since that
-            takes as long as there are packages.
+        noun: their kind, such as ``a metric``, for messages.
+        group: of entry points; they are read only for names that are not ours, since reading takes
+            longer with every installed package.
         ours: things by name, or where they are: ``module:thing``.
     """
 
@@ -39,7 +39,7 @@ class Registry(Generic[Thing]):
         return name in self.ours or name in self._theirs()
 
     def check(self, name: str) -> str:
-        """Return a name, without loading what it names.
+        """Check a name without loading its thing, and return it.
 
         Raises:
             ValueError: if there is no such thing.
@@ -49,7 +49,7 @@ class Registry(Generic[Thing]):
         return name
 
     def load(self, name: str) -> Thing:
-        """Return what a name stands for.
+        """Load the thing of a name.
 
         Raises:
             ConfigError: if there is no such thing.
@@ -58,8 +58,8 @@ class Registry(Generic[Thing]):
             self.check(name)
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        found = self.ours[name] if name in self.ours else self._theirs()[name]
-        thing: Thing = resolve_name(found) if isinstance(found, str) else found
+        target = self.ours[name] if name in self.ours else self._theirs()[name]
+        thing: Thing = resolve_name(target) if isinstance(target, str) else target
         return thing
 
     def _theirs(self) -> Mapping[str, str]:

@@ -1,11 +1,12 @@
-"""A sealed folder: a manifest with the digest of every file, and nothing else in it.
+"""Sealed folders: a manifest with the digest of every file, and no other files.
 
 A file that is missing, altered or was added is refused by name before anything else is read, and
-so is all that is neither a file nor a folder of the manifest.
+so are links, devices and other folders.
 
-The seal is against accidents, not against people: whoever alters a file and writes its digest into
-the manifest is believed. Who needs to know where a folder is from compares :func:`digest_bundle`,
-which ``nmt verify`` shows, with what the maker published, such as ``bundle_sha256`` in a registry.
+The seal is against accidents, not against people: a file that is altered together with its digest
+in the manifest is accepted. To know the origin of a folder, compare :func:`digest_bundle`, which
+``nmt verify`` shows, with the digest that its maker published, such as ``bundle_sha256`` in a
+registry.
 """
 
 import stat
@@ -21,7 +22,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, ConfigError
 
 FORMAT = 3
-"""Counts up when a program that knows the old number could not read the new one."""
+"""Counts up when programs of the old number cannot read the new format."""
 
 LANGUAGE_MODEL = "language model 1"
 """The same of language models, which translators may start from."""
@@ -38,11 +39,11 @@ MADE_BY = {
     "classifier": "nmt learn-classifier",
     "aligner": "nmt align --learn",
 }
-"""What writes each kind of model."""
+"""The program that writes each kind of model."""
 
 
 class Sealed(Config):
-    """What the manifest says of a file."""
+    """The digest and size of a file in the manifest."""
 
     sha256: str
     """Its digest, in hexadecimal."""
@@ -58,13 +59,13 @@ UNREADABLE: tuple[type[BaseException], ...] = (
 
 @contextmanager
 def explain_unreadable(path: Path, *also: type[BaseException]) -> Iterator[None]:
-    """Tell in a sentence if the block cannot make sense of what is sealed at ``path``.
+    """Report in a sentence that the block cannot read the sealed content at ``path``.
 
-    Its digest is right, so it is no accident: it was sealed like that, or by another program.
+    Its digest is right, so it was sealed like that, or by another program.
 
     Args:
-        path: what is read.
-        also: what a library raises of its own on bytes that it cannot read.
+        path: the file or folder.
+        also: errors of a library on bytes that it cannot read.
 
     Raises:
         BundleError: naming it.
@@ -79,13 +80,13 @@ def explain_unreadable(path: Path, *also: type[BaseException]) -> Iterator[None]
 
 
 def read_format(folder: Path) -> int | str:
-    """Return the format of what is sealed: a number of a translator, words of anything else.
+    """Return the format of a sealed folder: a number for a translator, words for other models.
 
     Raises:
         BundleError: if there is no manifest.
     """
-    found = _read_manifest(folder)["format"]
-    return found if isinstance(found, int | str) else str(found)
+    named = _read_manifest(folder)["format"]
+    return named if isinstance(named, int | str) else str(named)
 
 
 def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
@@ -113,24 +114,24 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     return {name: entry.model_dump() for name, entry in sealed.items()}
 
 
-def _name_kind(found: object) -> str:
-    """Return what has this format: a translator's is a number, others say their name, too."""
-    return found.rpartition(" ")[0] if isinstance(found, str) else "translator"
+def _name_kind(named: object) -> str:
+    """Return the kind of model of a format: a number, or words that begin with a name."""
+    return named.rpartition(" ")[0] if isinstance(named, str) else "translator"
 
 
 def _find_manifest(folder: Path) -> Path:
-    """Return the manifest of a folder, which can be opened without waiting for a writer."""
+    """Return the manifest of a folder, a regular file that can be opened without waiting."""
     path = folder / MANIFEST
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         raise BundleError(
             f"{folder} is not an exported model, for it holds no {MANIFEST}; "
             f"name the folder that the export stage, or the command that learns it, wrote"
         ) from None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise BundleError(f"{path} is no file; cp -rL makes files of links")
-    if found.st_size > MOST_MANIFEST_BYTES:
+    if status.st_size > MOST_MANIFEST_BYTES:
         raise _altered(folder)
     return path
 
@@ -151,33 +152,35 @@ def _altered(folder: Path) -> BundleError:
 
 
 def require_replaceable(folder: Path, *, known: str) -> None:
-    """Refuse a folder that must not give way to a model, before that is learnt.
+    """Refuse a folder that a model must not replace, before the model is learnt.
 
-    Nothing, an empty folder and an older model of the same kind may.
+    A missing or empty folder and an older model of the same kind may be replaced.
 
     Args:
-        folder: where the model is to be written.
+        folder: the folder to write to.
         known: its format.
 
     Raises:
-        ConfigError: naming what would be lost.
+        ConfigError: naming the content that would be lost.
     """
-    place, kind = folder.resolve(), _kind(known)
-    if Path.cwd().is_relative_to(place):
+    resolved, kind = folder.resolve(), _kind(known)
+    if Path.cwd().is_relative_to(resolved):
         raise ConfigError(
             f"{folder} is the folder you are in, or one above, which would be replaced; name "
             f"another one, such as {folder / kind.replace(' ', '-')}"
         )
-    if not place.exists():
+    if not resolved.exists():
         return
-    if not place.is_dir():
+    if not resolved.is_dir():
         raise ConfigError(f"{folder} is no folder, but a file; name a folder for the {kind}")
-    others = {path.name for path in place.iterdir()}
+    others = {path.name for path in resolved.iterdir()}
     with suppress(BundleError):
-        manifest = _read_manifest(place)
+        manifest = _read_manifest(resolved)
         own, sealed = _kind(str(manifest["format"])) == kind, manifest.get("files")
         if own and isinstance(sealed, dict):
-            present = (path.relative_to(place) for path in place.rglob("*") if not path.is_dir())
+            present = (
+                path.relative_to(resolved) for path in resolved.rglob("*") if not path.is_dir()
+            )
             others = {path.as_posix() for path in present} - {MANIFEST, *sealed}
     if others:
         raise ConfigError(
@@ -192,7 +195,7 @@ def _kind(known: str) -> str:
 
 
 def digest_bundle(folder: Path) -> str:
-    """Return a digest of the manifest, which stands for all that was exported.
+    """Return a digest of the manifest, which identifies the whole bundle.
 
     Raises:
         BundleError: if there is no manifest.
@@ -214,26 +217,26 @@ def list_contents(folder: Path) -> dict[str, Any]:
 
 
 def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
-    """Say what is in ``folder`` that is neither a file nor a folder of a sealed file."""
+    """Return the entries of ``folder`` that are not of the manifest, with what they are."""
     known = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
-    found = {}
+    others = {}
     for path in folder.rglob("*"):
         name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            found[name] = "a link (cp -rL makes files of links)"
+            others[name] = "a link (cp -rL makes files of links)"
         elif stat.S_ISDIR(mode) and name not in known:
-            found[name] = "a folder that was added"
+            others[name] = "a folder that was added"
         elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            found[name] = "neither a file nor a folder"
-    return found
+            others[name] = "neither a file nor a folder"
+    return others
 
 
 def verify_bundle(folder: Path, *, known: int | str = FORMAT) -> None:
-    """Make sure that every file is what was exported, and that there is no other.
+    """Make sure that every file is as it was exported, and that there is no other.
 
     Args:
-        folder: what was exported.
-        known: the format that can be read.
+        folder: the bundle.
+        known: the format to accept.
 
     Raises:
         BundleError: naming every file that is missing, altered or was added.

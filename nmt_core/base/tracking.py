@@ -1,4 +1,4 @@
-"""Where the numbers of a run go: to a tracker, and to a person who watches.
+"""Protocols for the numbers of a run: a tracker and a display.
 
 The library knows these protocols and no tracking product.
 """
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Tracker(Protocol):
-    """Takes what a run wants remembered; none of its methods may fail or wait long."""
+    """Records the numbers and files of a run; none of its methods may fail or wait long."""
 
     def params(self, values: Mapping[str, object]) -> None:
         """Remember settings, flat, by dotted name."""
@@ -22,7 +22,7 @@ class Tracker(Protocol):
 
 
 class Display(Protocol):
-    """Shows a person how training goes."""
+    """Shows the progress of training."""
 
     def step(
         self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
@@ -38,7 +38,7 @@ class Display(Protocol):
         """
 
     def validation(self, point: Mapping[str, float], *, best: bool) -> None:
-        """Show what a validation saw, by name."""
+        """Show the numbers of a validation, by name."""
 
     def note(self, sentence: str) -> None:
         """Show something worth knowing."""

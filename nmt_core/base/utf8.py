@@ -1,4 +1,4 @@
-"""Decode text from bytes; what is not UTF-8 is named with its place."""
+"""Decode UTF-8, and name the place of wrong bytes."""
 
 from nmt_core.base.errors import CorpusError, NmtError
 
@@ -20,23 +20,23 @@ def decode_utf8(
 
     Args:
         data: a line, or several.
-        name: what they stand in, such as the path of a file.
+        name: their source, such as the path of a file.
         line: the number of the first.
-        error: what is raised.
-        remedy: what to do about bytes that are no text.
+        error: the error to raise.
+        remedy: the advice on bytes that are no text.
 
     Raises:
         NmtError: naming the line and byte that are not UTF-8.
     """
     try:
         return data.decode()
-    except UnicodeDecodeError as found:
+    except UnicodeDecodeError as problem:
         if line == 1 and looks_like_utf16(data):
             raise error(f"{name} {UTF16}") from None
-        before = data[: found.start]
+        before = data[: problem.start]
         raise error(
             f"line {line + before.count(10)} of {name} is not UTF-8 "
-            f"(byte {len(before) - before.rfind(10)} is 0x{data[found.start]:02x}); {remedy}"
+            f"(byte {len(before) - before.rfind(10)} is 0x{data[problem.start]:02x}); {remedy}"
         ) from None
 
 

@@ -70,8 +70,8 @@ FAULTS = [
     (
         "text cut in the middle of a line",
         "nmt_core/base/parallel/spans.py",
-        "                begin = place + end",
-        "                begin = place + end - 1",
+        "                begin = offset + end",
+        "                begin = offset + end - 1",
     ),
     (
         "results in the order in which they come",

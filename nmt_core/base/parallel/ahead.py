@@ -14,9 +14,9 @@ def submit_ahead(
     """Yield the results of all jobs in order, with ``at_most`` submitted and not yet yielded.
 
     Args:
-        submit: begins a job, and returns what waits for its result.
-        jobs: what there is to do.
-        at_most: bounds what is under way.
+        submit: begins a job, and returns a function that waits for its result.
+        jobs: the jobs.
+        at_most: bound of the jobs under way.
     """
     waiting: deque[Callable[[], ResultT]] = deque()
     for job in jobs:

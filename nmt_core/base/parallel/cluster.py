@@ -21,10 +21,10 @@ JOBS_AHEAD = 1000
 """Jobs that are submitted; they are small, and a cluster may grow with what waits for it."""
 
 CONNECT_SECONDS = 15
-"""How long to wait for a scheduler to answer."""
+"""Seconds to wait for a scheduler to answer."""
 
 WORKER_SECONDS = 60
-"""How long to wait for a worker where there is none."""
+"""Seconds to wait for a worker if there is none."""
 
 DECIDING = ("numpy", "sentencepiece", "spacy")
 """Packages whose version may decide the bytes of a result."""
@@ -42,7 +42,7 @@ logging.getLogger("distributed.client").setLevel(
 def run_on_cluster(
     work: Callable[[JobT], ResultT], jobs: Sequence[JobT], address: str
 ) -> Iterator[ResultT]:
-    """Yield the results of all jobs in order; a job whose worker is lost is done by another.
+    """Yield the results of all jobs in order; the job of a lost worker goes to another.
 
     Raises:
         WorkersError: if the scheduler or the last worker is lost, workers die of a job again and
@@ -61,9 +61,9 @@ def run_on_cluster(
 
 @cache
 def identify_code() -> str:
-    """Return what decides the bytes that this process writes: the code it runs, and on what.
+    """Identify the code, the versions and the processor that decide the bytes of results.
 
-    It is found once: a process keeps the code that it began with when files change.
+    It is computed once: a process keeps its code when files change.
     """
     library = Path(__file__).parents[1]
     code = hashlib.sha256()
@@ -97,7 +97,7 @@ def _connected(dask: ModuleType, address: str) -> Any:
 
 
 def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
-    """Do one job at a time, whatever threads the worker has: a tokenizer serves one at a time."""
+    """Do one job at a time, even if the worker has threads: a tokenizer serves one at a time."""
     host = socket.gethostname()
     if identify_code() != expected:
         raise WorkersError(
@@ -115,7 +115,7 @@ def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> Res
 
 
 def _result(dask: ModuleType, client: Any, future: Any, job: object) -> Any:
-    """Wait for a job, for as long as somebody might do it."""
+    """Wait for a job while any worker may do it."""
     address = client.scheduler.address
     while True:
         try:

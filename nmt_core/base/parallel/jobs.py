@@ -1,8 +1,8 @@
 """Share work on long texts among processes of this machine, or of a Dask cluster.
 
-Work is a function and many jobs, each some lines of a file. What becomes of them comes back in the
-order of the jobs, so that nobody can tell from the result who did what. A job may be done twice,
-where a worker was lost: each attempt has a folder of its own to write to.
+Work is a function and many jobs, each some lines of a file. Results come back in the order of the
+jobs, so they do not depend on the workers. A job may be done twice if a worker is lost: each
+attempt has a folder of its own to write to.
 """
 
 import os
@@ -46,7 +46,7 @@ SchedulerAddress = Annotated[str, AfterValidator(_scheduler)]
 
 
 class WorkersConfig(Config):
-    """Who does the work of the data stages; no result depends on it, and none is made anew."""
+    """Workers of the data stages; no result depends on them, and no stage runs again for them."""
 
     processes: int = Field(0, ge=0, le=4096)
     """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
@@ -66,7 +66,7 @@ Loaded = TypeVar("Loaded")
 
 @dataclass(frozen=True)
 class Job:
-    """What a process takes at a time: the same lines of one file or of several."""
+    """Work of a process at a time: the same lines of one file or of several."""
 
     spans: tuple[LineSpan, ...]
 
@@ -75,7 +75,7 @@ class Job:
 
     @property
     def size(self) -> int:
-        """How much there is to read, in bytes."""
+        """Bytes to read."""
         return sum(span.size for span in self.spans)
 
 
@@ -92,17 +92,17 @@ def run_in_order(
     beside: Path,
     title: str,
 ) -> Iterator[Iterator[tuple[Path, ResultT]]]:
-    """Yield, in the order of ``jobs``, the folder that each wrote to and what was returned.
+    """Yield the folder and the result of each job, in the order of ``jobs``.
 
-    A folder is removed when the next one is asked for. All work has ended when the block is left.
+    A folder is removed when the next one is requested. All work has ended at the end of the block.
 
     Args:
-        function: does one job and writes what is large into the empty folder it is given. It stands
-            in a module of the library, and depends on nothing but what the job says.
-        jobs: what there is to do.
-        workers: who does it.
-        beside: the file or folder that all this is for; the folders lie beside it for a while.
-        title: what is shown while it lasts.
+        function: does one job and writes large results into its own empty folder. It is part of a
+            module of the library, and depends on nothing but the job.
+        jobs: the jobs.
+        workers: processes or a cluster.
+        beside: the final file or folder; the jobs' folders lie beside it for a while.
+        title: the title of the progress bar.
 
     Raises:
         WorkersError: if a process is killed, or the cluster cannot be used.
@@ -122,13 +122,13 @@ def run_in_order(
 
 
 def load_cached(load: Callable[[Path], Loaded], path: Path) -> Loaded:
-    """Return what ``load`` makes of a file or folder, kept for the next job while it is the same.
+    """Load a file or folder, and keep the result for the next job while its bytes are the same.
 
-    A process of a cluster outlives many runs, which write to the same places.
+    A process of a cluster outlives many runs, which write to the same paths.
     """
     parts = sorted(path.iterdir()) if path.is_dir() else [path]
-    kept: Loaded = _loaded(load, path, *map(files.sha256, parts))
-    return kept
+    loaded: Loaded = _loaded(load, path, *map(files.sha256, parts))
+    return loaded
 
 
 @lru_cache(maxsize=2)  # one per language
@@ -160,7 +160,7 @@ def _results(
 
 
 def count_processes(jobs: Sequence[Job], workers: WorkersConfig) -> int:
-    """Return how many processes of this machine share jobs; 1, or 0, where this one does them."""
+    """Return the number of processes on this machine that share jobs; 0 or 1 for this one."""
     return min(len(jobs), workers.processes or _worth(sum(job.size for job in jobs)))
 
 
@@ -172,7 +172,7 @@ def _worth(size: int) -> int:
 def _shown(
     results: Iterator[tuple[Path, ResultT]], jobs: Sequence[SomeJob], title: str
 ) -> Generator[tuple[Path, ResultT], None, None]:
-    """Pass results on, with a bar that says how far they are and the place where one fails."""
+    """Pass results on with a progress bar, and name the place where one fails."""
     with bytes_bar(Console(stderr=True)) as progress:
         task = progress.add_task(title, total=sum(job.size for job in jobs))
         for job in jobs:

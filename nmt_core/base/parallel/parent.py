@@ -9,10 +9,10 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(parent: int | None = None) -> None:
-    """Let the end of the parent process send SIGTERM to this one, where Linux can.
+    """Send this process SIGTERM when its parent ends (on Linux).
 
     Args:
-        parent: its number, where it may have ended already: the signal then comes at once.
+        parent: its process id; if it has ended already, the signal comes at once.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

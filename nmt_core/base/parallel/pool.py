@@ -16,7 +16,7 @@ from nmt_core.base.parallel.ahead import submit_ahead
 from nmt_core.base.parallel.parent import end_with_parent
 
 JOBS_PER_PROCESS = 4
-"""Jobs per process that are submitted: nobody waits for work, and little lies about undone."""
+"""Jobs per process that are submitted: no process waits for work, and few jobs lie about."""
 
 JobT = TypeVar("JobT")
 ResultT = TypeVar("ResultT")
@@ -25,7 +25,7 @@ ResultT = TypeVar("ResultT")
 def run_in_pool(
     work: Callable[[JobT], ResultT], jobs: Sequence[JobT], processes: int
 ) -> Iterator[ResultT]:
-    """Yield the results of all jobs in order; whoever leaves early waits for the jobs under way.
+    """Yield the results of all jobs in order; leaving early waits for the jobs under way.
 
     Raises:
         WorkersError: if a process is killed.
@@ -49,10 +49,10 @@ def run_in_pool(
 
 @contextmanager
 def _bare_beginnings() -> Iterator[None]:
-    """Let processes begin without the program that starts them, and deaf to Ctrl-C.
+    """Start processes without importing the running program, and deaf to Ctrl-C.
 
     They would import the running program, and with it torch, which takes seconds; and each would
-    tell of an interrupt that this process is told of.
+    report an interrupt that this process reports.
     """
     main = sys.modules["__main__"]
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

@@ -16,7 +16,7 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class LineSpan:
-    """Some lines of a file, one after the other."""
+    """Successive lines of a file."""
 
     path: Path
     """Absolute, since another process may stand elsewhere."""
@@ -33,7 +33,7 @@ class LineSpan:
 
     @property
     def size(self) -> int:
-        """How much there is to read, in bytes."""
+        """Bytes to read."""
         return self.end - self.begin
 
     def read(self) -> Iterator[str]:
@@ -44,7 +44,7 @@ class LineSpan:
 
     @contextmanager
     def opened(self) -> Iterator[Callable[[int], bytes]]:
-        """Yield what reads the next line, or so many bytes of it; nothing is left at the end."""
+        """Yield a function that reads the next line, or a number of its bytes; empty at the end."""
         left = self.size
 
         def readline(at_most: int) -> bytes:
@@ -61,26 +61,26 @@ class LineSpan:
 
 
 def cut(path: Path, lines: int) -> list[LineSpan]:
-    r"""Cut a file after every so many lines; the last span may have fewer, and lack its ``\n``."""
+    r"""Cut a file into spans of a number of lines; the last may have fewer, and lack its ``\n``."""
     path = path.absolute()
     spans: list[LineSpan] = []
-    begin = counted = place = 0
+    begin = counted = offset = 0
     with path.open("rb") as file:
         while block := file.read(BLOCK_BYTES):
             ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")) + 1
             for end in ends[lines - 1 - counted % lines :: lines].tolist():
-                spans.append(LineSpan(path, begin, place + end, len(spans) * lines + 1, lines))
-                begin = place + end
+                spans.append(LineSpan(path, begin, offset + end, len(spans) * lines + 1, lines))
+                begin = offset + end
             counted += len(ends)
-            place += len(block)
+            offset += len(block)
             is_open = not block.endswith(b"\n")
-    if begin < place:
+    if begin < offset:
         rest = counted - len(spans) * lines + is_open
-        spans.append(LineSpan(path, begin, place, len(spans) * lines + 1, rest))
+        spans.append(LineSpan(path, begin, offset, len(spans) * lines + 1, rest))
     return spans
 
 
 def append(part: Path, to: Path) -> None:
-    """Add what ``part`` holds to the end of a file."""
+    """Append the content of ``part`` to a file."""
     with part.open("rb") as source, to.open("ab") as target:
         shutil.copyfileobj(source, target, BLOCK_BYTES)

@@ -10,7 +10,7 @@ FAULTS = [
     (
         "an old folder that goes though no new one takes its place",
         "nmt_core/base/files.py",
-        "held.callback(_settle, other, path)",
+        "held.callback(_restore_or_remove, other, path)",
         "held.callback(shutil.rmtree, other)",
     ),
     (
