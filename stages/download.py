@@ -1,11 +1,11 @@
-"""Bring parallel text onto the disk, clean, split and free of leaks, and what training begins with.
+"""Fetch, clean and split parallel text without leaks, and fetch vectors and the initial model.
 
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
         data/corpus/corpus.json, data/vectors/{source,target}.vec, data/vectors/source.bin,
-        data/vectors/vectors.json, data/initial_model/, metrics/download.json; and what was
-        fetched: downloads/
+        data/vectors/vectors.json, data/initial_model/, metrics/download.json; and fetched
+        files: downloads/
 """
 
 import shutil
@@ -46,7 +46,7 @@ def run(
     downloads: Path,
     workers: WorkersConfig,
 ) -> dict[str, dict[str, Any]]:
-    """Write corpus and vectors, each folder whole; return what was kept and removed, and why."""
+    """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs."""
     fetch = partial(http.fetch, folder=downloads, config=params.http)
     with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:
         measured = _write_corpus(params, folder, fetch, scratch, workers)
@@ -58,10 +58,10 @@ def run(
 
 
 def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) -> dict[str, Any]:
-    """Write what training needs of the model to start from; return what that is known by.
+    """Write the files of the initial model that training needs; return its identity.
 
     Raises:
-        BundleError: if it is incomplete, altered, or another one than was pinned.
+        BundleError: if it is incomplete, altered, or not the pinned one.
         RegistryError: if there is no such champion, or the registry does not answer.
     """
     config = params.initial_model
@@ -130,7 +130,7 @@ def _write_corpus(
 
 
 def describe_corpus(params: DownloadParams) -> dict[str, Any]:
-    """Return what is to be said of the corpus where a model is exported and registered."""
+    """Describe the corpus for the export and the registration of a model."""
     corpus = params.corpus
     return {
         "kind": corpus.kind,
@@ -140,10 +140,10 @@ def describe_corpus(params: DownloadParams) -> dict[str, Any]:
 
 
 def describe_rule(params: DownloadParams) -> str:
-    """Return by which rule the test set was held out.
+    """Return the rule by which the test set was held out.
 
     By the same rule, whatever the amount of text, no source sentence of one model's test set was
-    any other model's training text; a test set that was given follows no rule.
+    training text of another model; a given test set follows no rule.
     """
     split = params.split
     given = GIVEN if split.sessions else None  # what stands nowhere else may, in another corpus
@@ -156,9 +156,9 @@ def describe_rule(params: DownloadParams) -> str:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder, also where a killed run has left its own, and remove it.
+    """Yield an empty folder, also if a killed run has left its own, and remove it.
 
-    Experiments that run at once have it in common, so one waits for the other.
+    Experiments that run at once share it, so one waits for the other.
     """
     with files.locked(folder.with_name(f"{folder.name}.lock")):
         shutil.rmtree(folder, ignore_errors=True)
@@ -186,7 +186,7 @@ def _measured(obtained: Obtained, outcome: CleaningOutcome) -> dict[str, dict[st
 
 
 def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:
-    """Say which pairs of train were near to others; nothing if nobody looked."""
+    """Describe the near duplicates of train; empty if they were not searched for."""
     if outcome.near is None:
         return {}
     tests = outcome.kept["test"]
@@ -196,12 +196,12 @@ def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:
         "validation_sentences": int((outcome.near.counts[tests:] > 0).sum()),
         "examples": [
             {
-                "side": one.side,
-                "train": one.train,
-                "held_out": one.held_out,
-                "edits": one.edits,
+                "side": example.side,
+                "train": example.train,
+                "held_out": example.held_out,
+                "edits": example.edits,
             }
-            for one in outcome.near.examples
+            for example in outcome.near.examples
         ],
     }
 
@@ -221,14 +221,14 @@ def _pairs_table(metrics: dict[str, dict[str, Any]]) -> Table:
 
 def _vectors_table(metrics: dict[str, dict[str, Any]]) -> Table:
     table = Table("", "rows", "dimensions", "removed", title="Word vectors")
-    for side, found in metrics["vectors"].items():
+    for side, coverage in metrics["vectors"].items():
         removed = {
             why: count
-            for why, count in found.items()
+            for why, count in coverage.items()
             if why not in ("url", "path", "sha256", "rows", "dimensions")
         }
         words = ", ".join(f"{why} {count:,}" for why, count in removed.items())
-        table.add_row(side, f"{found['rows']:,}", str(found["dimensions"]), words or "none")
+        table.add_row(side, f"{coverage['rows']:,}", str(coverage["dimensions"]), words or "none")
     return table
 
 

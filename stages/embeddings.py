@@ -28,7 +28,7 @@ from stages.runtime.entry import run_stage
 def run(
     params: EmbeddingsParams, *, vocabulary: Path, tokenized: Path, vectors: Path, embeddings: Path
 ) -> dict[str, int]:
-    """Write the matrix of both sides, if any, and what it is made of; return the counts."""
+    """Write the matrices of both sides, if any, and their origins; return the counts."""
     config = params.vectors
     made: dict[str, WordVectors] = {}
     match config:
@@ -66,9 +66,9 @@ def run(
 
 def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:
     tokens = Vocabulary.load(vocabulary / f"{side}.txt")
-    found = read_vectors(vectors / f"{side}.vec", tokens)
+    vectors_of = read_vectors(vectors / f"{side}.vec", tokens)
     model = vectors / f"{side}.bin"
-    return compose_missing(found, tokens, model) if model.exists() else found
+    return compose_missing(vectors_of, tokens, model) if model.exists() else vectors_of
 
 
 def _check_dimensions(made: dict[str, WordVectors], vectors: Path) -> None:

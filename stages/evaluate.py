@@ -1,4 +1,4 @@
-"""Translate the test set and say how good that is, and how sure one can be.
+"""Translate the test set, and score the translations with confidence intervals.
 
 Usage: python -m stages.evaluate
 Reads:  models/trained/, data/corpus/test.{source,target,near}, data/tokenizer/, data/vocabulary/
@@ -33,7 +33,7 @@ from stages.tracking import run_metadata
 from stages.tracking.tracker import open_tracker
 
 PICTURE_TOKENS = 30
-"""Sentences longer than this make pictures that nobody can read."""
+"""Longer sentences make unreadable pictures."""
 
 
 def run(
@@ -44,10 +44,10 @@ def run(
     reports: Path,
     timed: Callable[[float], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Score the model and write what a person would want to look at.
+    """Score the model, and write translations, examples and pictures.
 
-    ``language`` is the code of the target language. ``timed`` is told how many sentences a second
-    were translated, which no two runs agree about.
+    ``language`` is the code of the target language. ``timed`` takes the
+    sentences translated per second, which differ from run to run.
     """
     translator = load_trained(params, inputs)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
@@ -55,18 +55,18 @@ def run(
     written = [translator.target.tokenize(line) for line in references]
     began = time.monotonic()
     read = [translator.source.tokenize(line) for line in sources]
-    found = [best for best, *_ in translator.search(read, n_best=1)]
+    translations = [best for best, *_ in translator.search(read, n_best=1)]
     timed(len(sources) / max(time.monotonic() - began, 1e-9))
-    hypotheses = [translation.text for translation in found]
+    hypotheses = [translation.text for translation in translations]
     quality.warn_of_tokenized(hypotheses, references)
-    write_translations(reports / "translations.tsv", sources, references, found)
+    write_translations(reports / "translations.tsv", sources, references, translations)
     chosen = choose(len(sources), params.examples, params.seed)
     examples = [
         {"source": sources[n], "reference": references[n], "hypothesis": hypotheses[n]}
         for n in chosen
     ]
     files.write_json(reports / "examples.json", examples)
-    draw_pictures(params, translator, read, found, reports / "attention")
+    draw_pictures(params, translator, read, translations, reports / "attention")
     draw_training(reports / "learning_curve.png", files.read_json(inputs.trained / "training.json"))
     near = inputs.corpus / "test.near"
     counts = [int(count) for count in files.read_lines(near)] if near.exists() else []
@@ -74,13 +74,13 @@ def run(
         **score_translations(params, hypotheses, references, sources, language=language),
         "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
         **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
-        "unsure_below": find_unsure_threshold(found),
+        "unsure_below": find_unsure_threshold(translations),
     }
 
 
-def find_unsure_threshold(found: list[Translation]) -> float | None:
+def find_unsure_threshold(translations: list[Translation]) -> float | None:
     """Return the score that 1 in 100 translations do not reach; None without any."""
-    scores = [one.score for one in found if one.token_probabilities]
+    scores = [translation.score for translation in translations if translation.token_probabilities]
     if not scores:
         return None
     lowest = float(np.quantile(scores, 0.01, method="lower"))
@@ -95,17 +95,17 @@ def score_translations(
     *,
     language: str,
 ) -> dict[str, Any]:
-    """Return what the metrics say, with 95 % intervals and signatures."""
-    found: dict[str, Any] = {}
+    """Return the scores of all metrics, with 95 % intervals and signatures."""
+    scores: dict[str, Any] = {}
     for name in params.metrics:
         metric = load_metric(name, language)
         score = metric.score(hypotheses, references, sources, resamples=params.resamples)
-        found[name] = score.value
-        found[f"{name}_low"] = score.low
-        found[f"{name}_high"] = score.high
-        found[f"{name}_signature"] = score.signature
-        found[f"{name}_details"] = score.details
-    return found
+        scores[name] = score.value
+        scores[f"{name}_low"] = score.low
+        scores[f"{name}_high"] = score.high
+        scores[f"{name}_signature"] = score.signature
+        scores[f"{name}_details"] = score.details
+    return scores
 
 
 def score_novel(
@@ -119,14 +119,14 @@ def score_novel(
 ) -> dict[str, Any]:
     """Return scores of the test sentences that are near no sentence of the corpus.
 
-    Nothing, if nobody looked which are, or if all are, for then the scores are those of all.
+    Empty if near pairs were not searched for, or if no sentence has any.
 
     Args:
-        params: which metrics.
-        near: of each test sentence, how many pairs of the corpus are near it.
+        params: the metrics.
+        near: number of near pairs in the corpus for each test sentence.
         hypotheses: translations.
-        references: what they should have been.
-        sources: what was translated.
+        references: reference translations.
+        sources: source sentences.
         language: code of the target language.
     """
     novel = [row for row, count in enumerate(near) if not count]
@@ -147,19 +147,23 @@ def measure_translations(
     *,
     cut: quality.Cut,
 ) -> dict[str, Any]:
-    """Return what else there is to know: perplexity, unknown words, lengths, failures."""
+    """Measure perplexity, unknown words, lengths and failures."""
     read = [translator.source.tokenize(line) for line in sources]
     written = [translator.target.tokenize(line) for line in references]
-    lines = [[one.line for one in side] for side in (read, written)]
+    lines = [[tokenized.line for tokenized in side] for side in (read, written)]
     longest = translator.config.max_source_tokens
     pairs = list(zip(read, written, strict=True))
-    found = score_pairs(translator, pairs)
-    loss = -sum(pair.log_likelihood for pair in found) / max(1, sum(pair.tokens for pair in found))
+    likelihoods = score_pairs(translator, pairs)
+    loss = -sum(pair.log_likelihood for pair in likelihoods) / max(
+        1, sum(pair.tokens for pair in likelihoods)
+    )
     return {
         "sentences": len(pairs),
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
-        "pairs_cut": sum(max(len(one.tokens) for one in pair) > longest for pair in pairs),
+        "pairs_cut": sum(
+            max(len(tokenized.tokens) for tokenized in pair) > longest for pair in pairs
+        ),
         "length_ratio": quality.compute_length_ratio(hypotheses, lines[1], cut=cut),
         "source_unknown_rate": quality.compute_unknown_rate(map(translator.source.ids, read)),
         "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
@@ -177,10 +181,10 @@ def draw_training(path: Path, record: dict[str, Any]) -> None:
 
 
 def write_translations(
-    path: Path, sources: list[str], references: list[str], found: list[Translation]
+    path: Path, sources: list[str], references: list[str], translations: list[Translation]
 ) -> None:
     """Write every test sentence with its translation, so that all scores can be computed again."""
-    rows = zip(sources, references, found, strict=True)
+    rows = zip(sources, references, translations, strict=True)
     lines = (
         "\t".join([f"{t.score:.4f}", *(cell.replace("\t", " ") for cell in (s, r, t.text))])
         for s, r, t in rows
@@ -192,7 +196,7 @@ def draw_pictures(
     params: EvaluateParams,
     translator: Translator,
     sources: Sequence[Tokenized],
-    found: list[Translation],
+    translations: list[Translation],
     folder: Path,
 ) -> None:
     """Draw the attention of a few sentences short enough to be read."""
@@ -200,10 +204,10 @@ def draw_pictures(
     for number in choose(len(sources), len(sources), params.seed):
         if len(looks) == params.pictures:
             break
-        longest = max(len(sources[number].tokens), len(found[number].tokens))
+        longest = max(len(sources[number].tokens), len(translations[number].tokens))
         if not 0 < longest <= PICTURE_TOKENS:
             continue
-        look = trace_attention(translator, sources[number], found[number])
+        look = trace_attention(translator, sources[number], translations[number])
         if look is None:
             break
         looks[len(looks) + 1] = look

@@ -38,10 +38,10 @@ OF_USERS = ("corpus", "split", "initial_model")
 
 
 class DownloadParams(Config):
-    """Which text and which word vectors, and what of them is good enough."""
+    """The corpus and the word vectors, and their filters."""
 
     languages: Languages
-    """From which language into which."""
+    """A source and a target language."""
 
     corpus: CorpusConfig
     """Where parallel text comes from."""
@@ -65,11 +65,11 @@ class DownloadParams(Config):
     """How patient to be with servers."""
 
     def pins(self) -> dict[str, str]:
-        """Return the digests by which a change of the user's own files is noticed, by path."""
+        """Return the digests of the user's own files, by path."""
         return self.corpus.pins() | self.split.pins() | self.initial_model.pins()
 
     def pinned(self) -> Self:
-        """Return the same with the digests of what those files hold now.
+        """Return the same with the present digests of those files.
 
         Raises:
             CorpusError: if a file cannot be read.
@@ -96,7 +96,7 @@ class DownloadParams(Config):
 
 
 class TokenizeParams(Config):
-    """How lines are cut into tokens."""
+    """The tokenizers."""
 
     kind: Literal["sentencepiece", "spacy", "characters", "initial_model"] = "sentencepiece"
     """Subwords by SentencePiece; words by spaCy as in van der Goten 2018: letters, full stops and
@@ -113,14 +113,14 @@ class TokenizeParams(Config):
 
     @property
     def joint(self) -> bool:
-        """Whether both languages share one vocabulary, as far as settings tell."""
+        """Tells whether both languages share one vocabulary."""
         return self.kind in ("characters", "initial_model") or (
             self.kind == "sentencepiece" and self.subwords.joint
         )
 
 
 class VocabularyParams(Config):
-    """Which words a model knows, or characters of both languages; subwords bring their own."""
+    """The vocabularies of words or characters; subwords bring their own."""
 
     words: Literal["corpus", "vectors", "initial_model"] = "corpus"
     """The most frequent words of the training text, or of the downloaded vectors; or those of the
@@ -134,7 +134,7 @@ class VocabularyParams(Config):
 
 
 class EmbeddingsParams(Config):
-    """Which vectors the model's embeddings start from."""
+    """The pretrained vectors of the model's embeddings."""
 
     vectors: Annotated[
         LearnedEmbeddings | TrainedVectors | GivenVectors, Field(discriminator="kind")
@@ -150,7 +150,7 @@ class EmbeddingsParams(Config):
 
 
 class ShardParams(Config):
-    """How numbered pairs lie on disk."""
+    """The shards of numbered pairs."""
 
     pairs_per_shard: int = Field(100_000, ge=1, le=100_000_000)
     """Sentence pairs per shard; memory holds one shard while it is written."""
@@ -162,7 +162,7 @@ class ShardParams(Config):
 
 
 class TrainParams(Config):
-    """What is trained, and how."""
+    """The model and its training."""
 
     seed: int = Field(1, ge=0)
     """Decides initial weights, dropout and the order of the data."""
@@ -197,7 +197,7 @@ class TrainParams(Config):
 
     @property
     def follows_budget(self) -> list[str]:
-        """What makes updates depend on how much of the budget is used."""
+        """The settings that make updates depend on the used share of the budget."""
         follows = {
             "a warmup_decay schedule": self.schedule.kind == "warmup_decay",
             "scheduled_sampling": self.training.scheduled_sampling.shape != "none",
@@ -222,7 +222,7 @@ class TrainParams(Config):
 
 
 class EvaluateParams(Config):
-    """How the test set is translated and scored."""
+    """Translation and scores of the test set."""
 
     beam: BeamConfig = BeamConfig()
     """How to search; exported as the model's own defaults."""
@@ -257,7 +257,7 @@ class EvaluateParams(Config):
 
 
 class ExportParams(Config):
-    """What goes into the sealed folder beside the model."""
+    """Further content of the sealed folder beside the model."""
 
     golden_sentences: int = Field(20, ge=1, le=10_000)
     """Test sentences stored with their expected translation, to prove a copy of the model right."""
@@ -285,7 +285,7 @@ SECTIONS: dict[str, type[Config]] = {
     "export": ExportParams,
     "workers": WorkersConfig,
 }
-"""The type of every section: of each stage, in order; then of what no result depends on, and no
+"""The type of every section: of each stage, in order; then those that change no result, and that no
 stage lists in dvc.yaml."""
 
 
@@ -334,7 +334,7 @@ def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
 
 
 def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
-    """Yield what each section allows but another contradicts."""
+    """Yield the settings that contradict those of another section."""
     download, tokenize = sections["download"], sections["tokenize"]
     embeddings, train = sections["embeddings"], sections["train"]
     vocabulary = sections["vocabulary"]
@@ -408,10 +408,10 @@ def _cannot_sample(
 def _build(kind: type[Section], document: dict[str, Any], name: str, *, source: str) -> Section:
     values = document.get(name)
     if not isinstance(values, dict):
-        found = (
+        section = (
             f"must be a mapping, got {config.shorten(values)}" if name in document else "is missing"
         )
-        raise ConfigError(f"{source}: section {name!r} {found}")
+        raise ConfigError(f"{source}: section {name!r} {section}")
     try:
         return config.build(kind, values, at=name)
     except ConfigError as error:

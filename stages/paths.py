@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 HOME = Path(os.path.relpath(os.environ.get("DVC_ROOT", ".")))
-"""The project itself, also from the temporary folder that DVC runs an experiment in: what outlives
-a run, and is no output of DVC, belongs there."""
+"""The project itself, even from the temporary folder of an experiment of DVC: files that outlive a
+run, and are no outputs of DVC, belong there."""
 
 DOTENV = HOME / ".env"
 """Where the servers are, if there are any."""
@@ -16,7 +16,7 @@ LOCK = Path("dvc.lock")
 CONF = Path("conf")
 
 DOWNLOADS = HOME / "downloads"
-"""What was fetched, by content; no output of DVC, so that a broken transfer can be resumed."""
+"""Fetched files, by content; no output of DVC, so that a broken transfer can be resumed."""
 
 CORPUS = Path("data/corpus")
 VECTORS = Path("data/vectors")
@@ -31,20 +31,20 @@ TRAINED = Path("models/trained")
 EXPORT = Path("models/export")
 
 CHECKPOINTS = HOME / "checkpoints"
-"""What training needs to continue, by fingerprint; no output of DVC, which would delete it."""
+"""Checkpoints by fingerprint; no output of DVC, which would delete them."""
 
 METRICS = Path("metrics")
 REPORTS = Path("reports")
 RUNS = HOME / "runs"
-"""Journals of what was sent to MLflow; no output of DVC."""
+"""Journals of runs, which MLflow is fed from; no output of DVC."""
 USAGE = RUNS / "usage"
-"""What each stage took when it ran last: time and memory."""
+"""Time and memory of each stage's last run."""
 PLAN = RUNS / "plan.json"
-"""What a run was predicted to take."""
+"""Predicted time and memory of a run."""
 MLFLOW = HOME / "mlflow.db"
 MLFLOW_FILES = HOME / "mlruns"
 REGISTRY_LOCK = HOME / "registry.lock"
-"""Held by who moves the champion."""
+"""Locked while the champion is moved."""
 
 SPLITS = ("train", "validation", "test")
 SIDES = ("source", "target")

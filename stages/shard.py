@@ -62,7 +62,7 @@ def run(
 def number_jobs(
     tokenized: Path, split: str, vocabulary: Path, max_length: int | None, lines: int
 ) -> list[NumberJob]:
-    """Return what of a split is to be numbered, so many lines at a time."""
+    """Return the numbering jobs of a split."""
     sides = [cut(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
     vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
     return [NumberJob(spans, vocabularies, max_length) for spans in zip(*sides, strict=True)]
@@ -71,7 +71,7 @@ def number_jobs(
 def read_numbered(
     done: Iterator[tuple[Path, Counter[str]]], left_out: Counter[str]
 ) -> Iterator[Block]:
-    """Yield what was numbered; count what was left out."""
+    """Yield the numbered pairs; count those left out."""
     for part, reasons in done:
         left_out.update(reasons)
         yield Block.load(part, NUMBERED)

@@ -86,7 +86,7 @@ def read_training_lines(path: Path, at_most: int) -> Iterator[str]:
 
 
 def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
-    """Return what is to be tokenized, so many lines at a time."""
+    """Return the tokenizing jobs."""
     return [
         TokenizeJob((span,), tokenizer.absolute() / side)
         for side in paths.SIDES
@@ -98,7 +98,7 @@ def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
 def write_tokens(
     jobs: list[TokenizeJob], done: Iterator[tuple[Path, int]], tokenized: Path
 ) -> dict[str, float]:
-    """Put together what was tokenized, under the names of the texts; return how many tokens."""
+    """Join the tokenized parts under the names of the texts; return the number of tokens."""
     counts = {f"{split}.{side}": 0 for side in paths.SIDES for split in paths.SPLITS}
     for name in counts:
         (tokenized / name).touch()

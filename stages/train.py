@@ -63,7 +63,7 @@ from stages.tracking.tracker import open_tracker
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the stages before left."""
+    """Outputs of earlier stages."""
 
     shards: Path = paths.SHARDS
     corpus: Path = paths.CORPUS
@@ -83,7 +83,7 @@ def run(
     notes: Sequence[str] = (),
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the best model, in the first process, and how it came about.
+    """Train to the end; return the best model, in the first process, and its record.
 
     ``language`` is the code of the target language, in whose words translations are scored.
     """
@@ -165,7 +165,7 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
 def sample_subwords(
     params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side]
 ) -> SampledPairs | None:
-    """Return the training pairs as they are drawn, if their subwords are.
+    """Return training pairs with sampled subwords, if they are sampled.
 
     Raises:
         ConfigError: if a tokenizer has no such subwords.
@@ -199,9 +199,9 @@ def choose_metric(select_by: str, language: str) -> tuple[str, Metric]:
 
 def read_split_lines(corpus: Path, side: str, pairs: int) -> list[str]:
     """Return a side of the raw validation text, one line per pair of the validation shards."""
-    found = list(files.read_lines(corpus / f"validation.{side}"))
-    assert len(found) == pairs, "the shard stage leaves no validation pair out"
-    return found
+    lines = list(files.read_lines(corpus / f"validation.{side}"))
+    assert len(lines) == pairs, "the shard stage leaves no validation pair out"
+    return lines
 
 
 def write_model(
@@ -234,7 +234,7 @@ def write_model(
 
 
 def read_origin(initial_model: Path) -> dict[str, Any]:
-    """Return what the model is known by that training started from; nothing if there was none."""
+    """Return the identity of the initial model; empty if there is none."""
     path = initial_model / "initial_model.json"
     origin: dict[str, Any] = files.read_json(path) if path.exists() else {}
     return origin
@@ -264,7 +264,7 @@ def summarize_training(progress: Progress) -> dict[str, float]:
 
 @contextmanager
 def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
-    """Open the run, and say what it was given and how busy the machine is."""
+    """Open the run, and record its settings, its data and the load of the machine."""
     with (
         open_tracker(
             journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.describe_run(params)
@@ -288,7 +288,7 @@ def identify(params: TrainParams, languages: Config) -> str:
 
 
 def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
-    """Go on from a training that differs in its budget only, if there is any; yield what to say."""
+    """Continue a training that differs in its budget only, if there is one; yield a message."""
     course, _, _ = journal.fingerprint.partition("-")
     store = CheckpointStore(paths.CHECKPOINTS / journal.fingerprint)
     others = [CheckpointStore(folder) for folder in paths.CHECKPOINTS.glob(f"{course}-*")]
@@ -303,8 +303,8 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
         )
         return
     validate_every = params.training.validate_every
-    if found := prolong(store, others, budget=params.budget, validate_every=validate_every):
-        other, step = found
+    if prolonged := prolong(store, others, budget=params.budget, validate_every=validate_every):
+        other, step = prolonged
         yield f"going on from {other.folder}, a training that differs in its budget only"
         with suppress(OSError):
             journal.take_over(Journal(other.folder.name), until=step)

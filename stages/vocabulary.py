@@ -1,4 +1,4 @@
-"""Decide which tokens the model knows, per language.
+"""Build the vocabulary of each language.
 
 Usage: python -m stages.vocabulary
 Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/,
@@ -65,7 +65,7 @@ def run(
 
 
 def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str, Counter[str]]:
-    """Return how often each token stands in the training text of each side."""
+    """Count the tokens in the training text of each side."""
     counted: dict[str, Counter[str]] = {side: Counter() for side in paths.SIDES}
     jobs = [
         Job((span,))

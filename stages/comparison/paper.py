@@ -23,11 +23,11 @@ ESCAPES = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {character: rf"\{character}" for character in "#$%&_{}"}
 )
-"""What LaTeX would take for its own."""
+"""Special characters of LaTeX."""
 
 
 def render_csv(comparison: Comparison) -> str:
-    """Return a row per system, means over its seeds, and one per seed; not known is empty."""
+    """Return a row per system, means over its seeds, and one per seed; unknown values are empty."""
     ends = ("", "_low", "_high", "_sd")
     names = [f"{metric}{end}" for metric in comparison.metrics for end in ends]
     text = io.StringIO()
@@ -53,7 +53,7 @@ def list_cells(
 
 
 def average(values: list[float | None]) -> float | None:
-    """Return the mean; None where one is not known."""
+    """Return the mean; None if a value is unknown."""
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
 

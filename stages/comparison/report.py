@@ -1,4 +1,4 @@
-"""A comparison as people read it: one table, one picture, and matrices of what is significant.
+"""Report of a comparison: a table, a picture, and matrices of significance.
 
 Writes: reports/comparison/comparison.{json,md,png,csv,tex}; docs/results.md, if asked
 """
@@ -26,10 +26,10 @@ from stages.reporting.markdown import render_pipe_table, replace_part
 FOLDER = paths.REPORTS / "comparison"
 RESULTS = Path("docs/results.md")
 PART = "comparison"
-"""Of the results, which the report is."""
+"""The format of the report's results."""
 
 UNEVEN = 1.2
-"""Times the smallest amount of training, above which the largest is told."""
+"""Ratio of the largest to the smallest amount of training above which it is reported."""
 
 WIDEST = 6
 """Columns of a matrix that a terminal shows side by side."""
@@ -38,15 +38,15 @@ SMALLEST_SHOWN = 0.001
 """Smaller p-values say no more."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-"""What systems are called where there is little room."""
+"""Short names of systems."""
 
 COSTS = ("parameters", "updates", "target tokens", "training", "tokens/s", "sentences/s")
 UNITS = {"steps": "updates", "tokens": "target tokens"}
-"""What the report calls the limits of a budget, where it is not their own name."""
+"""Labels of the limits of a budget, where they differ from the names."""
 
 
 def render_heading(comparison: Comparison) -> list[str]:
-    """Return what is above the columns that say how good systems are."""
+    """Return the headings of the score columns."""
     return ["system", *map(find_label, comparison.metrics), "perplexity"]
 
 
@@ -68,11 +68,11 @@ def render_rows(comparison: Comparison) -> Iterator[list[str]]:
 
 def render_scores(scores: Mapping[str, ScoreInterval]) -> list[str]:
     """Return scores with their 95 % intervals."""
-    return [f"{one.value:.1f} ({one.low:.1f}–{one.high:.1f})" for one in scores.values()]
+    return [f"{score.value:.1f} ({score.low:.1f}–{score.high:.1f})" for score in scores.values()]
 
 
 def render_measures(runs: Sequence[Run]) -> list[str]:
-    """Return means of perplexity and costs; what is not known of all runs is not known of it."""
+    """Return means of perplexity and costs; unknown if they are for any run."""
     mean = tabulate(runs).mean(numeric_only=True, skipna=False)
     return [
         format_value(mean["perplexity"], "{:.2f}"),
@@ -86,7 +86,7 @@ def render_measures(runs: Sequence[Run]) -> list[str]:
 
 
 def format_value(value: float | None, form: str) -> str:
-    """Return a number, or a dash for one that nobody knows."""
+    """Return a number, or a dash for an unknown one."""
     return "–" if pd.isna(value) else form.format(value)
 
 
@@ -96,20 +96,18 @@ def format_millions(count: float) -> str:
 
 
 def render_matrices(comparison: Comparison) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield who is better than whom, two metrics at a time, each with its title."""
+    """Yield significance matrices, of two metrics each, with titles."""
     tested = list(dict.fromkeys(pair.metric for pair in comparison.differences))
     for first in range(0, len(tested), 2):
         metrics = tested[first : first + 2]
         places = zip(metrics, ("above", "below"), strict=False)
-        where = " and ".join(
-            f"{find_label(metric)} {place} the diagonal" for metric, place in places
-        )
+        where = " and ".join(f"{find_label(metric)} {side} the diagonal" for metric, side in places)
         title = f"Row minus column, {where}; {describe_test(comparison)}"
         yield title, render_matrix(comparison, *metrics)
 
 
 def describe_test(comparison: Comparison) -> str:
-    """Return what the p-values are."""
+    """Describe the p-values."""
     test = (
         "Welch's t-test over seeds and sentences"
         if len(comparison.seeds) > 1
@@ -132,13 +130,13 @@ def render_matrix(comparison: Comparison, above: str, below: str | None = None) 
 
 
 def render_difference(difference: float, p_value: float) -> str:
-    """Return a difference and how probable one as large is by chance."""
+    """Return a difference and its p-value."""
     p = f"p = {p_value:.3f}" if p_value >= SMALLEST_SHOWN else f"p < {SMALLEST_SHOWN}"
     return f"{difference:+.1f}, {p}"
 
 
 def describe_budget(budgets: dict[str, Budget]) -> str:
-    """Return what every system was allowed to spend."""
+    """Describe the budget of every system."""
     words = {
         name: " or ".join(
             f"{limit:,.0f} {UNITS.get(unit, unit)}"
@@ -153,7 +151,7 @@ def describe_budget(budgets: dict[str, Budget]) -> str:
 
 
 def render_notes(comparison: Comparison) -> list[str]:
-    """Return what one must know to read the tables."""
+    """Return notes on the tables."""
     threads = sorted({run.threads for run in comparison.runs})
     said = ", ".join(str(count or "all") for count in threads)
     return [
@@ -172,7 +170,7 @@ def render_notes(comparison: Comparison) -> list[str]:
 
 
 def describe_seeds(seeds: Sequence[int]) -> str:
-    """Return what intervals and p-values know of seeds."""
+    """Describe the share of seeds in intervals and p-values."""
     if len(seeds) == 1:
         return (
             f"One seed ({seeds[0]}): intervals and p-values are of the choice of test sentences "
@@ -186,7 +184,7 @@ def describe_seeds(seeds: Sequence[int]) -> str:
 
 
 def list_unequal(comparison: Comparison) -> Iterator[str]:
-    """Yield what was not equal in spite of the budgets: of the seeds of a system, of systems."""
+    """Yield differences in spite of equal budgets, between seeds and between systems."""
     for name, runs in comparison.systems.items():
         for what, counts in count_work(runs).items():
             if is_uneven(counts):
@@ -205,7 +203,7 @@ def list_unequal(comparison: Comparison) -> Iterator[str]:
 
 
 def count_work(runs: Sequence[Run]) -> dict[str, list[int]]:
-    """Return of each run what it was trained on."""
+    """Return the amounts of training of each run."""
     return {
         "updates": [run.steps for run in runs],
         "target tokens": [run.target_tokens for run in runs],
@@ -213,7 +211,7 @@ def count_work(runs: Sequence[Run]) -> dict[str, list[int]]:
 
 
 def compute_mean_work(comparison: Comparison) -> dict[str, dict[str, float]]:
-    """Return what each system was trained on, means over its seeds."""
+    """Return the amounts of training of each system, means over its seeds."""
     work = {name: count_work(runs) for name, runs in comparison.systems.items()}
     return {
         what: {name: fmean(counts[what]) for name, counts in work.items()}
@@ -234,8 +232,8 @@ def render_markdown(comparison: Comparison) -> str:
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
         names = [cell for cell, *_ in render_rows(comparison) if not cell.startswith(" ")]
-        for title, found in render_matrices(comparison):
-            body = ([name, *line] for name, line in zip(names, found, strict=True))
+        for title, matrix in render_matrices(comparison):
+            body = ([name, *line] for name, line in zip(names, matrix, strict=True))
             lines += [f"{title}:", "", *render_pipe_table(["", *letters], body), ""]
     return "\n".join([*lines, "![scores and learning curves](comparison.png)", ""])
 
@@ -254,12 +252,12 @@ def render_report(comparison: Comparison) -> Group:
     ]
     if len(comparison.systems) > 1:
         letters = LETTERS[: len(comparison.systems)]
-        for title, found in render_matrices(comparison):
+        for title, matrix in render_matrices(comparison):
             for first in range(0, len(letters), WIDEST):
                 columns = slice(first, first + WIDEST)
                 named = (
                     [name, *(cell.replace(", ", "\n") for cell in line[columns])]
-                    for name, line in zip(letters, found, strict=True)
+                    for name, line in zip(letters, matrix, strict=True)
                 )
                 parts += [Text(), render_plain_table(["", *letters[columns]], named)]
             parts += [Text(), Text(f"{title}.", style="dim")]
@@ -288,9 +286,9 @@ def write_report(
 
 
 def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path) -> None:
-    """Draw scores with their intervals, and how they were come by."""
+    """Draw scores with their intervals, and their course in training."""
     by_time = all(
-        point["step"] in found.seconds for found in outcomes for point in found.history
+        point["step"] in outcome.seconds for outcome in outcomes for point in outcome.history
     ) and all(budget.seconds is not None for budget in comparison.budgets.values())
     metric, validated_by = comparison.metrics[0], find_validation_metric(outcomes[0])
     intervals = [
@@ -303,15 +301,15 @@ def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path
     ]
     curves = [
         Curve(
-            label=found.run.system,
+            label=outcome.run.system,
             x=[
-                found.seconds[point["step"]] / 60 if by_time else point["target_tokens"] / 1e6
-                for point in found.history
+                outcome.seconds[point["step"]] / 60 if by_time else point["target_tokens"] / 1e6
+                for point in outcome.history
             ],
-            y=[point["validation_scores"][validated_by] for point in found.history],
+            y=[point["validation_scores"][validated_by] for point in outcome.history],
         )
-        for found in outcomes
-        if find_validation_metric(found) == validated_by
+        for outcome in outcomes
+        if find_validation_metric(outcome) == validated_by
     ]
     unit = "minutes spent in updates" if by_time else "million target tokens trained on"
     over = "seeds and sentences" if len(comparison.seeds) > 1 else "sentences, of one seed"
@@ -320,7 +318,7 @@ def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path
 
 
 def find_validation_metric(outcome: Outcome) -> str:
-    """Return by which metric translations were scored while a model was trained."""
+    """Return the metric of validation during training."""
     return next(iter(outcome.history[0]["validation_scores"]))
 
 

@@ -1,6 +1,6 @@
-"""What trainings on equal terms gave, and which differences between them mean something.
+"""Results of trainings on equal terms, and the significance of their differences.
 
-Reads:  experiments that DVC keeps, and what their journals in runs/ say about time
+Reads:  experiments that DVC keeps, and the times in their journals in runs/
 """
 
 import csv
@@ -49,7 +49,7 @@ class SystemScore(ScoreInterval):
 
 
 class Run(Config):
-    """What one training gave."""
+    """The result of one training."""
 
     system: str
     seed: int
@@ -103,7 +103,7 @@ class Comparison(Config):
     signatures: dict[str, str]
     """How each metric was computed; systems are in the order of the first."""
     budgets: dict[str, Budget]
-    """What each system was allowed to spend on training."""
+    """The budget of each system's training."""
     scores: dict[str, dict[str, SystemScore]]
     """By system and metric; the best system is first."""
     runs: tuple[Run, ...]
@@ -112,7 +112,7 @@ class Comparison(Config):
 
     @property
     def metrics(self) -> list[str]:
-        """By which systems were scored, the most important first."""
+        """The metrics, the most important first."""
         return list(self.signatures)
 
     @property
@@ -122,24 +122,24 @@ class Comparison(Config):
 
     @property
     def seeds(self) -> list[int]:
-        """With which each system was trained."""
+        """The seeds of each system."""
         return list(dict.fromkeys(run.seed for run in self.runs))
 
 
 def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
-    """Read what an experiment left, at its commit.
+    """Read the outputs of an experiment, at its commit.
 
     Raises:
         ComparisonError: if DVC does not have it any more.
     """
-    kept = DVCFileSystem(str(paths.HOME), rev=commit)
+    repository = DVCFileSystem(str(paths.HOME), rev=commit)
     try:
         scores, record = (
-            json.loads(kept.read_text(str(path)))
+            json.loads(repository.read_text(str(path)))
             for path in (paths.METRICS / "evaluate.json", paths.TRAINED / "training.json")
         )
-        table = kept.read_text(str(paths.REPORTS / "translations.tsv"))
-        settings = ParamsLoader(kept.read_text(str(paths.PARAMS))).get_single_data()
+        table = repository.read_text(str(paths.REPORTS / "translations.tsv"))
+        settings = ParamsLoader(repository.read_text(str(paths.PARAMS))).get_single_data()
     except OSError:
         raise ComparisonError(
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "
@@ -184,7 +184,7 @@ def read_intervals(scores: Mapping[str, Any]) -> dict[str, ScoreInterval]:
 
 
 def read_translations(text: str) -> pd.DataFrame:
-    """Return what ``evaluate`` has written in ``translations.tsv``, a row per sentence, as text."""
+    """Parse ``translations.tsv`` of ``evaluate``, a row per sentence."""
     return pd.read_csv(
         io.StringIO(text),
         sep="\t",
@@ -215,8 +215,8 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
     check_comparable(outcomes)
     first = outcomes[0]
     by_system: dict[str, list[Outcome]] = {}
-    for found in outcomes:
-        by_system.setdefault(found.run.system, []).append(found)
+    for outcome in outcomes:
+        by_system.setdefault(outcome.run.system, []).append(outcome)
     best_first = find_best(outcomes)
     hypotheses = {name: [run.hypotheses for run in by_system[name]] for name in best_first}
     return Comparison(
@@ -226,10 +226,12 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
         signatures=first.signatures,
         budgets={name: by_system[name][0].budget for name in best_first},
         scores={
-            name: summarize_scores([found.run for found in by_system[name]], len(first.references))
+            name: summarize_scores(
+                [outcome.run for outcome in by_system[name]], len(first.references)
+            )
             for name in best_first
         },
-        runs=tuple(found.run for name in best_first for found in by_system[name]),
+        runs=tuple(outcome.run for name in best_first for outcome in by_system[name]),
         differences=tuple(
             compare_all(
                 hypotheses,
@@ -245,8 +247,8 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
 def summarize_scores(runs: Sequence[Run], sentences: int) -> dict[str, SystemScore]:
     """Return a system's scores, means over its seeds, by metric.
 
-    What the choice of sentences adds to a mean's variance is taken for the mean of what it adds to
-    each seed's, which is no less: as if all seeds failed on the same sentences.
+    The part of sentences in a mean's variance is taken as the mean of their part in each seed's
+    variance, an upper bound: as if all seeds failed on the same sentences.
 
     Args:
         runs: of the system, a seed each.
@@ -270,10 +272,10 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> SystemSco
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:
-    """Refuse numbers that mean nothing beside each other.
+    """Refuse runs that cannot be compared.
 
     Raises:
-        ComparisonError: naming the two runs and what is not the same.
+        ComparisonError: naming the two runs and the difference.
     """
     first, *others = outcomes
     for other in others:
@@ -284,10 +286,10 @@ def check_comparable(outcomes: Sequence[Outcome]) -> None:
                 f"{len(other.references)}); compare systems that share the data settings"
             )
         if list(first.signatures.items()) != list(other.signatures.items()):
-            one, two = (", ".join(found.signatures.values()) for found in (first, other))
+            ours, theirs = (", ".join(outcome.signatures.values()) for outcome in (first, other))
             raise ComparisonError(
-                f"{names} were scored differently, {one} and {two}; compare systems that share the "
-                f"evaluate settings"
+                f"{names} were scored differently, {ours} and {theirs}; compare systems that share "
+                f"the evaluate settings"
             )
 
 
@@ -301,7 +303,7 @@ def tabulate(runs: Sequence[Run]) -> pd.DataFrame:
 def find_best(outcomes: Sequence[Outcome]) -> list[str]:
     """Return the systems, the best first: by the mean over seeds in the first metric."""
     metric = next(iter(outcomes[0].signatures))
-    scores = tabulate([found.run for found in outcomes])
+    scores = tabulate([outcome.run for outcome in outcomes])
     means = scores.groupby("system", sort=False)[f"scores.{metric}.value"].mean()
     lowest_first = not METRICS.load(metric).higher_is_better
     return list(means.sort_values(ascending=lowest_first, kind="stable").index)

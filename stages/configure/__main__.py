@@ -1,7 +1,7 @@
 """Compose params.yaml from the groups in conf/, check it, and write it with its comments.
 
 Usage: python -m stages.configure [GROUP=NAME ...] [SECTION.KEY=VALUE ...]
-Reads:  conf/, params.yaml, and the user's own text files, to pin what they hold
+Reads:  conf/, params.yaml, and the user's own text files, to pin their content
 Writes: params.yaml
 
 The arguments are Hydra's, as for ``dvc exp run -S``:
@@ -24,7 +24,7 @@ from stages.runtime.turns import take_turn
 
 
 def main() -> None:
-    """Compose or change what is asked, check everything, and write params.yaml if it changes."""
+    """Compose or change settings, check all of them, and write params.yaml if it changes."""
     say = partial(Console(stderr=True).print, soft_wrap=True)
     with take_turn(say):
         values = compose_settings(sys.argv[1:], say=say)

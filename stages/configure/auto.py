@@ -1,7 +1,7 @@
-"""Choose model, vocabulary, dropout and budget that fit the text and the time there is.
+"""Choose model, vocabulary, dropout and budget by the amount of text and time.
 
 ``model=auto`` and ``train=auto`` are no presets but ask for this choice. It is made once, from
-``conf/auto.yaml``, and ``params.yaml`` gets what was chosen, so that a run stays reproducible.
+``conf/auto.yaml``, and written to ``params.yaml``, so that a run stays reproducible.
 """
 
 import math
@@ -27,7 +27,7 @@ from stages.runtime.params_file import read
 AUTO = "auto"
 
 GROUPS = ("model", "train")
-"""Of which this can be the choice."""
+"""The groups that it chooses."""
 
 Device = Literal["cpu", "cuda"]
 
@@ -44,7 +44,7 @@ LONGEST_EMA = 0.9999
 
 
 class TextRow(Config):
-    """What fits a corpus of some size."""
+    """Settings for a corpus up to some size."""
 
     pairs: int | None
     """Up to so many pairs of train; null for any number."""
@@ -54,7 +54,7 @@ class TextRow(Config):
 
 
 class ModelRow(Config):
-    """What fits a budget of some size."""
+    """A preset for a budget up to some size."""
 
     tokens: int | None
     """Up to so many target tokens; null for any number."""
@@ -62,11 +62,11 @@ class ModelRow(Config):
     """Where they are at least so many passes over the text."""
     preset: str
     settings: dict[str, int | float | str] = Field(default_factory=dict)
-    """What else the preset should have, by the dotted place."""
+    """Further settings of the preset, by dotted path."""
 
 
 class TrainRow(Config):
-    """How long to train where nobody says."""
+    """The budget of training if none is given."""
 
     epochs: int
     most_tokens: dict[Device, int]
@@ -74,7 +74,7 @@ class TrainRow(Config):
 
 
 class AutoConfig(Config):
-    """What ``conf/auto.yaml`` holds."""
+    """The content of ``conf/auto.yaml``."""
 
     text: tuple[TextRow, ...]
     model: tuple[ModelRow, ...]
@@ -84,12 +84,12 @@ class AutoConfig(Config):
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, and why."""
+    """Chosen settings, with the reason."""
 
     groups: list[str]
     """Presets, as ``group=name``."""
     settings: list[str]
-    """As ``section.key=value``; what a person sets counts more."""
+    """As ``section.key=value``; settings of the user take precedence."""
     reason: str
 
     def __str__(self) -> str:
@@ -100,18 +100,18 @@ Row = TypeVar("Row", TextRow, ModelRow)
 
 
 def take_row(rows: Sequence[Row], limit: str, number: float) -> Row:
-    """Return the first row whose limit a number does not exceed."""
+    """Return the first row with a limit of at least ``number``."""
     return next(row for row in rows if (most := getattr(row, limit)) is None or number <= most)
 
 
 def read_auto(conf: Path = paths.CONF) -> AutoConfig:
-    """Return what to choose from."""
+    """Read ``auto.yaml``."""
     return config.build(AutoConfig, read(conf / f"{AUTO}.yaml"), at=f"conf/{AUTO}.yaml")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Where training will run."""
+    """The device of training."""
 
     device: Device
     cores: int
@@ -131,16 +131,16 @@ def choose(
     *,
     budget: Budget | None = None,
 ) -> Choice:
-    """Return what fits a text, a budget and this machine.
+    """Return settings for a text, a budget and this machine.
 
     Args:
         wanted: groups to choose, "model", "train" or both.
         sections: all settings so far.
-        known: what to choose from.
-        budget: that a person has set, if any, in place of what "train" would choose.
+        known: the rows to choose from.
+        budget: the budget that the user has set, if any, in place of that of "train".
 
     Raises:
-        ConfigError: if nobody knows how large the text is.
+        ConfigError: if the size of the text is unknown.
         CorpusError: if it cannot be read.
     """
     download, train = sections["download"], sections["train"]
@@ -176,7 +176,7 @@ def choose(
         }
         if tokens < epoch:
             fitting["train.model.dropout"] = 0.0
-        settings += [f"{place}={value}" for place, value in fitting.items()]
+        settings += [f"{path}={value}" for path, value in fitting.items()]
         if size_of_batch := model.settings.get(BATCH):
             batch_tokens = round(int(size_of_batch) * REAL_SHARE)
     if "train" in wanted:
@@ -192,7 +192,7 @@ def choose(
 
 
 def estimate_tokens(size: Size, vocab_size: int) -> int:
-    """Return about how many tokens the target side has.
+    """Estimate the number of target tokens.
 
     In English captions, one has 3.45, 3.96 and 4.34 characters where the vocabulary has 2,000,
     4,000 and 8,000: about 0.45 more with each doubling.
@@ -208,12 +208,12 @@ def round_down(number: int) -> int:
 
 
 def choose_ema_decay(steps: int) -> float:
-    """Return the decay of the averages of weights for a training of so many updates."""
+    """Return the decay of the averages of weights for a number of updates."""
     return next((decay for most, decay in EMA_DECAYS.items() if steps <= most), LONGEST_EMA)
 
 
 def estimate_batch(batching: BatchingConfig) -> int:
-    """Return about how many target tokens an update trains on."""
+    """Estimate the target tokens of an update."""
     most = (
         batching.max_tokens if isinstance(batching, TokenBatching) else TokenBatching().max_tokens
     )
@@ -221,7 +221,7 @@ def estimate_batch(batching: BatchingConfig) -> int:
 
 
 def count_tokens(budget: Budget, *, epoch: int, batch_tokens: int, speed: float) -> int:
-    """Return about how many target tokens a budget trains on.
+    """Estimate the target tokens of a budget.
 
     Args:
         budget: when training ends, at whichever limit is reached first.

@@ -38,13 +38,12 @@ def compose_settings(
     conf: Path = paths.CONF,
     say: Callable[[str], object] = lambda _: None,
 ) -> dict[str, Any]:
-    """Return what params.yaml should hold.
+    """Compose the content of params.yaml.
 
     Args:
         arguments: ``group=name`` and ``section.key=value``.
         conf: the groups.
-        say: is told what was chosen by ``model=auto`` and ``train=auto``, or for a small text, and
-            why.
+        say: takes the choices of ``model=auto``, ``train=auto`` and for small texts, with reasons.
 
     Raises:
         ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
@@ -68,10 +67,10 @@ def compose_settings(
         start = compose_groups([*given, *chosen.groups], conf=conf)
         values = apply_changes(apply_changes(start, chosen.settings), settings)
     if choices:
-        fitting, told = fit_settings(values, settings)
+        fitting, message = fit_settings(values, settings)
         values = apply_changes(values, fitting)
-        if told:
-            say(told)
+        if message:
+            say(message)
     return values
 
 
@@ -157,19 +156,19 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
                 f"{override.key_or_group}=[a,b]"
             )
         *parents, last = override.key_or_group.split(".")
-        place = fresh
+        node = fresh
         for name in parents:
-            inner = place.get(name)
-            place[name] = place = inner if isinstance(inner, dict) else {}
+            inner = node.get(name)
+            node[name] = node = inner if isinstance(inner, dict) else {}
         if override.is_delete():
-            place.pop(last, None)
+            node.pop(last, None)
         else:
-            place[last] = override.value()
+            node[last] = override.value()
     return fresh
 
 
 def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
-    """Return what the groups compose to.
+    """Compose the groups.
 
     Raises:
         ConfigError: if a group or an override is unknown.
@@ -179,7 +178,9 @@ def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str
     from omegaconf import OmegaConf  # noqa: PLC0415
     from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
 
-    check_choices([one for one in overrides if (conf / one.partition("=")[0]).is_dir()], conf)
+    check_choices(
+        [override for override in overrides if (conf / override.partition("=")[0]).is_dir()], conf
+    )
     try:
         with initialize_config_dir(str(conf.resolve()), version_base=None):
             composition = compose("config", overrides=overrides)
@@ -240,7 +241,7 @@ def render_params(sections: Mapping[str, Config]) -> str:
 
 
 def write_params(sections: Mapping[str, Config]) -> None:
-    """Write params.yaml whole, unless it says the same already, in whatever words."""
+    """Write params.yaml whole, unless its values are the same already."""
     dumped = {name: section.model_dump(mode="json") for name, section in sections.items()}
     try:
         same = dumped == read(paths.PARAMS)
@@ -251,7 +252,7 @@ def write_params(sections: Mapping[str, Config]) -> None:
 
 
 def _scalar(tag: str) -> Callable[[Any, Any], Any]:
-    """Write a value as PyYAML does, which is what reads it: null, and 1.0e-09 with its dot."""
+    """Write a value as PyYAML, its reader, does: null, and 1.0e-09 with its dot."""
 
     def represent(representer: Any, value: Any) -> Any:
         words = yaml.safe_dump(value).split("\n")[0]

@@ -1,4 +1,4 @@
-"""Write what the presets of conf/model start from: the defaults of every setting of a model.
+"""Write the bases of the presets in conf/model: the defaults of every setting of a model.
 
 Usage: python -m stages.configure.presets
 Writes: conf/model/_base/ARCHITECTURE.yaml
@@ -24,7 +24,7 @@ HEADING = """\
 
 
 def find_bases(conf: Path = paths.CONF) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the text of what presets start from, for each architecture."""
+    """Yield the path and the text of the base of each architecture's presets."""
     for name in ARCHITECTURES:
         config = read_model_config({"architecture": name})
         text = yaml.safe_dump({"train": {"model": config.model_dump(mode="json")}}, sort_keys=False)

@@ -1,4 +1,4 @@
-"""Renew what params.yaml pins, so that the next training sees what has come since the last.
+"""Renew the pins of params.yaml, so that the next training sees new data.
 
 Usage: python -m stages.configure.refresh
 Reads:  params.yaml, the user's own text files, the servers of what is downloaded, and the registry
@@ -42,8 +42,8 @@ def refresh_pins(
 ) -> tuple[dict[str, Config], list[str]]:
     """Return the sections with fresh pins, and a sentence for each pin that is another.
 
-    Without a sentence the sections are as they were. A server that cannot be asked, or sends what
-    cannot be used, keeps its pin, with a warning.
+    Without a sentence the sections are unchanged. A server that does not answer, or sends unusable
+    files, keeps its pin, with a warning.
 
     Raises:
         CorpusError: if a file of the user's own cannot be read.
@@ -62,7 +62,7 @@ def refresh_pins(
 
 
 def main() -> None:
-    """Renew params.yaml, and say what is new."""
+    """Renew params.yaml, and print the changes."""
     fresh, changes = refresh_pins(check_all())
     compose.write_params(fresh)
     for sentence in changes or ["nothing has changed"]:
@@ -96,21 +96,21 @@ def _champion_of_now(download: DownloadParams) -> tuple[InitialModelConfig, list
 def _asked(
     config: Published, download: DownloadParams, downloads: Path
 ) -> tuple[Published, list[str]]:
-    """Return the settings with the checksums of what servers have now, and what is new."""
+    """Return the settings with the checksums of the servers' present files, and the changes."""
     sources = config.sources(download.languages)
     asked = {source.name: source for source in sources if not source.sha256}
     pins = {name: source.digest for name, source in asked.items() if source.digest}
     changes: list[str] = []
     for name, source in asked.items():
         try:
-            found = renew(source, downloads, download.http).sha256
+            checksum = renew(source, downloads, download.http).sha256
         except DownloadError as error:
             LOGGER.warning("%s; it stays as it is here", error)
             continue
-        if found != source.digest:
+        if checksum != source.digest:
             what = "changed" if source.digest else "had no pin and got one"
-            changes.append(f"{redact_url(source.url)} {what}: SHA-256 {found}")
-            pins[name] = found
+            changes.append(f"{redact_url(source.url)} {what}: SHA-256 {checksum}")
+            pins[name] = checksum
     return (config.with_digests(pins) if changes else config), changes
 
 

@@ -1,6 +1,6 @@
-"""Fit to a small corpus of the user's own what is meant for a large one: split and subwords.
+"""Fit the split and the subwords to a small corpus of the user's own.
 
-What is fitted stands in ``params.yaml`` like any other setting, and stays when the text grows.
+Fitted settings are written to ``params.yaml`` like any other, and stay when the text grows.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from nmt_core.fetch.initial_model import NoInitialModel
 from stages.params import DownloadParams
 
 FEWEST_TESTS, MOST_TESTS = 200, 1000
-"""Between which a twentieth of the text is taken; fewer hardly tell two systems apart."""
+"""Limits of the twentieth of the text that is held out; fewer hardly tell two systems apart."""
 
 LARGEST_SHARE = 1 / 4
 """Of the text that goes to test, also where that is fewer."""
 
 FEW_PAIRS = 10_000
-"""Up to so many teach few subwords, and a translator hardly what it needs."""
+"""Up to this many pairs teach few subwords, and hardly suffice for a translator."""
 
 SUBWORDS, FEWEST_SUBWORDS = 2000, 500
 """For few pairs, and for very few."""
 
 
 def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str], str]:
-    """Return settings that fit a small text, and a sentence that says so; nothing where all fits.
+    """Return settings that fit a small text, and a message; empty if the given ones fit.
 
     Args:
         values: of all settings.
@@ -48,12 +48,12 @@ def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str
         "; so few hardly make a translator to rely on, unless it goes on from another one "
         "(START=bundle)"
     )
-    told = f"fitted to {pairs:,} pairs: {' '.join(settings)}"
-    return settings, f"{told}{few if anew and pairs <= FEW_PAIRS else ''}" if settings else ""
+    message = f"fitted to {pairs:,} pairs: {' '.join(settings)}"
+    return settings, f"{message}{few if anew and pairs <= FEW_PAIRS else ''}" if settings else ""
 
 
 def fit_split(download: DownloadParams, pairs: int) -> list[str]:
-    """Return rates at which enough is set aside, where a hash draws it."""
+    """Return rates of a hash split that hold out enough pairs."""
     corpus, split = download.corpus, download.split
     assert isinstance(corpus, FilesCorpus)
     tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), LARGEST_SHARE * pairs)
@@ -74,5 +74,5 @@ def fit_subwords(tokenize: dict[str, Any], pairs: int) -> list[str]:
     return [f"tokenize.subwords.vocab_size={size}"]
 
 
-def _are_set(place: str, given: Sequence[str]) -> bool:
-    return any(setting.lstrip("+~").startswith(place) for setting in given)
+def _are_set(path: str, given: Sequence[str]) -> bool:
+    return any(setting.lstrip("+~").startswith(path) for setting in given)

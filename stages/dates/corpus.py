@@ -14,7 +14,7 @@ from nmt_core.text.languages import Languages
 from stages.dates.generate import draw_dates
 
 ISO = "zxx"
-"""What ISO 639 calls what is in no language, such as 2019-04-22."""
+"""ISO 639's code for text in no language, such as 2019-04-22."""
 
 CHARACTERS = 10
 """Of a date in ISO 8601."""
@@ -23,7 +23,7 @@ CHARACTERS = 10
 class DatesCorpus(Corpus):
     """Dates such as April 22, 2019 with their form in ISO 8601, 2019-04-22: no network, no licence.
 
-    No date stands twice, in whichever split.
+    No date occurs twice, in any split.
     """
 
     kind: Literal["dates"]
@@ -63,7 +63,7 @@ class DatesCorpus(Corpus):
         return self
 
     def check(self, languages: Languages) -> None:
-        """Check that the one is English, and the other in no language."""
+        """Check that one side is English, and the other in no language."""
         if {*languages.codes} != {"en", ISO}:
             raise ValueError(
                 f"the corpus of dates has English (en) and ISO 8601, which is no language ({ISO}), "
@@ -88,7 +88,7 @@ class DatesCorpus(Corpus):
         return Origin("code", "stages/dates")
 
     def estimate_size(self, languages: Languages) -> Size:
-        """Return what will be written, as if the target were ISO 8601."""
+        """Estimate the size of the corpus, as if the target were ISO 8601."""
         del languages
         return Size(self.train_pairs, self.train_pairs * CHARACTERS)
 

@@ -26,8 +26,8 @@ def draw_dates(
     Args:
         first_year: of the earliest dates.
         last_year: of the latest dates.
-        counts: how many dates of each split; those of the first do not depend on how many
-            the others have.
+        counts: number of dates of each split; those of the first do not depend on the counts of
+            the others.
         seed: another one draws other dates.
 
     Returns:

@@ -21,7 +21,7 @@ class DemoCorpus(Corpus):
     """The tag of this choice."""
 
     grammar: GrammarConfig
-    """How many pairs of each split, and of which seed."""
+    """Numbers of pairs of the splits, and the seed."""
 
     def check(self, languages: Languages) -> None:
         """Check that the languages are German and English."""
@@ -49,7 +49,7 @@ class DemoCorpus(Corpus):
         return Origin("code", "stages/demo")
 
     def estimate_size(self, languages: Languages) -> Size:
-        """Return what will be written."""
+        """Estimate the size of the corpus."""
         del languages
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
 

@@ -1,7 +1,7 @@
-"""A corpus of the demo language, whose validation and test sets combine known words anew.
+"""A corpus of the demo language; validation and test sets combine known words anew.
 
-What is held out is decided for every combination of words (see
-:class:`~stages.demo.grammar.Combination`) apart, whatever the seed:
+Every combination of words (see :class:`~stages.demo.grammar.Combination`) is held out or not by
+itself, for any seed:
 
     share = first 8 bytes, big-endian, of BLAKE2b("construction head dependent"), modulo 100
     share in 0..7    the combination is held out for the test set
@@ -48,7 +48,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class GrammarConfig(Config):
-    """How much of the demo language to write."""
+    """Sizes of the corpus of the demo language."""
 
     train_pairs: int = Field(20_000, ge=1, le=10_000_000)
     """Pairs in the training set; below about 2000, too few words are known to test with."""
@@ -90,12 +90,12 @@ def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
         node, split = _draw(config.seed, number)
         if split and len(corpus[split]) < counts[split]:
             _keep(node, corpus[split], seen, known)
-        short = [one for one in SPLITS if len(corpus[one]) < counts[one]]
+        short = [name for name in SPLITS if len(corpus[name]) < counts[name]]
         if not short:
             return corpus
-    found, wanted = len(corpus[short[0]]), counts[short[0]]
+    drawn, wanted = len(corpus[short[0]]), counts[short[0]]
     raise CorpusError(
-        f"only {found} of {wanted} {short[0]} pairs could be written with words of the training "
+        f"only {drawn} of {wanted} {short[0]} pairs could be written with words of the training "
         f"set; raise train_pairs or lower {short[0]}_pairs"
     )
 

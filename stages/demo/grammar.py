@@ -34,17 +34,17 @@ class Reference(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A part that a rule draws, and what is asked of it."""
+    """A part that a rule draws, with its required features."""
 
     symbol: str
     head: bool
     asked: dict[str, Values]
     shared: dict[str, Reference]
-    """What it must have in common with others."""
+    """Features that it shares with others."""
 
 
 class Call(NamedTuple):
-    """What to say: a slot, a word, or another section; None is the section being said."""
+    """A slot, a word or a section to say; None is the section being said."""
 
     name: str
     features: dict[str, str]
@@ -62,7 +62,7 @@ class Forms(NamedTuple):
 Template = list[list[str | Call]]
 """Words of pieces."""
 Side = dict[str, str | Forms | Template]
-"""What is said by section, "" for all others."""
+"""Words by section, "" for all others."""
 
 
 @dataclass
@@ -72,13 +72,13 @@ class Alternative:
     place: str
     weight: int = 1
     features: dict[str, Values] = field(default_factory=dict)
-    """What it agrees with, as its head must."""
+    """Features that it requires of its head."""
     settings: dict[str, Values | Reference] = field(default_factory=dict)
-    """Features that it has whatever its head has."""
+    """Features of its own, independent of its head."""
     slots: dict[str, Slot] = field(default_factory=dict)
     sides: list[Side] = field(default_factory=list)
     word: "Node | None" = None
-    """What it always expands to, if it says nothing but its own."""
+    """Its only expansion, if it says nothing but its own."""
 
 
 class Node(NamedTuple):
@@ -92,7 +92,7 @@ class Node(NamedTuple):
 
 
 class _DeadEndError(Exception):
-    """Nothing fits what is asked."""
+    """No alternative has the required features."""
 
 
 class Grammar:
@@ -107,7 +107,7 @@ class Grammar:
         """Put a grammar together.
 
         Args:
-            symbols: what each symbol can stand for.
+            symbols: the alternatives of each symbol.
             constructions: slots whose word forms a combination with the head of the whole.
             spelling: regular expressions with replacements, by language.
         """
@@ -117,16 +117,18 @@ class Grammar:
             [(re.compile(pattern), replacement) for pattern, replacement in spelling[language]]
             for language in LANGUAGES
         ]
-        alternatives = [one for listed in symbols.values() for one in listed]
-        bodies = [body for one in alternatives for side in one.sides for body in side.values()]
+        alternatives = [choice for listed in symbols.values() for choice in listed]
+        bodies = [
+            body for choice in alternatives for side in choice.sides for body in side.values()
+        ]
         forms = [body for body in bodies if isinstance(body, Forms)]
         self._marked = {name for body in forms for name in body.features}
-        for one in alternatives:
-            if is_word(one):
-                one.word = Node(one, {}, one.features, self._mark(one.features))
-        slots = [slot for one in alternatives for slot in one.slots.values()]
+        for choice in alternatives:
+            if is_word(choice):
+                choice.word = Node(choice, {}, choice.features, self._mark(choice.features))
+        slots = [slot for choice in alternatives for slot in choice.slots.values()]
         asked = {name for slot in slots for name in (*slot.asked, *slot.shared)}
-        asked.update(name for one in alternatives if one.slots for name in one.features)
+        asked.update(name for choice in alternatives if choice.slots for name in choice.features)
         self._fitting: dict[str, tuple[list[str], dict[tuple[Values | None, ...], Choice]]] = {}
         for symbol in symbols:
             self._list_features(symbol, asked)
@@ -135,7 +137,7 @@ class Grammar:
         """Draw a derivation.
 
         Raises:
-            GrammarError: if nothing fits what a rule asks for.
+            GrammarError: if no alternative fits a rule.
         """
         try:
             return self._draw(symbol, asked, random)
@@ -181,11 +183,11 @@ class Grammar:
             except _DeadEndError as error:
                 reason = reason or error
                 fitting, totals = _sum_weights(fitting[:pick] + fitting[pick + 1 :])
-        told = (f"{name}={','.join(sorted(own))}" for name, own in asked.items())
-        raise reason or _DeadEndError(f"no {symbol} has {' '.join(sorted(told))}")
+        wishes = (f"{name}={','.join(sorted(own))}" for name, own in asked.items())
+        raise reason or _DeadEndError(f"no {symbol} has {' '.join(sorted(wishes))}")
 
     def _fit(self, symbol: str, asked: Features) -> "Choice":
-        """Return the alternatives that agree with what is asked, down to the word at their head."""
+        """Return the alternatives with the required features, down to the word at their head."""
         names, known = self._fitting[symbol]
         key = tuple(map(asked.get, names))
         if key not in known:
@@ -206,16 +208,16 @@ class Grammar:
     def _list_features(self, symbol: str, asked: set[str]) -> list[str]:
         """Return the features by which alternatives are chosen, with those of their heads."""
         if symbol not in self._fitting:
-            found: set[str] = set()
-            for one in self.symbols[symbol]:
-                found |= one.features.keys() & asked
-                for slot in one.slots.values():
-                    found.update(self._list_features(slot.symbol, asked) if slot.head else ())
-            self._fitting[symbol] = sorted(found), {}
+            features: set[str] = set()
+            for alternative in self.symbols[symbol]:
+                features |= alternative.features.keys() & asked
+                for slot in alternative.slots.values():
+                    features.update(self._list_features(slot.symbol, asked) if slot.head else ())
+            self._fitting[symbol] = sorted(features), {}
         return self._fitting[symbol][0]
 
     def _expand(self, alternative: Alternative, asked: Features, random: Random) -> Node:
-        """Draw the slots in order; what is asked of the whole is asked of its head, too."""
+        """Draw the slots in order; features required of the whole are required of its head, too."""
         own = alternative.features
         features = whole = {**asked, **_meet(own, asked)} if own else asked
         nodes: dict[str, Node] = {}
@@ -237,11 +239,11 @@ class Grammar:
         return Node(alternative, nodes, features, self._mark(features))
 
     def _mark(self, features: Features) -> dict[str, str]:
-        found = {}
+        marks = {}
         for name in self._marked & features.keys():
             if len(features[name]) == 1:
-                (found[name],) = features[name]
-        return found
+                (marks[name],) = features[name]
+        return marks
 
     def _say(self, node: Node, side: int, marks: dict[str, str], section: str) -> str:
         sections = node.alternative.sides[side]
@@ -253,8 +255,8 @@ class Grammar:
         values = tuple(map(marks.get, body.features)) if body else ()
         if body is None or values not in body.words:
             form = ".".join(filter(None, (section, *values)))
-            place = node.alternative.place
-            raise GrammarError(f"{place}: there is no {LANGUAGES[side]} for {form!r}; write it")
+            line_name = node.alternative.place
+            raise GrammarError(f"{line_name}: there is no {LANGUAGES[side]} for {form!r}; write it")
         return body.words[values]
 
     def _say_words(
@@ -296,20 +298,20 @@ def is_word(alternative: Alternative) -> bool:
 
 
 def list_calls(alternative: Alternative) -> list[Call]:
-    """List what an alternative says that is not its own."""
+    """List the calls of an alternative to others."""
     bodies = [body for side in alternative.sides for body in side.values()]
     words = [word for body in bodies if isinstance(body, list) for word in body]
-    return [one for word in words for one in word if isinstance(one, Call)]
+    return [part for word in words for part in word if isinstance(part, Call)]
 
 
 def _sum_weights(alternatives: list[Alternative]) -> Choice:
-    return alternatives, list(accumulate(one.weight for one in alternatives))
+    return alternatives, list(accumulate(alternative.weight for alternative in alternatives))
 
 
 def _resolve(
     asked: Mapping[str, Values | Reference], whole: Features, nodes: Mapping[str, Node]
 ) -> dict[str, Values]:
-    """Return values in the place of references; what nobody has is left out."""
+    """Replace references by values; unknown ones are left out."""
     values = {}
     for name, own in asked.items():
         if isinstance(own, frozenset):
@@ -322,7 +324,7 @@ def _resolve(
 
 
 def _meet(own: Features, asked: Features) -> dict[str, Values]:
-    """Return what both sides allow of the features of the first."""
+    """Return the values that both sides allow, for the features of the first."""
     met = dict(own)
     for name, values in own.items():
         if name in asked:

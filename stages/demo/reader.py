@@ -77,8 +77,10 @@ class _Reader:
                 layout = layouts.get(block, [[], []])
                 entries = [self.read_entry(entry, shared, layout) for entry in line.split(";")]
                 self.symbols.setdefault(block, []).extend(entries)
-        for one in (one for alternatives in self.symbols.values() for one in alternatives):
-            self.check(one)
+        for alternative in (
+            alternative for alternatives in self.symbols.values() for alternative in alternatives
+        ):
+            self.check(alternative)
         return Grammar(self.symbols, frozenset(constructions), spelling)
 
     def check(self, alternative: Alternative) -> None:
@@ -88,7 +90,7 @@ class _Reader:
             if slot.symbol not in self.symbols and not _RANGE.fullmatch(slot.symbol):
                 self.fail(f"{slot.symbol!r} is no symbol; write a block for it")
         for name, _, section, _ in list_calls(alternative):
-            single = [is_word(one) for one in self.symbols.get(name, [])] == [True]
+            single = [is_word(symbol) for symbol in self.symbols.get(name, [])] == [True]
             if name and name not in alternative.slots and not single:
                 self.fail(f"{name!r} is no slot, and no symbol of a single word; write one")
             if section and section not in self.sections:
@@ -113,11 +115,11 @@ class _Reader:
         return layout
 
     def read_labels(self, *labels: str) -> tuple[dict[str, str], str | None]:
-        """Return which labels are values of features, and the one that names a section."""
-        sections = [one for one in labels if one not in self.feature_of]
+        """Split labels into values of features and the name of a section."""
+        sections = [label for label in labels if label not in self.feature_of]
         if len(sections) > 1:
             self.fail(f"of {' and '.join(sections)} one must be the value of a feature; declare it")
-        features = {self.feature_of[one]: one for one in labels if one in self.feature_of}
+        features = {self.feature_of[label]: label for label in labels if label in self.feature_of}
         return features, sections[0] if sections else None
 
     def read_entry(self, entry: str, shared: str, layouts: list[Layout]) -> Alternative:
@@ -141,15 +143,15 @@ class _Reader:
         return alternative
 
     def read_left(self, left: str, shared: str) -> Alternative:
-        """Return an alternative by its first column, with what its block shares."""
+        """Return an alternative by its first column, with the shared part of its block."""
         alternative = Alternative(self.place)
         unnamed = [name for name in shared.split() if "=" not in name]
-        for token in [*(one for one in shared.split() if "=" in one), *_TOKEN.findall(left)]:
+        for token in [*(part for part in shared.split() if "=" in part), *_TOKEN.findall(left)]:
             name, sign, value = token.partition("=")
             if token.isdigit():
                 alternative.weight = int(token)
             elif slot := _SLOT.fullmatch(token):
-                parts = [one.partition("=") for one in (slot[4] or "").split()]
+                parts = [part.partition("=") for part in (slot[4] or "").split()]
                 asked = {k: self.read_value(k, v or k, alternative) for k, _, v in parts}
                 fixed = {k: v for k, v in asked.items() if isinstance(v, frozenset)}
                 common = {k: v for k, v in asked.items() if isinstance(v, Reference)}
@@ -171,12 +173,12 @@ class _Reader:
         slot, dot, feature = text.rpartition(".")
         if dot and slot not in alternative.slots:
             self.fail(f"{slot!r} is no slot that is drawn before; move it to the front")
-        for one in (name, feature if dot else name):
-            if one not in self.features:
-                self.fail(f"{one!r} is no feature; write one of {' '.join(self.features)}")
+        for key in (name, feature if dot else name):
+            if key not in self.features:
+                self.fail(f"{key!r} is no feature; write one of {' '.join(self.features)}")
         if dot or feature in self.features:
             return Reference(slot, feature)
-        values = frozenset().union(*(self.groups.get(one, {one}) for one in text.split(",")))
+        values = frozenset().union(*(self.groups.get(key, {key}) for key in text.split(",")))
         if strange := values - self.features[name]:
             known = " ".join(sorted(self.features[name]))
             self.fail(f"{' '.join(sorted(strange))} is no {name}; write one of {known}")
@@ -193,8 +195,8 @@ class _Reader:
         forms: dict[str, Forms] = {}
         for section, features, number in layout:
             names = tuple(sorted(features))
-            found = forms.setdefault(section, Forms(names, {}))
-            found.words[tuple(features[name] for name in names)] = words[number]
+            section_forms = forms.setdefault(section, Forms(names, {}))
+            section_forms.words[tuple(features[name] for name in names)] = words[number]
         return {**forms}
 
     def read_sections(self, text: str, head: str) -> Side:
@@ -223,13 +225,13 @@ class _Reader:
 
 def _join_lines(text: str) -> Iterator[tuple[str, str]]:
     """Yield lines with their places; one that is indented further belongs to that before."""
-    place, joined = "", ""
+    name, joined = "", ""
     for number, whole in enumerate(text.splitlines(), start=1):
         line = whole.partition("#")[0].rstrip()
         if line.startswith("    "):
             joined += f" {line.strip()}"
         elif line:
             if joined:
-                yield place, joined
-            place, joined = f"line {number}", line
-    yield place, joined
+                yield name, joined
+            name, joined = f"line {number}", line
+    yield name, joined

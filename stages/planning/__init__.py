@@ -1,1 +1,1 @@
-"""What a run will take, told before it, from a short calibration on this machine."""
+"""Predict the time and memory of a run from a short calibration on this machine."""

@@ -1,13 +1,13 @@
-"""Say what a run will take, from a short calibration on this machine, or compare that with the run.
+"""Predict time and memory of a run from a short calibration, or compare them with the run.
 
 Usage: python -m stages.planning [compare]
 Reads:  params.yaml, data/corpus/, data/vectors/, data/initial_model/, metrics/download.json;
-        and what was observed: runs/usage/
+        and observed usage: runs/usage/
 Writes: runs/plan.json
 
-The real stages run in a folder that is thrown away, on a part of the text: first those of the data,
-then some seconds of updates, a few translations and an export. What is predicted is a range; beside
-it stands what stages have taken that have run with the same settings. `compare` measures nothing.
+The real stages run in a scratch folder, on a part of the text: first those of the data, then some
+seconds of updates, a few translations and an export. Predictions are ranges, shown beside the
+usage of earlier stages with the same settings. `compare` measures nothing.
 """
 
 import shutil
@@ -34,7 +34,7 @@ from stages.runtime.usage import digest_settings, read_usage
 
 
 def main() -> None:
-    """Predict, or read what was predicted, and show it."""
+    """Predict, or read the last prediction, and show it."""
     if sys.argv[1:] not in ([], ["compare"]):
         raise ConfigError(f"python -m stages.planning knows 'compare' alone, got {sys.argv[1]!r}")
     settings = read(paths.PARAMS)
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def make_plan(settings: dict[str, Any], train: TrainParams, workers: WorkersConfig) -> Plan:
-    """Calibrate, predict, and write what was predicted."""
+    """Calibrate, predict, and write the prediction."""
     paths.RUNS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as folder:
         calibration = calibrate(settings, train, workers, Path(folder))
@@ -60,10 +60,10 @@ def make_plan(settings: dict[str, Any], train: TrainParams, workers: WorkersConf
 
 
 def read_plan(settings: dict[str, Any]) -> Plan:
-    """Return what was predicted for these settings.
+    """Return the prediction for these settings.
 
     Raises:
-        ConfigError: if nothing was.
+        ConfigError: if there is none.
     """
     try:
         plan = config.build(Plan, files.read_json(paths.PLAN), at=str(paths.PLAN))

@@ -19,7 +19,7 @@ from stages.tokenize import make_jobs
 from stages.tracking.journal import Entry
 
 STAGES = [name for name in SECTIONS if name not in ("download", "workers")]
-"""All but the first, which brings the text."""
+"""All stages but the first, which fetches the text."""
 
 DATA_STAGES = STAGES[: STAGES.index("train")]
 
@@ -27,7 +27,7 @@ PAIRS = 20_000
 """Of train, that are read at most; half as many, too, where there are more."""
 
 SENTENCES = (8, 128)
-"""That are translated: few, for what else there is to do, and some, for what each takes."""
+"""Sentences to translate: few, for the fixed costs, and some, for the cost of each."""
 
 VALIDATION_SENTENCES = 256
 """That a validation translates at most."""
@@ -45,7 +45,7 @@ limits, and take as long as they ever do."""
 
 @dataclass(frozen=True)
 class Sample:
-    """What a stage took for a part of its work."""
+    """Usage of a stage for a part of its work."""
 
     items: int
     """Pairs of train, or sentences that are translated."""
@@ -56,7 +56,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Training:
-    """How fast a short training was."""
+    """Speed of a short training."""
 
     start_seconds: float
     """Without updates and validations."""
@@ -71,7 +71,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured on this machine."""
+    """Measurements of this machine."""
 
     samples: Mapping[str, Sequence[Sample]]
     """By stage, the smallest part first; of training there is one."""
@@ -118,7 +118,7 @@ def calibrate(
             write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, {"test": sentences})
             changes = {"export.engine_sentences": sentences}
             samples[stage].append(run_sample(scratch, stage, sentences, changes))
-    used = sum(one.usage.processor_seconds for each in samples.values() for one in each)
+    used = sum(measured.usage.processor_seconds for each in samples.values() for measured in each)
     spent = psutil.cpu_percent() / 100 * (psutil.cpu_count() or 1) * (time.monotonic() - began)
     return Calibration(samples, whole, training, processes, min(1.0, used / max(spent, 1e-9)))
 
@@ -126,7 +126,7 @@ def calibrate(
 def run_sample(
     scratch: Scratch, stage: str, items: int, changes: Mapping[str, Any] | None = None
 ) -> Sample:
-    """Run a stage on what lies in a scratch project."""
+    """Run a stage in a scratch project."""
     before = measure_folder(scratch.folder)
     usage = scratch.run(stage, changes or {})
     written = max(0, measure_folder(scratch.folder) - before)
@@ -136,7 +136,7 @@ def run_sample(
 def measure_training(
     scratch: Scratch, params: TrainParams, times: float
 ) -> tuple[Sample, Training]:
-    """Train for some seconds on shards of which the whole text has so many ``times`` more."""
+    """Train for some seconds on shards; the whole text is ``times`` as large."""
     wanted = params.training.validation_sentences
     sentences = min(wanted, VALIDATION_SENTENCES)
     changes = {**SHORT, "train.training.validation_sentences": sentences}

@@ -1,4 +1,4 @@
-"""Prediction: ranges of what a run takes, from what a calibration has measured."""
+"""Predict ranges of a run's time and memory from a calibration."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from stages.planning.calibration import DATA_STAGES, STAGES, Calibration
 from stages.planning.updates import expect_updates
 
 MARGIN = 1.3
-"""Factor by which another run of the same takes more, or less."""
+"""Factor between two runs of the same work."""
 
 BEYOND = 2.0
-"""The same for what a part of the text says of the whole."""
+"""Factor of extrapolation from a part of the text to the whole."""
 
 GROWTH = 1.6
 """Factor by which the memory of a training grows at most after its first seconds."""
 
 SEARCHED = 0.3
-"""Share of the time of a search to its limits that one takes at least which ends its sentences."""
+"""Least share of a search's time to its limits that a search to the ends of sentences takes."""
 
 
 class Range(Config):
@@ -36,24 +36,24 @@ class Range(Config):
 
 
 class Prediction(Config):
-    """What a stage will take."""
+    """Predicted usage of a stage."""
 
     seconds: Range
     """By the clock."""
     memory_bytes: float
     """At most, of all of its processes side by side, each as large as the largest."""
     disk_bytes: float
-    """At most, in the project and, of what DVC keeps, in its cache."""
+    """At most, in the project and in DVC's cache."""
 
 
 class PredictedTraining(Config):
-    """What a training's budget comes to, at most: patience may end it before."""
+    """Steps and tokens of a training's budget, at most: patience may end it before."""
 
     updates: Range
     passes: Range
     """Over the training text."""
     limit: str
-    """Which limit of the budget is reached first."""
+    """The limit of the budget that is reached first."""
     tokens_per_update: float
     """Target tokens, as below."""
     tokens_per_second: Range
@@ -64,7 +64,7 @@ class PredictedTraining(Config):
 
 
 class Plan(Config):
-    """What a run was predicted to take."""
+    """Predicted usage of a run."""
 
     settings: str
     """Digest of the settings that it is of."""
@@ -76,16 +76,16 @@ class Plan(Config):
     def total(self) -> Prediction:
         """All stages, one after the other."""
         each = list(self.stages.values())
-        ends = {end: sum(getattr(one.seconds, end) for one in each) for end in ("low", "high")}
+        ends = {end: sum(getattr(stage.seconds, end) for stage in each) for end in ("low", "high")}
         return Prediction(
             seconds=Range(**ends),
-            memory_bytes=max(one.memory_bytes for one in each),
-            disk_bytes=sum(one.disk_bytes for one in each),
+            memory_bytes=max(stage.memory_bytes for stage in each),
+            disk_bytes=sum(stage.disk_bytes for stage in each),
         )
 
 
 def predict(calibration: Calibration, params: TrainParams, *, settings: str) -> Plan:
-    """Return what all stages but the first take on the whole text; ``settings`` is a digest."""
+    """Predict all stages but the first on the whole text; ``settings`` is a digest."""
     taken, training = predict_training(calibration, params)
     stages = {
         name: taken if name == "train" else predict_stage(name, calibration) for name in STAGES
@@ -96,7 +96,7 @@ def predict(calibration: Calibration, params: TrainParams, *, settings: str) -> 
 def fit_line(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
     """Return a and b of the line a + b n through the first value and the last, neither below 0.
 
-    Of one size it is flat: what was measured is then what is predicted for that size alone.
+    For a single size it is flat: the measurement is the prediction for that size.
     """
     last, rise, run = values[-1], values[-1] - values[0], sizes[-1] - sizes[0]
     each = min(max(0.0, rise / run), last / sizes[-1]) if run else 0.0
@@ -104,21 +104,21 @@ def fit_line(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, fl
 
 
 def predict_stage(name: str, calibration: Calibration) -> Prediction:
-    """Return what a stage takes but training, whose seconds grow as its processor seconds do.
+    """Predict a stage other than training; its seconds grow as its processor seconds do.
 
-    The clock tells what other programs took, too, at one time more and at another less. What a
-    stage holds that translates is a batch, however many sentences there are.
+    The clock also counts other programs, now more and now less. The memory of a stage that
+    translates is that of a batch, for any number of sentences.
     """
     samples, items = calibration.samples[name], calibration.whole[name]
-    sizes, searches = [one.items for one in samples], name not in DATA_STAGES
+    sizes, searches = [sample.items for sample in samples], name not in DATA_STAGES
     factor = BEYOND if items > sizes[-1] and not searches else MARGIN
-    used = [one.usage.processor_seconds for one in samples]
-    slowness = sum(one.usage.seconds for one in samples) / max(sum(used), 1e-9)
+    used = [sample.usage.processor_seconds for sample in samples]
+    slowness = sum(sample.usage.seconds for sample in samples) / max(sum(used), 1e-9)
     reached = sizes[-1] if searches else items
     processes = 1 if searches else calibration.processes
     start, each = fit_line(sizes, [slowness * seconds for seconds in used])
-    memory, more = fit_line(sizes, [one.usage.memory_bytes for one in samples])
-    disk, more_disk = fit_line(sizes, [one.disk_bytes for one in samples])
+    memory, more = fit_line(sizes, [sample.usage.memory_bytes for sample in samples])
+    disk, more_disk = fit_line(sizes, [sample.disk_bytes for sample in samples])
     least = start + each * items * (SEARCHED if searches else 1.0)
     return Prediction(
         seconds=Range(low=least * calibration.share / factor, high=(start + each * items) * factor),
@@ -130,7 +130,7 @@ def predict_stage(name: str, calibration: Calibration) -> Prediction:
 def predict_training(
     calibration: Calibration, params: TrainParams
 ) -> tuple[Prediction, PredictedTraining]:
-    """Return what a training takes, and what its budget comes to: slow at least, fast at most."""
+    """Predict a training and its budget, at its slowest and at its fastest."""
     measured, quick = calibration.training, calibration.share / MARGIN
     [sample] = calibration.samples["train"]
     each, a_pass = measured.tokens_per_update, measured.tokens_per_pass
@@ -139,8 +139,8 @@ def predict_training(
         high=measured.tokens_per_second / quick,
     )
     slow, fast = (
-        expect_updates(params, tokens_per_update=each, tokens_per_pass=a_pass, speed=one)
-        for one in (speed.low, speed.high)
+        expect_updates(params, tokens_per_update=each, tokens_per_pass=a_pass, speed=rate)
+        for rate in (speed.low, speed.high)
     )
     start, validation = measured.start_seconds, measured.validation_seconds
     least = quick * (start + SEARCHED * validation * len(slow.validations))

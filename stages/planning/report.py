@@ -1,4 +1,4 @@
-"""A plan as a table, beside what a run has taken."""
+"""A plan as a table, beside the usage of a run."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -12,7 +12,7 @@ from stages.runtime.usage import Usage
 
 
 def show(plan: Plan, observed: Mapping[str, Usage], warnings: Iterable[str]) -> None:
-    """Print a plan, what was observed beside it, and warnings, their lines unbroken."""
+    """Print a plan, observed usage beside it, and warnings, their lines unbroken."""
     console = Console()
     console.print(tabulate(plan, observed), Text(describe_training(plan)), soft_wrap=True, sep="\n")
     for warning in warnings:
@@ -39,7 +39,7 @@ def tabulate(plan: Plan, observed: Mapping[str, Usage]) -> Table:
 
 
 def describe_training(plan: Plan) -> str:
-    """Return what a budget comes to."""
+    """Describe the steps and tokens of a budget."""
     training = plan.training
     return (
         f"training: {describe(training.updates)} updates of about "

@@ -22,32 +22,32 @@ from stages.runtime.usage import Recorded, Usage
 from stages.tracking.journal import Entry
 
 LINKED = (Path("stages"), Path("nmt_core"), paths.PIPELINE, paths.VECTORS, paths.INITIAL_MODEL)
-"""Code, of which a fingerprint is made, and what the stages read beside the corpus."""
+"""Code, which fingerprints need, and inputs of the stages beside the corpus."""
 
 OF_RUNS = ("DVC_", "NMT_", "MLFLOW_TRACKING", "MLFLOW_RUN", "MLFLOW_REGISTRY", "TORCHELASTIC")
-"""How variables begin that would tie a calibration to a run, or to a server."""
+"""Prefixes of variables that would tie a calibration to a run or to a server."""
 
 SEED = 1
 """Draws the part of the text; nothing but a prediction depends on it."""
 
 
 def count_pairs(corpus: Path) -> dict[str, int]:
-    """Return how many pairs each split of a corpus has.
+    """Count the pairs of each split of a corpus.
 
     Raises:
         CorpusError: if there is no corpus, or a split of it is empty.
     """
     try:
-        found: dict[str, int] = files.read_json(corpus / "corpus.json")["pairs"]
+        counts: dict[str, int] = files.read_json(corpus / "corpus.json")["pairs"]
     except (OSError, ValueError, KeyError, TypeError):
-        found = {}
-    if missing := [split for split in paths.SPLITS if not found.get(split)]:
+        counts = {}
+    if missing := [split for split in paths.SPLITS if not counts.get(split)]:
         raise CorpusError(
             f"{corpus} holds no {' and no '.join(missing)} pairs, without which nothing can be "
             f"predicted; bring more text, or a greater share of it (download.split): "
             f"dvc repro download"
         )
-    return found
+    return counts
 
 
 def draw_rows(total: int, count: int, split: str) -> list[int]:
@@ -57,48 +57,48 @@ def draw_rows(total: int, count: int, split: str) -> list[int]:
 
 
 def write_sample(corpus: Path, folder: Path, counts: Mapping[str, int]) -> None:
-    """Write so many pairs of some splits to a folder, and link what it lacks of the corpus."""
+    """Write a sample of some splits to a folder, and link the rest of the corpus."""
     pairs = count_pairs(corpus)
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(corpus.iterdir()):
-        here, split = folder / path.name, path.name.partition(".")[0]
+        target, split = folder / path.name, path.name.partition(".")[0]
         if split in counts:
-            here.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
         if split in counts and counts[split] < pairs[split]:
             rows = set(draw_rows(pairs[split], counts[split], split))
-            kept = (line for row, line in enumerate(files.read_lines(path)) if row in rows)
-            files.write_lines(here, kept)
-        elif not here.exists():
-            here.symlink_to(path.absolute())
+            sampled = (line for row, line in enumerate(files.read_lines(path)) if row in rows)
+            files.write_lines(target, sampled)
+        elif not target.exists():
+            target.symlink_to(path.absolute())
 
 
 @dataclass(frozen=True)
 class Scratch:
-    """A folder in which stages find all that they need."""
+    """A scratch project with all inputs of the stages."""
 
     folder: Path
     settings: Mapping[str, Any]
-    """What params.yaml holds."""
+    """The content of params.yaml."""
 
     @classmethod
     def make(
         cls, folder: Path, settings: Mapping[str, Any], counts: Mapping[str, int]
     ) -> "Scratch":
-        """Make the folder, with the code and so many pairs of some splits of the corpus."""
+        """Make the folder, with the code and a sample of some splits of the corpus."""
         write_sample(paths.CORPUS, folder / paths.CORPUS, counts)
         (folder / paths.METRICS).mkdir()
-        for place in (*LINKED, paths.METRICS / "download.json"):
-            if place.exists():
-                (folder / place).symlink_to(place.absolute())
+        for path in (*LINKED, paths.METRICS / "download.json"):
+            if path.exists():
+                (folder / path).symlink_to(path.absolute())
         if paths.MLFLOW.exists():  # or a run has to make one, too
             shutil.copy(paths.MLFLOW, folder / paths.MLFLOW.name)
         return cls(folder, settings)
 
     def run(self, stage: str, changes: Mapping[str, Any]) -> Usage:
-        """Run a stage with some settings changed; return what it took.
+        """Run a stage with some settings changed; return its usage.
 
         Raises:
-            NmtError: if it fails, saying why.
+            NmtError: if it fails, with the reason.
         """
         settings = change_settings(self.settings, changes)
         files.write_text(self.folder / paths.PARAMS, yaml.safe_dump(settings, allow_unicode=True))
@@ -130,29 +130,29 @@ class Scratch:
         return config.build(Recorded, files.read_json(used), at=str(used))
 
     def read_journal(self) -> list[Entry]:
-        """Return what the only training here was told to remember."""
+        """Return the journal of the only training here."""
         [journal] = self.folder.glob("runs/*/journal.jsonl")
         return [json.loads(line) for line in files.read_lines(journal)]
 
     def count_kept_bytes(self, stage: str) -> int:
-        """Return the bytes of what DVC keeps of a stage, in its cache, too."""
+        """Return the bytes of a stage's outputs, which DVC's cache keeps, too."""
         entry = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"][stage]
-        return sum(measure_folder(self.folder / place) for place in entry["outs"])
+        return sum(measure_folder(self.folder / out) for out in entry["outs"])
 
 
 def measure_folder(folder: Path) -> int:
     """Return the bytes of all files below a folder, or of a file; links count nothing."""
     if folder.is_file():
         return folder.stat().st_size
-    inside = (Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    inside = (Path(parent) / name for parent, _, names in os.walk(folder) for name in names)
     return sum(path.stat().st_size for path in inside if not path.is_symlink())
 
 
 def change_settings(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with other values at some dotted places."""
     changed = deepcopy(dict(settings))
-    for place, value in changes.items():
-        *parents, last = place.split(".")
+    for path, value in changes.items():
+        *parents, last = path.split(".")
         section = changed
         for name in parents:
             section = section[name]

@@ -1,4 +1,4 @@
-"""Of what there is too little: a budget for the text, memory, or room on the disk."""
+"""Shortages: a budget too small for the text, memory, or disk space."""
 
 import math
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from stages.planning.prediction import Plan
 def find_shortages(
     plan: Plan, params: TrainParams, *, memory: int, disk: int, chosen: bool
 ) -> Iterator[str]:
-    """Yield a sentence for each thing of which there is too little.
+    """Yield a sentence for each shortage.
 
-    A budget is too small for its text where not all of that is read once: pairs that nobody reads
-    teach nothing, and the time would be better spent on a smaller model (``conf/auto.yaml``). It is
-    too small for its schedule where the learning rate does not come to the end of its first rise,
-    or first cycle. Of memory and disk so many bytes are free. ``chosen`` tells that the model is
-    the one that MODEL=auto chooses, which is then no advice.
+    A budget is too small for its text if not all of it is read once: unread pairs teach nothing,
+    and the time would be better spent on a smaller model (``conf/auto.yaml``). It is too small for
+    its schedule if the learning rate does not reach the end of its first rise, or first cycle.
+    ``memory`` and ``disk`` are free bytes. ``chosen`` means that MODEL=auto has chosen the model,
+    so that it is no advice.
     """
     training = plan.training
     more = f"raise train.budget.{training.limit}"

@@ -1,4 +1,4 @@
-"""How many updates a budget comes to, and after which of them is validated."""
+"""Number of updates of a budget, and the updates after which it is validated."""
 
 import math
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from stages.params import TrainParams
 
 @dataclass(frozen=True)
 class Expected:
-    """What a budget comes to, at most: patience may end a training before."""
+    """Updates of a budget, at most: patience may end a training before."""
 
     updates: int
     limit: str
-    """Which limit of the budget is reached first."""
+    """The limit of the budget that is reached first."""
     validations: list[int]
-    """After which updates; the last is after all."""
+    """Updates after which it is validated; the last is after all."""
 
 
 def expect_updates(
     params: TrainParams, *, tokens_per_update: float, tokens_per_pass: float, speed: float
 ) -> Expected:
-    """Return what a budget comes to, at a speed of updates in target tokens a second."""
+    """Return the updates of a budget, at a speed in target tokens a second."""
     budget, a_second = params.budget, speed / tokens_per_update
     limits = {
         "steps": budget.steps,

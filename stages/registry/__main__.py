@@ -30,7 +30,7 @@ from stages.runtime.entry import run_stage
 from stages.tracking.tracker import tracking_uri
 
 PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
-"""What the versions of a pair of languages are called together; see ``model_name``."""
+"""The name of the registered model of a language pair; see ``model_name``."""
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Name = Annotated[
@@ -41,7 +41,7 @@ Reason = Annotated[str, typer.Option(help="Why, for whoever looks later.")]
 
 
 def find_user() -> str:
-    """Return who runs this, by number where the machine knows no name."""
+    """Return the name of the user, or the number if the machine has no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -55,7 +55,7 @@ def open_registry(name: str | None) -> Registry:
 
 @app.command()
 def show(name: Name = None) -> None:
-    """Show all versions: which is the champion, since when, and why."""
+    """Show all versions, with the champion, its date and the reason."""
     Console().print(render_versions(open_registry(name)))
 
 
@@ -65,7 +65,7 @@ def promote(
     reason: Reason,
     name: Name = None,
 ) -> None:
-    """Make a version champion by hand, whatever the gate would say."""
+    """Make a version champion by hand, without the gate."""
     registry = open_registry(name)
     champion = registry.champion()
     for doubt in list_doubts(registry.version(version), champion):
@@ -98,7 +98,7 @@ def serve(
     ] = False,
     name: Name = None,
 ) -> None:
-    """Translate over HTTP with the champion, whichever that is; see nmt serve.
+    """Translate over HTTP with the current champion; see nmt serve.
 
     A promotion or rollback is fetched beside the model that serves, verified, and put in its place
     without a failed request. While MLflow is away, what serves goes on, and /status says so.
@@ -123,7 +123,7 @@ def serve(
 
 
 def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
-    """Become MLflow's own server, which serves the champion of now."""
+    """Become MLflow's own server, which serves the current champion."""
     model = f"models:/{registry.name}@{CHAMPION}"
     command = ["mlflow", "models", "serve", "--model-uri", model, "--env-manager", "local"]
     own_programs = [str(Path(sys.executable).parent), os.environ.get("PATH", "")]
@@ -142,7 +142,7 @@ def follow(
     ] = 30,
     name: Name = None,
 ) -> None:
-    """Let a folder hold whatever is champion, for a server elsewhere, until Ctrl-C."""
+    """Keep the current champion in a folder, for a server elsewhere, until Ctrl-C."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     follow_champion(open_registry(name), folder, seconds=seconds)
 

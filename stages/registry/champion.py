@@ -1,4 +1,4 @@
-"""The champion as a source of the server's: fetched when it is another, beside the one before."""
+"""The champion as a model source of the server: a new one is fetched beside the old one."""
 
 import shutil
 from pathlib import Path
@@ -10,11 +10,11 @@ from stages.registry.versions import RegistryAwayError, RegistryError, Version
 
 
 class ChampionSource:
-    """Looks which version is champion, and brings it here.
+    """Polls the registry for the champion, and fetches it.
 
     Args:
-        registry: where to look.
-        folder: where fetched versions lie: the last two, since the older may still be at work.
+        registry: the registry to poll.
+        folder: of fetched versions: the last two, since the older may still be in use.
     """
 
     def __init__(self, registry: Registry, folder: Path) -> None:
@@ -24,7 +24,7 @@ class ChampionSource:
         self._refused: dict[int, NmtError] = {}
 
     def poll(self) -> Bundle:
-        """Return the champion of now, fetched and verified.
+        """Return the current champion, fetched and verified.
 
         Raises:
             RegistryError: if there is none, or MLflow is away.
@@ -37,10 +37,10 @@ class ChampionSource:
             )
         if champion.number in self._refused:
             raise self._refused[champion.number]
-        found = self._fetched.pop(champion.number, None) or self._fetch(champion)
-        self._fetched[champion.number] = found  # the last
+        bundle = self._fetched.pop(champion.number, None) or self._fetch(champion)
+        self._fetched[champion.number] = bundle  # the last
         self._forget_old()
-        return found
+        return bundle
 
     def _fetch(self, champion: Version) -> Bundle:
         folder = self._folder / str(champion.number)

@@ -1,4 +1,4 @@
-"""The sealed export of this checkout, and what is said of it where it is registered."""
+"""The sealed export of this checkout, with the tags of its registered version."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +14,18 @@ from stages.params import DownloadParams
 from stages.tracking.journal import BUNDLE_DIGEST
 
 ARCHITECTURE, CORPUS, PAIRS, TEST_SET = "architecture", "corpus", "pairs", "test_set"
-"""Tags of a version: of what kind it is, and what it was trained and tested on."""
+"""Tags of a version: its kind, its training text and its test set."""
 
 
 class HeldOut(NamedTuple):
-    """The test set, which translations are judged on."""
+    """The test set of a promotion."""
 
     sources: list[str]
     references: list[str]
 
     @property
     def digest(self) -> str:
-        """What it is known by."""
+        """The digest of the test set."""
         return gate.digest_test_set(self.sources, self.references)
 
 
@@ -35,27 +35,27 @@ class Exported:
 
     folder: Path
     name: str
-    """What its versions are called together."""
+    """The name of its registered model."""
     language: str
     """Code of the language that it writes."""
     held_out: HeldOut
     """The test set it was evaluated on."""
     tags: dict[str, str]
-    """What is said of its version; see :func:`read_exported`."""
+    """Tags of its version; see :func:`read_exported`."""
 
     @property
     def fingerprint(self) -> str:
-        """What its run is known by."""
+        """The fingerprint of its run."""
         return self.tags["fingerprint"]
 
     @property
     def digest(self) -> str:
-        """What the export is known by."""
+        """The digest of the export."""
         return self.tags[BUNDLE_DIGEST]
 
 
 def model_name(languages: Languages) -> str:
-    """Return what the versions of all models of a language pair are called together."""
+    """Return the name of the registered model of a language pair."""
     return f"nmt-{languages.source}-{languages.target}"
 
 
@@ -72,7 +72,7 @@ def read_exported(
     corpus: Path = paths.CORPUS,
     metrics: Path = paths.METRICS,
 ) -> Exported:
-    """Return the export with what its version is to be told by.
+    """Return the export with the tags of its version.
 
     Raises:
         BundleError: if there is no export, or its text is described by an earlier version.

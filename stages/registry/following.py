@@ -15,13 +15,13 @@ LOGGER = logging.getLogger(__name__)
 
 
 def fetch_champion(registry: Registry, folder: Path) -> Version | None:
-    """Let a folder hold the champion; return its version, or None if it held that before.
+    """Fetch the champion into a folder; return its version, or None if it was there already.
 
-    What the folder holds is always whole: it is replaced once all has come and was verified.
+    The folder is always whole: it is replaced once the new version is fetched and verified.
 
     Raises:
         RegistryError: if there is no champion, or the registry does not answer.
-        BundleError: if what it gives is not what was exported.
+        BundleError: if the fetched version is not as it was exported.
         DiskError: if there is no room.
     """
     champion = registry.champion()
@@ -40,21 +40,21 @@ def fetch_champion(registry: Registry, folder: Path) -> Version | None:
 
 
 def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoReturn:
-    """Let a folder hold whatever is champion, for ever; what goes wrong is told once.
+    """Keep the current champion in a folder, for ever; print each problem once.
 
     Args:
         registry: of the model.
         folder: as of :func:`fetch_champion`.
         seconds: to wait before looking again.
     """
-    told = ""
+    last_message = ""
     while True:
         try:
             if version := fetch_champion(registry, folder):
                 LOGGER.info("%s holds version %d of %s", folder, version.number, registry.name)
-            told = ""
+            last_message = ""
         except NmtError as error:
-            if str(error) != told:
-                told = str(error)
-                LOGGER.warning("%s stays as it is: %s", folder, told)
+            if str(error) != last_message:
+                last_message = str(error)
+                LOGGER.warning("%s stays as it is: %s", folder, last_message)
         time.sleep(seconds)

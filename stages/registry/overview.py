@@ -1,4 +1,4 @@
-"""What people see of a registry: its versions, and what speaks against promoting one."""
+"""Overview of a registry: its versions, and doubts about promoting one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -18,7 +18,7 @@ UNKNOWN = "–"
 
 
 def render_versions(registry: Registry) -> Group:
-    """Return all versions, newest first: a table for each test set, for scores compare in one."""
+    """Return all versions, newest first: a table for each test set, within which scores compare."""
     champion = registry.champion()
     serving = champion.number if champion else None
     groups: dict[tuple[str, str], list[Version]] = {}
@@ -65,13 +65,13 @@ def render_state(version: Version, serving: int | None) -> Text:
 
 
 def render_event(tags: Mapping[str, str]) -> Text:
-    """Return what happened to a version last, in a sentence."""
+    """Describe the last event of a version in a sentence."""
     at, by, reason = find_last_event(tags)
     return Text(f"{at[:16].replace('T', ' ')} by {by}: {reason}" if by else at)
 
 
 def find_last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
-    """Return when a version was last promoted, restored or withdrawn, by whom and why."""
+    """Return date, user and reason of a version's last promotion, restoration or withdrawal."""
     events = {
         "promoted": ("promoted_at", "promoted_by", "reason"),
         **{
@@ -79,15 +79,17 @@ def find_last_event(tags: Mapping[str, str]) -> tuple[str, str, str]:
             for event in ("rolled_back", "restored")
         },
     }
-    found = [names for names in events.values() if names[0] in tags]
-    if not found:
+    names_of_events = [names for names in events.values() if names[0] in tags]
+    if not names_of_events:
         return UNKNOWN, "", ""
-    at, by, reason = (tags.get(name, "") for name in max(found, key=lambda names: tags[names[0]]))
+    at, by, reason = (
+        tags.get(name, "") for name in max(names_of_events, key=lambda names: tags[names[0]])
+    )
     return at, by, reason
 
 
 def list_doubts(version: Version, champion: Version | None) -> Iterator[str]:
-    """Yield what speaks against making a version champion, a sentence each."""
+    """Yield doubts about making a version champion, a sentence each."""
     new = version.tags
     bleu = float(new.get("bleu", "nan"))
     if bleu < USELESS_BLEU:

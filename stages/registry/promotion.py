@@ -1,7 +1,7 @@
-"""The contest between the champion and this checkout's export, and what the winner gets.
+"""Promotion: the gate between the champion and this checkout's export.
 
-Both translate the test set as they were sealed to, and ``nmt_core.evaluation.statistics.gate``
-judges. The result is kept with the challenger's run: ``runs/<fingerprint>/promotion.{json,md}``,
+Both translate the test set by their own settings, and ``nmt_core.evaluation.statistics.gate``
+decides. The result is kept with the challenger's run: ``runs/<fingerprint>/promotion.{json,md}``,
 and numbers and tags in MLflow.
 """
 
@@ -34,11 +34,11 @@ from stages.registry.versions import Promotion, Version
 from stages.tracking.tracker import open_tracker
 
 Judged = Literal["same", "current"]
-"""On which test set: the one the champion was promoted on, or whichever is today's."""
+"""The test set: that of the champion's promotion, or the current one."""
 
 
 class Contest(Config):
-    """What becomes of a challenger, and why."""
+    """The verdict on a challenger, with its evidence."""
 
     outcome: Literal["promote", "hold", "reject", "first", "same"]
     """The gate's; or the challenger is the first of all, or the very export that is champion."""
@@ -53,7 +53,7 @@ class Contest(Config):
 
     @property
     def won(self) -> bool:
-        """Whether the challenger becomes champion."""
+        """Tells whether the challenger becomes champion."""
         return self.outcome in ("promote", "first")
 
 
@@ -65,22 +65,21 @@ def run_contest(
     gate: GateConfig,
     test_set: Judged = "same",
 ) -> Contest:
-    """Let the challenger prove itself.
+    """Test the challenger against the champion.
 
-    Both systems translate here and now, on one device: what the challenger's evaluation has
-    written is not taken for granted.
+    Both systems translate now, on one device; the challenger's evaluation is not relied on.
 
     Args:
-        registry: knows the champion.
+        registry: of the champion.
         challenger: the export of this checkout.
-        params: where to compute.
-        gate: how much evidence it takes.
+        params: the device.
+        gate: settings of the tests.
         test_set: ``same`` refuses a test set other than the champion's own; ``current`` takes
             today's, if the champion cannot have been trained on it.
 
     Raises:
         GateError: if the two cannot be compared.
-        RegistryError: if MLflow is away, or does not have what it should.
+        RegistryError: if MLflow is away, or lacks the champion.
     """
     champion = registry.champion()
     if champion is None:
@@ -119,14 +118,14 @@ def run_contest(
 
 
 def check_same_test_set(champion: Version, challenger: Exported, test_set: Judged) -> None:
-    """Refuse a test set on which the two are no equals.
+    """Refuse a test set on which the comparison is unfair.
 
     One of the champion's own was held out from both. Of another, the rule by which it was held out
     must have kept it from the champion, too; then only its target sentences may have been seen,
     with other sources.
 
     Raises:
-        GateError: saying why, and what to do.
+        GateError: with the reason and a remedy.
     """
     name = f"version {champion.number}, the champion,"
     anew = "judge both anew on today's test set: test_set=current"
@@ -158,14 +157,14 @@ def translate_test_set(
 def enact(
     registry: Registry, contest: Contest, challenger: Exported, *, promotion: str, by: str
 ) -> bool:
-    """Make the challenger champion if it has won; return whether anything was changed.
+    """Make the challenger champion if it has won; return whether the champion changed.
 
     Args:
-        registry: knows the champion.
-        contest: what came of it.
-        challenger: the export that it was about.
-        promotion: what this is known by; asked for again, it does nothing.
-        by: who does so.
+        registry: of the champion.
+        contest: the result of the tests.
+        challenger: the tested export.
+        promotion: an id; a promotion with a known id does nothing.
+        by: the user.
 
     Raises:
         RegistryError: if the champion is another by now, or MLflow is away.
@@ -187,21 +186,21 @@ def enact(
 
 
 def list_evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str, str]]:
-    """Yield the tags that say on what a promotion is founded."""
+    """Yield the tags with the evidence of a promotion."""
     for name in ("test_set", "held_out", "signature"):
         yield name, challenger.tags[name]
     if paths.LOCK.exists():
         yield "dvc_lock_sha256", files.sha256(paths.LOCK)
-    for effect in list_effects(contest):
-        name = f"p_value_{effect.metric}"
-        yield f"{name}_bootstrap", f"{effect.bootstrap:.6g}"
-        yield f"{name}_randomization", f"{effect.randomization:.6g}"
+    for row in list_effects(contest):
+        name = f"p_value_{row.metric}"
+        yield f"{name}_bootstrap", f"{row.bootstrap:.6g}"
+        yield f"{name}_randomization", f"{row.randomization:.6g}"
 
 
 def record_verdict(contest: Contest, challenger: Exported) -> None:
-    """Keep what came of a contest with the challenger's run.
+    """Record the verdict with the challenger's run.
 
-    A champion that has met itself keeps what is told of how it became champion.
+    A champion that was compared with itself keeps the record of its promotion.
     """
     if contest.outcome == "same":
         return
@@ -213,12 +212,12 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
         experiment=paths.EXPERIMENT,
         tags={"gate_outcome": contest.outcome, "gate_reason": contest.reason},
     ) as tracker:
-        for effect in list_effects(contest):
-            name = f"gate_{effect.metric}"
+        for row in list_effects(contest):
+            name = f"gate_{row.metric}"
             numbers = {
-                f"{name}_difference": effect.difference,
-                f"{name}_better_p": effect.better,
-                f"{name}_worse_p": effect.worse,
+                f"{name}_difference": row.difference,
+                f"{name}_better_p": row.better,
+                f"{name}_worse_p": row.worse,
             }
             tracker.metrics(numbers, step=0)
         for path in sorted(folder.glob("promotion.*")):
@@ -226,7 +225,7 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
 
 
 def render_verdict(contest: Contest) -> str:
-    """Return what came of a contest, in Markdown."""
+    """Return the verdict in Markdown."""
     lines = [f"**{contest.outcome}**: {contest.reason}."]
     if contest.verdict is not None:
         gate = contest.verdict.gate
@@ -235,9 +234,9 @@ def render_verdict(contest: Contest) -> str:
             f"| | version {contest.champion} | challenger | difference | bootstrap | exchange |",
             "|---|---|---|---|---|---|",
             *(
-                f"| {find_label(one.metric)} | {one.champion:.2f} | {one.challenger:.2f} "
-                f"| {one.difference:+.2f} | p = {one.bootstrap:.4f} | p = {one.randomization:.4f} |"
-                for one in contest.verdict.effects
+                f"| {find_label(row.metric)} | {row.champion:.2f} | {row.challenger:.2f} "
+                f"| {row.difference:+.2f} | p = {row.bootstrap:.4f} | p = {row.randomization:.4f} |"
+                for row in contest.verdict.effects
             ),
             "",
             (
@@ -249,5 +248,5 @@ def render_verdict(contest: Contest) -> str:
 
 
 def list_effects(contest: Contest) -> tuple[Effect, ...]:
-    """Return how the two differ, as far as they were compared."""
+    """Return the measured differences of the two."""
     return contest.verdict.effects if contest.verdict else ()

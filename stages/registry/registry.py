@@ -1,7 +1,7 @@
-"""Which exported model is the champion, since when and why; moved only by who has seen it.
+"""The champion among exported models, moved by compare-and-swap on MLflow's alias.
 
 MLflow keeps every export as a version of one registered model per language pair. The alias
-``champion`` names the one to be served; tags of the version tell who put it there::
+``champion`` names the served one; tags of the version record its promotion::
 
     promoted_at, promoted_by, reason, previous_champion, promotion    of champions, old ones too
     dvc_lock_sha256, p_value_...                                      earned in a contest
@@ -9,12 +9,12 @@ MLflow keeps every export as a version of one registered model per language pair
     restored_at, restored_by, restored_reason                         champion again after that
     earlier_promotions                                                champion more than once
 
-What only programs read stands in one tag, ``record``, for MLflow's pages to be short. The
-description of a version is its model card, that of the model says which is champion and why.
+Data for programs alone are in one tag, ``record``, to keep MLflow's pages short. The description
+of a version is its model card; that of the model names the champion and the reason.
 
-MLflow cannot move an alias on a condition, so whoever moves it holds a lock. Tags come first and
-the alias last: wherever a promotion is cut off, the old champion serves on, and the promotion can
-be repeated. Who moves the alias by MLflow's own means goes round all this.
+MLflow cannot move an alias on a condition, so the move holds a lock. Tags come first and the alias
+last: if a promotion is interrupted, the old champion serves on, and the promotion can be repeated.
+Moving the alias by MLflow's own means bypasses all this.
 """
 
 import json
@@ -62,7 +62,7 @@ CHAMPION = "champion"
 """The alias of the version to be served."""
 
 STALE = ("dvc_lock_sha256", "p_value_", "rolled_back_", "restored_")
-"""How the tags begin that a new promotion does not inherit from an old one."""
+"""Prefixes of tags that a new promotion does not inherit from an old one."""
 
 SEND_RUNS = "python -m stages.tracking sync"
 TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
@@ -78,8 +78,8 @@ class Registry:
 
     Args:
         name: of the registered model; see :func:`stages.registry.exported.model_name`.
-        lock: gives what all who move the champion must hold; folders of several machines need one
-            that all of them share.
+        lock: returns the lock of moving the champion; folders of several machines need one that
+            all of them share.
     """
 
     def __init__(
@@ -93,12 +93,18 @@ class Registry:
     def versions(self) -> dict[int, Version]:
         """Return all versions by number, the newest first."""
         with self._client() as client:
-            found = client.search_model_versions(f"name = '{self.name}'")
-        versions = (Version(number=int(one.version), tags=unpack_tags(one.tags)) for one in found)
-        return {one.number: one for one in sorted(versions, key=lambda one: -one.number)}
+            answers = client.search_model_versions(f"name = '{self.name}'")
+        versions = (
+            Version(number=int(version.version), tags=unpack_tags(version.tags))
+            for version in answers
+        )
+        return {
+            version.number: version
+            for version in sorted(versions, key=lambda version: -version.number)
+        }
 
     def champion(self) -> Version | None:
-        """Return the version to be served, if there is one."""
+        """Return the champion, if there is one."""
         number = self._champion()
         return self.version(number) if number else None
 
@@ -115,7 +121,7 @@ class Registry:
         return versions[number]
 
     def advise(self) -> str:
-        """Return what to type for there to be a champion, in a sentence."""
+        """Return the command that makes a champion, in a sentence."""
         newest = next(iter(self.versions()), None)
         if newest is None:
             return (
@@ -130,14 +136,14 @@ class Registry:
         Raises:
             RegistryError: if there is none.
         """
-        found = self._holding(digest) if digest else self.champion()
-        if found is None:
+        version = self._holding(digest) if digest else self.champion()
+        if version is None:
             wanted = f"no version of SHA-256 {digest}" if digest else "no champion"
             raise RegistryError(
                 f"{self.name} has {wanted} to start training from; set download.initial_model.kind "
                 f"to none; {self.advise()}"
             )
-        return found
+        return version
 
     def version_holding(self, exported: Exported) -> Version:
         """Return the version that holds an export, registered now if MLflow was away before.
@@ -145,8 +151,8 @@ class Registry:
         Raises:
             RegistryError: if it cannot be registered.
         """
-        found = self._holding(exported.digest)
-        if found is None:
+        version = self._holding(exported.digest)
+        if version is None:
             with open_tracker(
                 exported.fingerprint, experiment=paths.EXPERIMENT, enabled=False
             ) as tracker:
@@ -155,29 +161,29 @@ class Registry:
                 send(Journal(exported.fingerprint))
             except TrackingError as error:
                 raise RegistryAwayError(f"{error}; {TRY_AGAIN}") from None
-            found = self._holding(exported.digest)
-        if found is None:
+            version = self._holding(exported.digest)
+        if version is None:
             raise RegistryError(
                 f"{exported.folder} is not the export that was to be registered; somebody has "
                 f"written it anew meanwhile, so try again"
             )
-        return found
+        return version
 
     def fetch(self, version: Version, folder: Path) -> Path:
-        """Bring the sealed export of a version into a folder; return where it lies there.
+        """Fetch the sealed export of a version into a folder; return its path.
 
         Raises:
             RegistryError: if the registry gives another one.
-            BundleError: if it is not what was exported.
+            BundleError: if it is not as it was exported.
         """
         with self._client() as client:
             from mlflow.artifacts import download_artifacts  # noqa: PLC0415 - see _mlflow
 
-            kept = client.get_model_version_download_uri(self.name, str(version.number))
-            found = download_artifacts(
-                artifact_uri=f"{kept}/artifacts", dst_path=str(folder), tracking_uri=self._uri
+            uri = client.get_model_version_download_uri(self.name, str(version.number))
+            artifacts = download_artifacts(
+                artifact_uri=f"{uri}/artifacts", dst_path=str(folder), tracking_uri=self._uri
             )
-        [fetched] = Path(found).iterdir()
+        [fetched] = Path(artifacts).iterdir()
         seal.verify_bundle(fetched)
         if seal.digest_bundle(fetched) != version.digest:
             raise RegistryError(
@@ -192,7 +198,7 @@ class Registry:
         Args:
             number: of the version.
             expected: number of the champion that it was judged against, None if there was none.
-            promotion: who does so, and why.
+            promotion: the user and the reason.
 
         Raises:
             RegistryError: if the champion is another by now, or that version already.
@@ -204,7 +210,7 @@ class Registry:
             self._check(champion, expected)
             if number == expected:
                 raise RegistryError(f"version {number} of {self.name} is the champion already")
-            told = {
+            tags = {
                 "promoted_at": now(),
                 "promoted_by": promotion.by,
                 "reason": promotion.reason,
@@ -215,7 +221,7 @@ class Registry:
             if version.promotions:
                 self._tag(version, {EARLIER: json.dumps(version.promotions)})
             self._untag(version, [name for name in version.tags if name.startswith(STALE)])
-            self._tag(version, told)
+            self._tag(version, tags)
             self._move(version)
             self._describe(version, f"by {promotion.by}: {promotion.reason}", promotion.report)
             return True
@@ -224,8 +230,8 @@ class Registry:
         """Make the champion before the present one champion again, and return it.
 
         Args:
-            by: who does so.
-            reason: why.
+            by: the user.
+            reason: the reason.
             expected: number of the champion to withdraw; None withdraws any.
 
         Raises:
@@ -260,16 +266,18 @@ class Registry:
 
     def _champion(self) -> int | None:
         with self._client() as client:
-            found = client.search_registered_models(f"name = '{self.name}'")
-        number = found[0].aliases.get(CHAMPION) if found else None
+            models = client.search_registered_models(f"name = '{self.name}'")
+        number = models[0].aliases.get(CHAMPION) if models else None
         return int(number) if number else None
 
     def _holding(self, digest: str) -> Version | None:
         versions = self.versions().values()
-        return next((one for one in versions if one.tags.get(BUNDLE_DIGEST) == digest), None)
+        return next(
+            (version for version in versions if version.tags.get(BUNDLE_DIGEST) == digest), None
+        )
 
     def _is_made(self, promotion: Promotion, version: Version, champion: int | None) -> bool:
-        """Tell whether a promotion came as far as the alias, or another one after it."""
+        """Tell whether a promotion reached the alias, or a later one did."""
         if version.tags.get("promotion") != promotion.id:
             return promotion.id in version.promotions
         replaced = (
@@ -280,15 +288,17 @@ class Registry:
         return version.number == champion or "rolled_back_at" in version.tags or any(replaced)
 
     def _check(self, champion: int | None, expected: int | None) -> None:
-        """Refuse to replace a champion that was not looked at.
+        """Refuse to replace a champion other than the expected one.
 
         Raises:
             ChampionMovedError: if it is not the one expected.
         """
         if champion != expected:
-            found, seen = (f"version {one}" if one else "none" for one in (champion, expected))
+            got, seen = (
+                f"version {number}" if number else "none" for number in (champion, expected)
+            )
             raise ChampionMovedError(
-                f"the champion of {self.name} is {found} by now, not {seen}; somebody else has "
+                f"the champion of {self.name} is {got} by now, not {seen}; somebody else has "
                 f"moved it, so look again"
             )
 
@@ -315,7 +325,7 @@ class Registry:
             client.set_registered_model_alias(self.name, CHAMPION, str(version.number))
 
     def _describe(self, champion: Version, why: str, report: str = "") -> None:
-        """Say on MLflow's page of the model which version is champion, and why."""
+        """Describe the champion and its promotion on MLflow's page of the model."""
         since = now()[:16].replace("T", " ")
         text = f"**Version {champion.number} is the champion** since {since} UTC, {why}\n\n{report}"
         with suppress(RegistryAwayError), self._client() as client:  # all that counts is done
@@ -323,10 +333,10 @@ class Registry:
 
     @contextmanager
     def _client(self) -> Iterator["MlflowClient"]:
-        """Give MLflow, whose failures are told in one sentence.
+        """Yield MLflow's client, and report its failures in one sentence.
 
         Raises:
-            RegistryAwayError: if it does not answer, or does not do as it is told.
+            RegistryAwayError: if it does not answer, or refuses.
         """
         from mlflow.exceptions import MlflowException  # noqa: PLC0415 - see _mlflow
 

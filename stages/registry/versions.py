@@ -1,4 +1,4 @@
-"""A version of a registered model, who made it champion, and what may go wrong with either."""
+"""Versions of a registered model, their promotions, and errors of both."""
 
 import json
 
@@ -9,7 +9,7 @@ from nmt_core.base.errors import NmtError
 from stages.tracking.journal import BUNDLE_DIGEST
 
 EARLIER = "earlier_promotions"
-"""The tag that lists what else has made a version champion."""
+"""The tag that lists earlier promotions of a version."""
 
 PROMOTE_ONE = "promote one by: python -m stages.registry promote VERSION --reason WHY"
 
@@ -23,7 +23,7 @@ class RegistryAwayError(RegistryError):
 
 
 class ChampionMovedError(RegistryError):
-    """Somebody else has moved the champion since it was looked at."""
+    """The champion was moved since it was read."""
 
 
 class Version(Config):
@@ -33,7 +33,7 @@ class Version(Config):
     tags: dict[str, str]
 
     def tag(self, name: str) -> str:
-        """Return what a tag says.
+        """Return the value of a tag.
 
         Raises:
             RegistryError: if it is not there.
@@ -47,30 +47,30 @@ class Version(Config):
 
     @property
     def digest(self) -> str:
-        """What its export is known by."""
+        """The digest of its export."""
         return self.tag(BUNDLE_DIGEST)
 
     @property
     def previous(self) -> int | None:
-        """The champion before it, if it ever was champion and there was one."""
+        """The champion before it, if both exist."""
         return int(self.tags.get("previous_champion") or 0) or None
 
     @property
     def promotions(self) -> list[str]:
-        """All that were to make it champion, the last one last."""
+        """All promotions of it, the last one last."""
         earlier = json.loads(self.tags.get(EARLIER, "[]"))
         last = self.tags.get("promotion")
         return earlier if last is None or last in earlier else [*earlier, last]
 
 
 class Promotion(Config):
-    """Who makes a version champion, and why."""
+    """A promotion: its user and reason."""
 
     id: str
-    """What it is known by: one promotion is made once, however often it is asked for."""
+    """Identifies it: a promotion is made once, even if it is requested again."""
     by: str
     reason: str
     evidence: dict[str, str] = Field(default_factory=dict)
-    """Tags that say how it was earned."""
+    """Tags with its evidence."""
     report: str = ""
     """The same for people, in Markdown."""

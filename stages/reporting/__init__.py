@@ -1,1 +1,1 @@
-"""What a finished pipeline says of itself: summary, model card, bill of materials."""
+"""Reports on a finished pipeline: summary, model card, bill of materials."""

@@ -1,4 +1,4 @@
-"""The software bill of materials: which packages, of which version and licence, made a model.
+"""The software bill of materials: packages, versions and licences that made a model.
 
 Its form is CycloneDX 1.6, as scanners for vulnerabilities and licences read it. It holds neither
 serial number nor time, so that the same packages give the same bytes.
@@ -35,15 +35,15 @@ LIBRARIES = (
     "torch",
     "typing-extensions",
 )
-"""What makes a model imports these; with all that they need, nothing else decides a byte of it."""
+"""Packages imported to make a model; together with their requirements they decide its bytes."""
 
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:
     """Return the packages of this environment that make and run a model, as CycloneDX.
 
     Args:
-        model: what the model is called.
-        version: which of that name it is.
+        model: the name of the model.
+        version: its version.
     """
     python = {
         "type": "platform",
@@ -63,7 +63,7 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
 
 def resolve_requirements(names: Iterable[str]) -> list[Distribution]:
     """Return the installed packages of these names and all that they need, by name."""
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
     waiting = [(canonicalize_name(name), "") for name in names]
     while waiting:
@@ -72,13 +72,13 @@ def resolve_requirements(names: Iterable[str]) -> list[Distribution]:
             continue
         seen.add((name, extra))
         try:
-            found[name] = distribution(name)
+            distributions[name] = distribution(name)
         except PackageNotFoundError:  # an extra that is not installed, or built into another
             continue
-        for need in map(Requirement, found[name].requires or []):
+        for need in map(Requirement, distributions[name].requires or []):
             if need.marker is None or need.marker.evaluate({"extra": extra}):
-                waiting += [(canonicalize_name(need.name), one) for one in ("", *need.extras)]
-    return [found[name] for name in sorted(found)]
+                waiting += [(canonicalize_name(need.name), wanted) for wanted in ("", *need.extras)]
+    return [distributions[name] for name in sorted(distributions)]
 
 
 def _component(package: Distribution) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _component(package: Distribution) -> dict[str, Any]:
 
 
 def _licences(package: Distribution) -> list[dict[str, Any]]:
-    """Return what the package says of its licence: an SPDX expression, or names."""
+    """Return the licence in the package's metadata: an SPDX expression, or names."""
     metadata = package.metadata.json
     if expression := metadata.get("license_expression"):
         return [{"expression": expression}]

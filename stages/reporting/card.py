@@ -1,4 +1,4 @@
-"""The model card: what a model is, what it was made from and how good it is.
+"""The model card: description, origin and scores of a model.
 
 It begins with the metadata that Hugging Face reads (https://huggingface.co/docs/hub/model-cards).
 """
@@ -71,16 +71,16 @@ def render_card(
     packages: str,
     extras: str = "serve",
 ) -> str:
-    """Return the card in Markdown; nothing in it depends on when or where it was written.
+    """Return the card in Markdown; it does not depend on the time or place of writing.
 
     Args:
         download: settings of the text.
-        record: how the model was trained, as the train stage writes it.
+        record: of the training, as the train stage writes it.
         measured: metrics of the stages ``download``, ``shard`` and ``evaluate``.
-        commit: what the model was made from.
+        commit: the code of the model.
         date: of that commit.
         packages: the most important ones and their versions.
-        extras: of the distribution, which who translates with the model installs.
+        extras: of the distribution, to install for translating with the model.
     """
     scores, shards = measured["evaluate"], measured["shard"]
     data = measured["download"]["corpus"]
@@ -123,7 +123,7 @@ def render_card(
 
 
 def describe_epochs(number: int) -> str:
-    """Return in words how often the text was read to its end."""
+    """Describe the number of epochs."""
     if number == 0:
         return "less than an epoch"
     return "1 epoch" if number == 1 else f"{number} epochs"
@@ -138,26 +138,26 @@ def score_rows(scores: dict[str, Any]) -> Iterator[str]:
 
 
 def start_row(origin: dict[str, Any]) -> str:
-    """Return the rows of the card's table that tell which models training started from, if any."""
+    """Return the rows of the card's table for initial models, if any."""
     origins = {"": origin} if "bundle_sha256" in origin else origin
     return "".join(
-        f"| {f'{half} started from'.strip()} | {_cell(one.get('registered') or one['folder'])}, "
-        f"SHA-256 {one['bundle_sha256']}; what that was trained on is not looked through for "
+        f"| {f'{half} started from'.strip()} | {_cell(base.get('registered') or base['folder'])}, "
+        f"SHA-256 {base['bundle_sha256']}; what that was trained on is not looked through for "
         f"sentences of this test set |\n"
-        for half, one in origins.items()
+        for half, base in origins.items()
     )
 
 
 def describe_novel(scores: dict[str, Any]) -> str:
-    """Return in words what test sentences score that are close to none of training."""
+    """Describe the scores of test sentences that are near to no training sentence."""
     novel = scores["novel"]
-    found = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
+    novel_scores = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
     number = f"{novel['sentences']:,} test sentences"
-    return f"{', '.join(found)} on the {number} that are not close to any training sentence"
+    return f"{', '.join(novel_scores)} on the {number} that are not close to any training sentence"
 
 
 def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:
-    """Return how much of train was near to the test set, and what it scores without that."""
+    """Describe near duplicates of the test set in train, and the scores without them."""
     if not near:
         return "nobody looked whether sentences of test are nearly in train"
     removed = "removed from train" if download.near_duplicates.remove else "left in train"
@@ -173,13 +173,13 @@ def quote_near(near: dict[str, Any]) -> Iterator[str]:
     if not near.get("examples"):
         return
     yield "\nNear duplicates, of train beside test or validation:\n"
-    for one in near["examples"]:
-        yield f"- {_quote(one['train'])} beside {_quote(one['held_out'])}"
+    for example in near["examples"]:
+        yield f"- {_quote(example['train'])} beside {_quote(example['held_out'])}"
     yield ""
 
 
 def _quote(text: str) -> str:
-    """Return text as it stands, whatever Markdown would make of it."""
+    """Escape text for Markdown."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}"
 

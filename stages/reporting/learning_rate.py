@@ -1,4 +1,4 @@
-"""How a training went, update by update, from what it left on disk."""
+"""The learning rate of a training, update by update, from its record."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,10 +12,10 @@ from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
 
 MOST_POINTS = 4000
-"""Of a curve, which no picture shows more of."""
+"""Points of a curve; pictures show no more."""
 
 FEWEST_POINTS = 4
-"""That a training has logged, below which they show nothing."""
+"""Points that a training must have logged for a curve."""
 
 
 class _Rates(Config):

@@ -10,7 +10,7 @@ def render_pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> lis
 
 
 def find_markers(name: str) -> tuple[str, str]:
-    """Return what stands before and after the part of that name, unseen by readers."""
+    """Return the hidden markers before and after a named part."""
     return f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
 
 

@@ -1,4 +1,4 @@
-"""Show what the pipeline made: scores, some translations, where the model lies, what to type next.
+"""Show the pipeline's results: scores, some translations, the model's path and next commands.
 
 Usage: python -m stages.reporting.summary
 Reads:  dvc.lock, metrics/, reports/, models/export/
@@ -42,7 +42,7 @@ def score_table(scores: dict[str, Any]) -> Table:
 
 
 def render_facts(scores: dict[str, Any], training: dict[str, Any]) -> Text:
-    """Return what else was measured, a line per topic."""
+    """Return further measurements, a line per topic."""
     measured = [
         f"{scores['sentences']:,} test sentences",
         f"perplexity {scores['perplexity']:.2f}",
@@ -107,7 +107,7 @@ def main() -> None:
     download = made["download"]["params"][str(paths.PARAMS)]["download"]
     languages = " → ".join(download["languages"][side] for side in paths.SIDES)
     corpus = download["corpus"]["kind"]
-    example = min((found["source"] for found in examples), key=len, default="...")
+    example = min((shown["source"] for shown in examples), key=len, default="...")
     size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
     Console().print(
         Panel(

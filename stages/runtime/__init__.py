@@ -1,1 +1,1 @@
-"""What every stage runs on: its start and end, its fingerprint, git, the trained model."""
+"""The runtime of stages: start and end, fingerprints, git, the trained model."""

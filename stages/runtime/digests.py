@@ -1,4 +1,4 @@
-"""Digests beside what a stage has made: the stages that read it believe no other bytes."""
+"""Digests beside a stage's outputs, which later stages verify."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ DIGESTS = "digests.json"
 
 def write_digests(folder: Path) -> None:
     """Write the digest of each file of a folder into it, as the last file."""
-    found = {path.name: files.sha256(path) for path in sorted(folder.iterdir())}
-    files.write_json(folder / DIGESTS, found)
+    digests = {path.name: files.sha256(path) for path in sorted(folder.iterdir())}
+    files.write_json(folder / DIGESTS, digests)
 
 
 def check_digests(folder: Path, *, stage: str) -> None:

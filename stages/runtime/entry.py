@@ -1,4 +1,4 @@
-"""How every stage starts and ends as a program."""
+"""Start and end of every stage as a program."""
 
 import inspect
 import os
@@ -27,8 +27,8 @@ def run_stage(main: Callable[[], object]) -> None:
     75 if trying again later may help; an interrupt ends with exit code 130, SIGTERM with 143 and
     the end of the terminal with 129, after files were closed and temporary ones removed. On Linux,
     the end of the parent process sends SIGTERM: DVC, when it is killed, leaves its stages running.
-    ``--help`` shows the documentation of the stage's file. A stage of the pipeline that has ended
-    well leaves what it took, see ``usage.py``.
+    ``--help`` shows the documentation of the stage's file. A stage of the pipeline that succeeds
+    records its usage, see ``usage.py``.
     """
     signal.signal(signal.SIGTERM, _exit)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
@@ -43,7 +43,7 @@ def run_stage(main: Callable[[], object]) -> None:
 
 
 def _run(main: Callable[[], object]) -> int:
-    """Run a stage, tell an error of ours in a line, and return the exit code."""
+    """Run a stage, print an error of ours in one line, and return the exit code."""
     try:
         answer_arguments()
         main()
@@ -54,18 +54,18 @@ def _run(main: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:
-        told = error if isinstance(error, NmtError) else disk_error(error) or _missing(error)
-        if told is None and is_out_of_memory(error):
-            told = NmtError("memory ran out; lower this stage's sizes, or end other programs")
-        if told is None:
+        message = error if isinstance(error, NmtError) else disk_error(error) or _missing(error)
+        if message is None and is_out_of_memory(error):
+            message = NmtError("memory ran out; lower this stage's sizes, or end other programs")
+        if message is None:
             raise
-        Console(stderr=True).print(Text(str(told), style="red"), soft_wrap=True)
-        return os.EX_TEMPFAIL if isinstance(told, ServerError) else 1
+        Console(stderr=True).print(Text(str(message), style="red"), soft_wrap=True)
+        return os.EX_TEMPFAIL if isinstance(message, ServerError) else 1
     return 0
 
 
 def _missing(error: Exception) -> NmtError | None:
-    """Return which stage makes the file that is not there, if that is what went wrong."""
+    """Name the stage that makes a missing file, if the error is about one."""
     if not isinstance(error, OSError) or not paths.PIPELINE.exists():
         return None
     import yaml  # noqa: PLC0415 - rarely needed
@@ -74,20 +74,20 @@ def _missing(error: Exception) -> NmtError | None:
     pipeline = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     for stage, entry in pipeline.items():
         for out in (out for kind in ("outs", "metrics", "plots") for out in entry.get(kind, ())):
-            place = out if isinstance(out, str) else next(iter(out))
-            found = re.search(rf"{re.escape(place)}[^\s'\":)]*", named)
-            if found and not Path(found[0]).exists():
+            path = out if isinstance(out, str) else next(iter(out))
+            match = re.search(rf"{re.escape(path)}[^\s'\":)]*", named)
+            if match and not Path(match[0]).exists():
                 return NmtError(
-                    f"{found[0]} is missing; the {stage} stage makes it: dvc repro {stage}"
+                    f"{match[0]} is missing; the {stage} stage makes it: dvc repro {stage}"
                 )
     return None
 
 
 def _leave(code: str | int | None) -> NoReturn:
-    """End this process, at once if a thread is still at work that nobody waits for.
+    """End this process, at once if a background thread is still at work.
 
-    Such as the one that waits for an MLflow which does not answer. Python ends it wherever it is,
-    and where that is C++, the whole process is aborted with it, so that a stage that is done fails.
+    Such a thread may wait for an MLflow that does not answer. Python ends it wherever it is; within
+    C++ code the whole process is aborted with it, so that a finished stage would fail.
     """
     if signal.getsignal(signal.SIGTERM) is _exit:  # it would interrupt what libraries put in order
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -99,13 +99,13 @@ def _leave(code: str | int | None) -> NoReturn:
 
 
 def find_stage() -> str | None:
-    """Return which stage of the pipeline this program is; None if it is another program."""
+    """Return the stage of the pipeline that this program is; None for another program."""
     room, _, name = getattr(sys.modules["__main__"].__spec__, "name", "").partition(".")
     return name if room == "stages" and name.isidentifier() else None
 
 
 def answer_arguments() -> None:
-    """Show what a stage says of itself if that is asked, and refuse what it would not look at.
+    """Answer ``--help`` with the stage's documentation, and refuse unused arguments.
 
     Raises:
         ConfigError: if there are arguments, and the stage's file shows a usage without any.

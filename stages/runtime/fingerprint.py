@@ -1,4 +1,4 @@
-"""What makes one training the same training as another: its settings, data and code."""
+"""Fingerprints of trainings: digests of settings, data and code."""
 
 import ast
 import hashlib
@@ -16,15 +16,15 @@ from stages import paths
 def compute_fingerprint(
     settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE
 ) -> str:
-    """Return a digest of what decides the course of a training, a hyphen, and one of what ends it.
+    """Return a digest of a training's settings, data and code, a hyphen, and one of its budget.
 
-    Checkpoints are kept under it: whoever changes a setting, the data or what the code does starts
-    anew, and who changes nothing of these continues. Trainings that differ in nothing but their
-    budget have the part before the hyphen in common.
+    Checkpoints are kept under it: a changed setting, changed data or code start a new training; an
+    unchanged one continues. Trainings that differ in their budget alone share the part before the
+    hyphen.
 
     Args:
         settings: all but the budget, as JSON holds them.
-        stage: whatever dvc.yaml says that it depends on is the data and the code.
+        stage: its dependencies in dvc.yaml are the data and the code.
         budget: as JSON holds it.
         pipeline: dvc.yaml.
     """
@@ -34,10 +34,9 @@ def compute_fingerprint(
 
 
 def hash_files(places: Iterable[str]) -> dict[str, str]:
-    """Return a digest of every file at and below the given places, by path.
+    """Return a digest of every file at and below the given paths.
 
-    A file of Python counts for what it does, without comments and docstrings; all others, for their
-    bytes.
+    Python files count without comments and docstrings; all others by their bytes.
     """
     return {
         path.as_posix(): hash_code(path) if path.suffix == ".py" else files.sha256(path)
@@ -47,13 +46,13 @@ def hash_files(places: Iterable[str]) -> dict[str, str]:
 
 def find_files(places: Iterable[str]) -> Iterator[Path]:
     """Yield the files at and below the given places, leaving Python's caches out."""
-    for place in map(Path, places):
-        found = place.rglob("*") if place.is_dir() else [place]
-        yield from (path for path in found if path.is_file() and "__pycache__" not in path.parts)
+    for root in map(Path, places):
+        inside = root.rglob("*") if root.is_dir() else [root]
+        yield from (path for path in inside if path.is_file() and "__pycache__" not in path.parts)
 
 
 def hash_code(path: Path) -> str:
-    """Return a digest of what a file of Python does; of its bytes where it is not Python."""
+    """Return a digest of Python code without its words; of the bytes of other files."""
     try:
         return hash_json(ast.dump(parse_code(path.read_bytes())))
     except (SyntaxError, ValueError):
@@ -80,5 +79,5 @@ def is_bare_string(statement: ast.stmt) -> bool:
 
 
 def hash_json(document: Any) -> str:
-    """Return a digest of what JSON holds."""
+    """Return a digest of a JSON value."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

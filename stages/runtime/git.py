@@ -1,4 +1,4 @@
-"""The commit that the checkout is at, as git tells, and what differs from it."""
+"""The checkout's commit, and changes since it, by git."""
 
 import subprocess
 
@@ -7,7 +7,7 @@ from stages import paths
 
 
 def git(*arguments: str) -> str:
-    """Return what git prints.
+    """Return the output of git.
 
     Raises:
         NmtError: if it fails, or there is no git.
@@ -72,12 +72,12 @@ def short_commit() -> str:
 
 
 def describe_commit(revision: str) -> str:
-    """Return the short name of a commit, and the first line of what was said of it."""
+    """Return the short name of a commit, and the subject of its message."""
     return git("log", "--max-count=1", "--format=%h (%s)", "--end-of-options", revision)
 
 
 def is_within(older: str, newer: str) -> bool:
-    """Tell whether a commit is another or stands before it; what git does not know is in none."""
+    """Tell whether a commit is another or its ancestor; an unknown commit is neither."""
     try:
         git("merge-base", "--is-ancestor", older, newer)
     except NmtError:

@@ -1,7 +1,7 @@
 """A stage as several processes of this machine, started by torchrun's own agent.
 
-In this process, and not as a program: so its end is told as it happened, and nothing stands between
-a stage and whoever started it.
+The agent runs in this process, not as a program, so its errors are kept, and no other process is
+between a stage and its parent.
 """
 
 import logging
@@ -33,7 +33,7 @@ PARENT = "NMT_PARENT"
 """In the environment of processes started here: the process that started them."""
 
 STOPPED = {128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP, -signal.SIGTERM}
-"""Exit codes of processes that were asked to stop: by somebody, or since another has failed."""
+"""Exit codes of processes that were asked to stop, by a user or since another one failed."""
 
 AGAIN = "the same command continues from the last checkpoint"
 
@@ -46,10 +46,10 @@ def is_rank() -> bool:
 def launch(module: str, config: WorldConfig) -> None:
     """Run ``python -m module`` as several processes, and return when all of them have ended well.
 
-    Signals go to all of them, and whatever ends this process ends them.
+    Signals go to all of them, and they end with this process.
 
     Raises:
-        TrainingError: if one has failed, saying which and why.
+        TrainingError: if one has failed, naming it and the reason.
     """
     threads = torch.get_num_threads() // config.processes
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, threads)))
@@ -89,7 +89,7 @@ def launch(module: str, config: WorldConfig) -> None:
 
 
 def find_cause(failures: Mapping[int, ProcessFailure]) -> str:
-    """Return what went wrong first, of all that went wrong then, by rank."""
+    """Return the first failure of all processes, by rank."""
     left = {rank: _left_behind(failure) for rank, failure in failures.items()}
     lost = [words for kind, words in left.values() if kind == PeerError.__name__]
     errors = [words for _, words in left.values() if words and words not in lost]
@@ -110,7 +110,7 @@ def _end(rank: int, failure: ProcessFailure) -> str:
 
 
 def _left_behind(failure: ProcessFailure) -> tuple[str, str]:
-    """Return the kind of the error that ended a process, and its words; both empty without one."""
+    """Return the kind and the message of the error that ended a process; empty without one."""
     message = failure.error_file_data["message"]
     if isinstance(message, str):
         return "", ""
@@ -120,7 +120,7 @@ def _left_behind(failure: ProcessFailure) -> tuple[str, str]:
 
 @contextmanager
 def record_errors() -> Iterator[None]:
-    """Leave an error of ours to whoever started this process, who tells it once for all."""
+    """Write an error of ours to a file for the parent process, which reports it once."""
     if not is_rank():
         yield
         return

@@ -49,10 +49,10 @@ def read(path: Path) -> dict[str, Any]:
     """
     try:
         text = decode_utf8(path.read_bytes(), path, error=ConfigError)
-        if found := re.search("[\x85\u2028\u2029]", text):
+        if match := re.search("[\x85\u2028\u2029]", text):
             raise ConfigError(
-                f"{path} line {text.count(chr(10), 0, found.start()) + 1} holds the line end "
-                f"U+{ord(found[0]):04X}, which editors do not show; save it with ordinary line ends"
+                f"{path} line {text.count(chr(10), 0, match.start()) + 1} holds the line end "
+                f"U+{ord(match[0]):04X}, which editors do not show; save it with ordinary line ends"
             )
         loader = ParamsLoader(text)
         root = loader.get_single_node()
@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _check(root: yaml.Node | None, path: Path) -> None:
-    """Refuse what YAML allows and nobody means."""
+    """Refuse YAML that is valid but never meant."""
     waiting = [] if root is None else [root]
     met = 0
     while waiting:

@@ -1,4 +1,4 @@
-"""Where Prefect, MLflow and the store are that this checkout works with.
+"""Addresses of Prefect, MLflow and the file store of this checkout.
 
 As long as it runs, ``make server`` has its addresses and passwords in ``.env``; on other machines
 a copy of that file serves. Prefect's own command reads it, too.
@@ -13,17 +13,19 @@ from nmt_core.base.errors import NmtError
 from stages import paths
 
 PROGRAMS = ("AWS", "MLFLOW", "PREFECT")
-"""How the variables begin that are ours."""
+"""Prefix of our variables."""
 
 
 def find_servers() -> None:
-    """Put what ``.env`` says into the environment, but nothing of a program that it speaks of.
+    """Read ``.env`` into the environment, but not for programs that already have variables there.
 
-    An address with the password of another server would tell that password to somebody else.
+    An address with the password of another server would send that password elsewhere.
     """
-    told = {name: value for name, value in dotenv_values(paths.DOTENV).items() if value}
+    variables = {name: value for name, value in dotenv_values(paths.DOTENV).items() if value}
     for program in PROGRAMS:
-        theirs = {name: value for name, value in told.items() if name.startswith(f"{program}_")}
+        theirs = {
+            name: value for name, value in variables.items() if name.startswith(f"{program}_")
+        }
         if not theirs.keys() & os.environ.keys():
             os.environ |= theirs
 
@@ -32,7 +34,7 @@ def check_port(port: int) -> None:
     """Refuse a port of this machine that is taken.
 
     Raises:
-        NmtError: naming what to choose.
+        NmtError: naming the setting to change.
     """
     try:
         socket.create_server(("127.0.0.1", port)).close()

@@ -1,4 +1,4 @@
-"""The trained model with what turns text into its tokens: what evaluate scores and export seals."""
+"""The trained model with its tokenizers and vocabularies, for evaluation and export."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from stages.runtime.digests import check_digests
 
 @dataclass(frozen=True)
 class TrainedInputs:
-    """What the stages before left."""
+    """Outputs of earlier stages."""
 
     trained: Path = paths.TRAINED
     corpus: Path = paths.CORPUS
@@ -45,7 +45,7 @@ def check_trained() -> None:
 def load_trained(
     params: EvaluateParams, inputs: TrainedInputs, languages: Languages | None = None
 ) -> Translator:
-    """Return the trained model with what turns text into its tokens and back."""
+    """Return the trained model with its tokenizers and vocabularies."""
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     source, target = (
         Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")

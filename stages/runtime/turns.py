@@ -1,4 +1,4 @@
-"""One run at a time works in a checkout, by whatever command it was started."""
+"""A lock that lets one run at a time work in a checkout."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,12 +11,12 @@ LOCK = Path(".dvc/tmp/flow.lock")
 
 @contextmanager
 def take_turn(say: Callable[[str], object]) -> Iterator[None]:
-    """Hold the checkout that we are in; the system gives it back however this process ends.
+    """Hold the lock of the checkout; the system releases it when this process ends.
 
-    Where DVC knows nothing of the folder, there is nothing to hold.
+    Outside a project of DVC there is no lock.
 
     Args:
-        say: is told if another run must be waited for.
+        say: takes a message if another run must be waited for.
     """
     with ExitStack() as held:
         if LOCK.parent.parent.is_dir():

@@ -1,4 +1,4 @@
-"""What a stage took, measured by itself at its end: time, processor time and memory.
+"""Usage of a stage, measured at its end: time, processor time and memory.
 
 It lies in ``runs/usage/<stage>.json``, beside the journals, until the stage runs again.
 """
@@ -23,13 +23,13 @@ from stages.runtime.fingerprint import hash_json
 from stages.runtime.params_file import read
 
 RESIDENT_UNIT = 1 if sys.platform == "darwin" else 1024
-"""Bytes in which the system counts the most memory that a process held."""
+"""Bytes of the system's unit for peak memory."""
 
 STATUS = Path("/proc/self/status")
 
 
 class Usage(Config):
-    """What a program took from its start on, its own processes included."""
+    """Usage of a program since its start, with its child processes."""
 
     seconds: float
     """By the clock."""
@@ -40,14 +40,14 @@ class Usage(Config):
 
 
 class Recorded(Usage):
-    """What a stage took, and with which settings."""
+    """Usage of a stage, with a digest of its settings."""
 
     settings: str
     """Digest of the sections of params.yaml up to that of the stage."""
 
 
 def record_usage(stage: str) -> None:
-    """Write what this process has taken so far; a disk that refuses is nothing to fail for."""
+    """Write this process's usage so far; errors of the disk are ignored."""
     with suppress(OSError, DiskError, ConfigError, psutil.Error):
         recorded = Recorded(
             **measure_usage().model_dump(), settings=digest_settings(read(paths.PARAMS), stage)
@@ -56,19 +56,19 @@ def record_usage(stage: str) -> None:
 
 
 def measure_usage() -> Usage:
-    """Return what this process and those it has waited for have taken."""
+    """Return the usage of this process and its ended children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return Usage(
         seconds=count_seconds(),
-        processor_seconds=sum(one.ru_utime + one.ru_stime for one in used),
+        processor_seconds=sum(resources.ru_utime + resources.ru_stime for resources in used),
         memory_bytes=max(find_peak(used[0].ru_maxrss), used[1].ru_maxrss) * RESIDENT_UNIT,
     )
 
 
 def find_peak(counted: int) -> int:
-    """Return the most memory that this process has held, in the system's unit.
+    """Return this process's peak memory, in the system's unit.
 
-    What is ``counted`` of it begins, on Linux, with what the process held that has started it.
+    On Linux the ``counted`` value begins with the memory of the parent process.
     """
     if not STATUS.exists():
         return counted
@@ -85,7 +85,7 @@ def count_seconds() -> float:
 
 
 def digest_settings(document: Mapping[str, Any], stage: str) -> str:
-    """Return a digest of the sections that can decide what a stage has to do: up to its own.
+    """Return a digest of the sections that a stage can depend on: up to its own.
 
     Raises:
         ConfigError: if there is no such stage.
@@ -97,7 +97,7 @@ def digest_settings(document: Mapping[str, Any], stage: str) -> str:
 
 
 def read_usage(stage: str, document: Mapping[str, Any]) -> Usage | None:
-    """Return what the last run of a stage took, if it had the settings of ``document``."""
+    """Return the usage of a stage's last run, if it had the settings of ``document``."""
     try:
         values = files.read_json(paths.USAGE / f"{stage}.json")
         recorded = config.build(Recorded, values, at=f"{stage}.json")

@@ -1,1 +1,1 @@
-"""What a run did: its journal, and MLflow kept up to date with it."""
+"""Journals of runs, and MLflow kept up to date with them."""

@@ -1,4 +1,4 @@
-"""Show the runs, and send MLflow what is in the journals and not there yet."""
+"""Show the runs, and send missing entries of journals to MLflow."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def _journals() -> None:
-    """Show runs in MLflow, and send what it has not been told."""
+    """Show runs in MLflow, and send missing entries of journals."""
 
 
 @app.command()
@@ -50,7 +50,7 @@ def ui(
 
 
 def tell_unsent() -> None:
-    """Say which finished runs of this checkout the server does not have, and what sends them.
+    """Name finished runs that the server lacks, and the command that sends them.
 
     Without them there is no version of a model on the server that could be promoted or served.
     """
@@ -68,7 +68,7 @@ def sync(
         list[str] | None, typer.Argument(help="Runs to bring up to date; all without any.")
     ] = None,
 ) -> None:
-    """Send to MLflow what is in the journals and not there yet; again does no harm."""
+    """Send missing entries of journals to MLflow; sending again does no harm."""
     for fingerprint in fingerprints or [path.parent.name for path in list_journals()]:
         journal = Journal(fingerprint)
         if not journal.path.exists():

@@ -1,4 +1,4 @@
-"""What was said about a run, line by line, kept whether or not anybody listened."""
+"""Append-only journal of a run's metrics and artifacts."""
 
 import hashlib
 import json
@@ -16,20 +16,20 @@ from stages import paths
 Entry = dict[str, Any]
 
 OF_TRAINING = ("train/", "validation/")
-"""How the names of what is measured by steps of a training begin."""
+"""Prefixes of metrics that are measured by steps of a training."""
 
 COMPARISON = "nmt.comparison"
 """The tag with the fingerprint of the comparison that a run is part of, and shown below."""
 
 BUNDLE_DIGEST = "bundle_sha256"
-"""The tag of a registered version that says which exported model it holds."""
+"""The tag with the digest of a registered version's exported model."""
 
 
 DESCRIPTION_CHARACTERS = 5000
 """MLflow's databases take no longer description of a model or a version."""
 
 RECORD = "record"
-"""The tag that holds, as JSON, those of a version that tell people nothing."""
+"""The tag that holds, as JSON, the tags of a version that only programs read."""
 
 _FOR_PROGRAMS = (
     BUNDLE_DIGEST,
@@ -43,7 +43,7 @@ _FOR_PROGRAMS = (
     "signature",
     "test_set",
 )
-"""How their names begin."""
+"""Prefix of their names."""
 
 
 def pack_tags(tags: Mapping[str, str]) -> dict[str, str]:
@@ -54,13 +54,13 @@ def pack_tags(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def unpack_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return what was packed."""
+    """Return the packed tags."""
     shown = {name: value for name, value in tags.items() if name != RECORD}
     return shown | json.loads(tags.get(RECORD, "{}"))
 
 
 class Journal:
-    """All that was said about one run, one JSON object a line."""
+    """The journal of one run, one JSON object a line."""
 
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint
@@ -82,12 +82,12 @@ class Journal:
 
     def keep(self, path: Path) -> str:
         """Copy a file or a folder as it is now; return where it lies, relative to ``folder``."""
-        place = Path("artifacts") / _digest(path)[:16]
-        if not (self.folder / place).exists():
-            with files.whole_folder(self.folder / place) as part:
+        kept_path = Path("artifacts") / _digest(path)[:16]
+        if not (self.folder / kept_path).exists():
+            with files.whole_folder(self.folder / kept_path) as part:
                 copy = shutil.copytree if path.is_dir() else shutil.copy
                 copy(path, part / path.name)
-        return (place / path.name).as_posix()
+        return (kept_path / path.name).as_posix()
 
     def read(self, offset: int = 0) -> tuple[list[Entry], int]:
         """Return the entries from a byte on, and the byte where the next will begin."""
@@ -106,7 +106,7 @@ class Journal:
         ]
 
     def take_over(self, other: "Journal", *, until: int) -> None:
-        """Say again what another run said of the steps of its training, up to one."""
+        """Copy another run's metrics of training steps, up to a step."""
         entries, _ = other.read() if other.path.exists() else ([], 0)
         for entry in entries:
             of_training = [name.startswith(OF_TRAINING) for name in entry.get("values", [])]
@@ -119,7 +119,7 @@ class Journal:
         return said[-1][1] if said else None
 
     def held(self) -> AbstractContextManager[None]:
-        """Wait until nobody else sends the journal, and keep others waiting."""
+        """Hold the lock of sending the journal."""
         return files.locked(self.path)
 
 

@@ -1,4 +1,4 @@
-"""The project's experiment in MLflow: what its list of runs shows, and the address of that list."""
+"""The project's experiment in MLflow, its list of runs, and the address of that list."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from stages import paths
 
 FINGERPRINT = "nmt.fingerprint"
-"""The tag by which a run is found again."""
+"""The tag that identifies a run."""
 
 LEADING = DEFAULT_METRICS[0]
 """The metric that models are judged by."""
@@ -30,7 +30,7 @@ COLUMNS = {
     f"metrics.`validation/{LEADING}`": 130,
     "attributes.`Models`": 200,
 }
-"""What the list shows first, in order, as MLflow's pages name it, and how wide in pixels."""
+"""The first columns of the list, by MLflow's names, with their widths in pixels."""
 
 TAGS = {
     "mlflow.experimentKind": "custom_model_development",
@@ -40,7 +40,7 @@ TAGS = {
         {"selectedColumns": [*COLUMNS], "columnOrder": [*COLUMNS], "columnWidths": COLUMNS}
     ),
 }
-"""What MLflow is told: that models are made in it, judged by what, and how runs are listed."""
+"""Tags of the experiment: its purpose, its main metric, and the list of runs."""
 
 
 RUNS_A_REQUEST = 1000
@@ -49,10 +49,10 @@ SQLITE = "sqlite:///"
 
 
 def open_client(uri: str) -> MlflowClient:
-    """Return a client of MLflow, whose database, if it is a file, is there whole.
+    """Return a client of MLflow; if its database is a file, it is complete.
 
-    MLflow takes seconds to make its tables, and a stage does not wait for that at its end: what it
-    left half made would be in the way of all who come later.
+    MLflow takes seconds to make its tables, and a stage does not wait for that at its end: tables
+    that are left incomplete would break all later runs.
     """
     if uri.startswith(SQLITE):
         path = Path(uri.removeprefix(SQLITE))
@@ -68,8 +68,8 @@ def open_experiment(client: MlflowClient, name: str) -> str:
 
     A database of ours keeps its files beside itself.
     """
-    found = client.get_experiment_by_name(name)
-    if found is None:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
         local = client.tracking_uri.startswith(SQLITE)
         artifacts = str(paths.MLFLOW_FILES.resolve()) if local else None
         try:
@@ -79,9 +79,9 @@ def open_experiment(client: MlflowClient, name: str) -> str:
                 raise
         return open_experiment(client, name)  # which another run has made at the same moment
     for tag, value in TAGS.items():
-        if found.tags.get(tag) != value:
-            client.set_experiment_tag(found.experiment_id, tag, value)
-    return found.experiment_id
+        if experiment.tags.get(tag) != value:
+            client.set_experiment_tag(experiment.experiment_id, tag, value)
+    return experiment.experiment_id
 
 
 def locate_page(server: str, *, uri: str) -> str:
@@ -94,13 +94,13 @@ def locate_page(server: str, *, uri: str) -> str:
 
 
 def list_fingerprints(uri: str) -> set[str]:
-    """Return what the runs are known by that MLflow has at a URI."""
+    """Return the fingerprints of the runs in MLflow at a URI."""
     client = open_client(uri)
     experiment = open_experiment(client, paths.EXPERIMENT)
-    found: set[str] = set()
+    fingerprints: set[str] = set()
     page = None
     while page != "":
         runs = client.search_runs([experiment], max_results=RUNS_A_REQUEST, page_token=page)
-        found |= {run.data.tags.get(FINGERPRINT, "") for run in runs}
+        fingerprints |= {run.data.tags.get(FINGERPRINT, "") for run in runs}
         page = runs.token or ""
-    return found
+    return fingerprints

@@ -36,7 +36,7 @@ from stages.tracking.journal import (
 from stages.tracking.mlflow_experiment import FINGERPRINT, open_client, open_experiment
 
 SENT = "mlflow.nmt.sent."
-"""How the tags begin, unseen on MLflow's pages, that say which files of a run MLflow has."""
+"""Prefix of hidden tags that list the files of a run that MLflow has."""
 
 METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
@@ -52,7 +52,7 @@ MODEL_REQUIREMENTS = (
     "spacy",
     "torch",
 )
-"""What a server of the model installs, in the versions of this environment."""
+"""Packages that a server of the model installs, in the versions of this environment."""
 
 for _name, _level in {
     "alembic": logging.WARNING,
@@ -63,7 +63,7 @@ for _name, _level in {
 
 
 class MlflowRun:
-    """A run in MLflow, and what MLflow knows of it already."""
+    """A run in MLflow, with the entries that MLflow has already."""
 
     def __init__(self, journal: Journal, entries: list[Entry], *, uri: str) -> None:
         warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
@@ -86,7 +86,7 @@ class MlflowRun:
         }
 
     def send(self, entries: list[Entry]) -> int:
-        """Tell MLflow what it does not know yet; return how many points that were."""
+        """Send missing entries to MLflow; return the number of points sent."""
         self._send_tags(entries)
         self._send_params(entries)
         self._send_datasets(entries)
@@ -98,11 +98,11 @@ class MlflowRun:
         return points
 
     def _open_run(self, milliseconds: int) -> Run:
-        """Return the run of the journal's fingerprint, and see to it that there is only one.
+        """Return the run of the journal's fingerprint, and make sure that there is only one.
 
         MLflow numbers runs itself, so machines without a journal in common may each make one at the
-        same moment. All of them take the oldest; who has begun to send to another is refused, and
-        then sends everything again, to this one.
+        same moment. All of them take the oldest; a machine that has begun to send to another
+        one is refused, and then sends everything again to this one.
         """
         fingerprint = self._journal.fingerprint
         if not self._found(FINGERPRINT, fingerprint):
@@ -114,7 +114,7 @@ class MlflowRun:
             )
         run, *others = sorted(
             self._found(FINGERPRINT, fingerprint),
-            key=lambda found: (found.info.start_time, found.info.run_id),
+            key=lambda candidate: (candidate.info.start_time, candidate.info.run_id),
         )
         for other in others:
             self._client.delete_run(other.info.run_id)
@@ -124,10 +124,10 @@ class MlflowRun:
         return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
 
     def _send_tags(self, entries: list[Entry]) -> None:
-        """Send tags, and put the runs of a comparison below its own, whichever came first.
+        """Send tags, and nest the runs of a comparison below its own.
 
-        Each stage that opens the run says what it knows of it, so that all of them together tell
-        what the run is; of one name, the last value counts.
+        Each stage that opens the run adds its tags, so that all of them together describe the run;
+        of one name, the last value counts.
         """
         opened = _of("run", entries)
         if not opened:
@@ -143,7 +143,7 @@ class MlflowRun:
                 self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
 
     def _send_params(self, entries: list[Entry]) -> None:
-        """Send settings as they were said first; one that has changed since is a tag as well.
+        """Send the first value of settings; one that has changed since becomes a tag as well.
 
         An evaluation may come again with other settings, and MLflow's parameters cannot change.
         """
@@ -177,7 +177,7 @@ class MlflowRun:
         return len(points)
 
     def _send_datasets(self, entries: list[Entry]) -> None:
-        """Send which texts the run was given."""
+        """Send the datasets of the run."""
         for entry in _of("dataset", entries):
             known = (entry["name"], entry["digest"])
             if known in self._datasets:
@@ -211,7 +211,7 @@ class MlflowRun:
             self._tag(SENT + entry["name"], digest)
 
     def _send_table(self, entry: Entry) -> None:
-        """Send a table as MLflow's ``log_table`` does, which would add to one that is there."""
+        """Send a table as MLflow's ``log_table`` does, but replace an existing one."""
         table = {"columns": entry["columns"], "data": entry["data"]}
         self._client.log_dict(self._id, table, entry["name"])
         tables = json.loads(self._tags.get(MLFLOW_LOGGED_ARTIFACTS, "[]"))
@@ -229,7 +229,7 @@ class MlflowRun:
             )
 
     def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
-        """Register an exported model unless MLflow has it, or another one lies there by now."""
+        """Register an exported model unless MLflow has it, or the folder holds another one now."""
         sealed = tags.get(BUNDLE_DIGEST)
         if not (folder / seal.MANIFEST).exists() or sealed != seal.digest_bundle(folder):
             return
@@ -281,6 +281,6 @@ def _card(folder: Path) -> str:
 
 
 def _requirements() -> list[str]:
-    """Return what the model imports, in our versions, without marks of a local build."""
+    """Return the packages that the model imports, in our versions, without local build tags."""
     versions = {name: metadata.version(name).split("+")[0] for name in MODEL_REQUIREMENTS}
     return [f"{name}=={version}" for name, version in versions.items()]

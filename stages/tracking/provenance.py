@@ -1,4 +1,4 @@
-"""Which code, settings and data a run was made from, in MLflow's words where it has them."""
+"""Provenance of a run: code, settings and data, in MLflow's terms where it has them."""
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
@@ -9,10 +9,10 @@ COMMIT, DIRTY = "mlflow.source.git.commit", "mlflow.source.git.dirty"
 
 
 def collect_provenance() -> dict[str, str]:
-    """Return what is known; without git or a repository, no commit."""
+    """Return the provenance; without git or a repository, it has no commit."""
     sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
-    found = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
+    digests = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
     try:
-        return found | {COMMIT: head_commit(), DIRTY: "true" if list_changed_files() else "false"}
+        return digests | {COMMIT: head_commit(), DIRTY: "true" if list_changed_files() else "false"}
     except NmtError:
-        return found
+        return digests

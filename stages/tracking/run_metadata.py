@@ -1,4 +1,4 @@
-"""What a training is called, what it was set to and which text it was given, for people to read."""
+"""Names, settings and datasets of trainings, for people to read."""
 
 import hashlib
 import os
@@ -18,10 +18,10 @@ from stages.runtime.params_file import read
 from stages.tracking import provenance
 
 UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))
-"""What of params.yaml decides what a trained model is."""
+"""Sections of params.yaml that decide a trained model."""
 
 CONTEXTS = {"train": "training", "validation": "validation", "test": "evaluation"}
-"""MLflow's words for what a split is for."""
+"""MLflow's terms for the use of a split."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Dataset:
 
 
 def describe_run(params: TrainParams) -> dict[str, str]:
-    """Return the name of a training, and what to type to get it again."""
+    """Return the name of a training, and the command that repeats it."""
     languages = load(DownloadParams, "download").languages
     pair = f"{languages.source}-{languages.target}"
     made_from = provenance.collect_provenance()
@@ -80,13 +80,13 @@ def _note(made_from: Mapping[str, str]) -> str:
 
 
 def read_public_settings(*sections: str) -> dict[str, object]:
-    """Return sections of params.yaml under dotted names, without what is secret in addresses."""
+    """Return sections of params.yaml under dotted names, without secrets in addresses."""
     document = _public(read(paths.PARAMS))
     return dict(_flat({section: document[section] for section in sections}))
 
 
 def read_public_params() -> str:
-    """Return params.yaml without comments, and without what is secret in addresses."""
+    """Return params.yaml without comments and without secrets in addresses."""
     document = _public(read(paths.PARAMS))
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
@@ -111,11 +111,11 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def describe_dataset(split: str) -> Dataset:
-    """Return what there is to know about the text of a split."""
+    """Describe the text of a split."""
     download = load(DownloadParams, "download")
-    found = files.read_json(paths.CORPUS / "corpus.json")
-    source, target = (found["languages"][side] for side in paths.SIDES)
-    digests = "".join(found["sha256"][f"{split}.{side}"] for side in paths.SIDES)
+    facts = files.read_json(paths.CORPUS / "corpus.json")
+    source, target = (facts["languages"][side] for side in paths.SIDES)
+    digests = "".join(facts["sha256"][f"{split}.{side}"] for side in paths.SIDES)
     origin = download.corpus.origin(split, download.languages)
     sources: dict[str, dict[str, Any]] = {
         "code": {"tags": {"mlflow.source.name": origin.place}},
@@ -129,5 +129,5 @@ def describe_dataset(split: str) -> Dataset:
         source_type=origin.kind,
         source=sources[origin.kind],
         columns=(source, target),
-        pairs=found["pairs"][split],
+        pairs=facts["pairs"][split],
     )

@@ -16,7 +16,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.translation.translator import Translator
 
 MOST_LINES, MOST_CHARACTERS, WIDEST_BEAM = 1000, 100_000, 32
-"""What one request may ask for, so that none takes the machine from the others."""
+"""Limits of one request, so that none starves the others."""
 
 _log = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ class TranslationModel(PythonModel):
         """Translate lines; ``params["beam_size"]`` is the width of the search, 0 the exported one.
 
         Raises:
-            MlflowException: if a request is refused, or fails; what went wrong in here is told to
-                the log alone, for MLflow answers with the traceback of any other error.
+            MlflowException: if a request is refused, or fails; details of our own errors go to the
+                log alone, for MLflow answers with the traceback of any other error.
         """
         beam_size = (params or {}).get("beam_size") or None
         try:

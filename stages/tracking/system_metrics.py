@@ -1,4 +1,4 @@
-"""How busy the machine is while a run lasts, under the names by which MLflow shows it."""
+"""System metrics of the machine during a run, under MLflow's names."""
 
 import logging
 import os
@@ -23,9 +23,9 @@ MEGABYTE = 1e6
 
 @contextmanager
 def watch_machine(tracker: Tracker, journal: Journal) -> Iterator[None]:
-    """Tell the tracker how busy the machine is, every few seconds until the block ends.
+    """Sample the load of the machine for the tracker, every few seconds until the block ends.
 
-    Samples are counted as MLflow counts its own: on from those of a run that is continued.
+    Samples are counted as MLflow counts its own: a continued run continues the count.
     """
     ended = threading.Event()
     thread = threading.Thread(target=_watch, args=(tracker, journal, ended), name="machine")
@@ -50,9 +50,9 @@ def _watch(tracker: Tracker, journal: Journal, ended: threading.Event) -> None:
 
 
 def sample_machine(nvml: Any = None) -> dict[str, float]:
-    """Return how busy processor, memory, disk and, with NVIDIA's library, all its GPUs are."""
+    """Return the load of processor, memory, disk and, with NVIDIA's library, all its GPUs."""
     memory, disk = psutil.virtual_memory(), psutil.disk_usage(".")
-    found = {
+    sample = {
         CPU: psutil.cpu_percent(),
         "system/system_memory_usage_megabytes": memory.used / MEGABYTE,
         "system/system_memory_usage_percentage": 100 * memory.used / memory.total,
@@ -61,12 +61,12 @@ def sample_machine(nvml: Any = None) -> dict[str, float]:
         "system/disk_available_megabytes": disk.free / MEGABYTE,
     }
     for number in range(nvml.nvmlDeviceGetCount() if nvml else 0):
-        found |= {f"system/gpu_{number}_{name}": value for name, value in _gpu(nvml, number)}
-    return {name: round(value, 1) for name, value in found.items()}
+        sample |= {f"system/gpu_{number}_{name}": value for name, value in _gpu(nvml, number)}
+    return {name: round(value, 1) for name, value in sample.items()}
 
 
 def _gpu(nvml: Any, number: int) -> Iterator[tuple[str, float]]:
-    """Yield what a GPU tells; some keep some of it to themselves."""
+    """Yield the metrics that a GPU reports; some do not report all."""
     gpu = nvml.nvmlDeviceGetHandleByIndex(number)
     with suppress(nvml.NVMLError):
         yield "utilization_percentage", nvml.nvmlDeviceGetUtilizationRates(gpu).gpu

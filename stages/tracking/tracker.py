@@ -1,4 +1,4 @@
-"""Tell MLflow what a run measured, without ever making the run wait or fail for it.
+"""Track a run in MLflow, without ever making the run wait or fail for it.
 
 Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``, one entry a line::
 
@@ -14,10 +14,10 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
 
 A thread reads it from the first line on, brings MLflow up to date, and sends what is added, once a
 second. After an error it warns once, and begins again from the first line when MLflow is back;
-``python -m stages.tracking sync`` does what no run was there to do.
+``python -m stages.tracking sync`` sends what no run has sent.
 
 Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and the
-stages after it continue the same one; who sends a journal holds its lock; and a point sent again
+stages after it continue the same one; a sender holds the journal's lock; and a point sent again
 has the time of the journal, so that MLflow's table of points has it already.
 
 This file imports no mlflow, which takes more than a second: the thread does, in ``mlflow_run``.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 10.0
-"""How long a stage waits at its end for MLflow to catch up."""
+"""Seconds that a stage waits at its end for MLflow to catch up."""
 
 MODEL_SECONDS = 600.0
 """The same when a model is on its way, which may be gigabytes."""
@@ -73,11 +73,11 @@ COMPARISON_VARIABLE = "NMT_COMPARISON"
 """In the environment of a comparison's experiments: its fingerprint."""
 
 EXPERIMENT_TAGS = {"mlflow.runName": "DVC_EXP_NAME", COMPARISON: COMPARISON_VARIABLE}
-"""What MLflow calls the run of an experiment and shows it below, by what the environment says."""
+"""MLflow's name and parent run of an experiment, from the environment."""
 
 
 class TrackingError(NmtError):
-    """MLflow did not take what is in a journal."""
+    """MLflow did not accept entries of a journal."""
 
 
 class MlflowTracker:
@@ -102,9 +102,9 @@ class MlflowTracker:
         """Remember a file or a folder, by a copy; a path that does not exist is nothing."""
         if path.exists():
             with self._going_on():
-                kept = self._journal.keep(path)
+                kept_path = self._journal.keep(path)
                 self._journal.append(
-                    "artifact", name=(under / Path(path.name)).as_posix(), path=kept
+                    "artifact", name=(under / Path(path.name)).as_posix(), path=kept_path
                 )
 
     def text(self, name: str, text: str) -> None:
@@ -118,19 +118,19 @@ class MlflowTracker:
         self._note("table", name=name, columns=columns, data=data)
 
     def dataset(self, dataset: "Dataset") -> None:
-        """Remember which text the run was given."""
+        """Record a dataset of the run."""
         self._note("dataset", **asdict(dataset))
 
     def model(self, folder: Path, *, name: str, tags: Mapping[str, str]) -> None:
-        """Remember an exported model, as a new version of ``name`` unless one holds it.
+        """Record an exported model, as a new version of ``name`` unless one holds it.
 
-        ``tags`` describe the version; their ``bundle_sha256`` says which export it was to be.
+        ``tags`` describe the version; their ``bundle_sha256`` identifies the export.
         """
         self._patience_seconds = MODEL_SECONDS
         self._note("model", path=str(folder), name=name, tags=dict(tags))
 
     def close(self, status: str) -> None:
-        """End the run with one of MLflow's words, and wait a little for MLflow to know."""
+        """End the run with a status of MLflow's, and wait a little for MLflow to receive it."""
         self._note("end", status=status)
         if self._follower is not None:
             self._follower.finish(self._patience_seconds)
@@ -141,7 +141,7 @@ class MlflowTracker:
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """Warn, once, of what cannot be written, and go on."""
+        """Warn once if the journal cannot be written, and go on."""
         try:
             yield
         except OSError as error:
@@ -160,11 +160,10 @@ def open_tracker(
     """Open the run of a fingerprint, or continue it.
 
     Args:
-        fingerprint: what the run is known by, here and in MLflow; names a folder.
+        fingerprint: identifies the run, here and in MLflow; names a folder.
         experiment: name under which MLflow shows it, made if need be.
         enabled: whether to forward to MLflow; the journal is always kept.
-        tags: what else to say about the run, beside what it is made from and what an experiment
-            of DVC is called.
+        tags: further tags of the run, beside its provenance and the name of an experiment of DVC.
     """
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
@@ -186,7 +185,7 @@ def open_tracker(
 
 
 class _Follower(threading.Thread):
-    """Keeps MLflow up to date with a journal, whatever MLflow does, until it is told to finish."""
+    """Keeps MLflow up to date with a journal, through its errors, until ``finish``."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(name="mlflow", daemon=True)
@@ -198,7 +197,7 @@ class _Follower(threading.Thread):
         self._pause_seconds = RETRY_SECONDS
 
     def finish(self, patience_seconds: float) -> None:
-        """Let what is in the journal be sent, and wait for that, but not longer than so long."""
+        """Wait until the journal is sent, but no longer than a number of seconds."""
         self._finished.set()
         self.join(patience_seconds)
         if self.is_alive():
@@ -284,8 +283,8 @@ def find_page(server: str) -> str:
     try:
         return mlflow_experiment.locate_page(server, uri=uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        told = f"MLflow at {redact(uri)}: {summarize_error(error)}"
-        raise TrackingError(told) from None
+        message = f"MLflow at {redact(uri)}: {summarize_error(error)}"
+        raise TrackingError(message) from None
 
 
 def find_unsent() -> list[str]:
@@ -308,8 +307,8 @@ def find_unsent() -> list[str]:
     try:
         known = mlflow_experiment.list_fingerprints(uri)
     except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
-        told = f"MLflow at {redact(uri)}: {summarize_error(error)}"
-        raise TrackingError(told) from None
+        message = f"MLflow at {redact(uri)}: {summarize_error(error)}"
+        raise TrackingError(message) from None
     return [fingerprint for fingerprint in finished if fingerprint not in known]
 
 
@@ -319,7 +318,7 @@ def list_journals() -> list[Path]:
 
 
 def summarize_error(error: Exception) -> str:
-    """Return what went wrong, as short as it can be told, without passwords."""
+    """Return a short error message without passwords."""
     return redact(f"{type(error).__name__}: {error}").splitlines()[0][:200]
 
 

@@ -4,7 +4,7 @@ FAULTS = [
     (
         "pretrain: a card without the second half's start",
         "stages/reporting/card.py",
-        "for half, one in origins.items()\n",
-        "for half, one in list(origins.items())[:1]\n",
+        "for half, base in origins.items()\n",
+        "for half, base in list(origins.items())[:1]\n",
     ),
 ]
