@@ -1,6 +1,6 @@
-"""When, where and how often again: DVC decides whether a stage runs, Prefect does the rest.
+"""Flows: DVC decides whether a stage runs; Prefect decides when, where and how often again.
 
-Prefect reads its settings when it is imported, so what all flows want is set here, before.
+Prefect reads its settings when it is imported, so settings of all flows are made here, before.
 """
 
 import logging

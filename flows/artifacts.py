@@ -1,4 +1,4 @@
-"""What a person wants to see of a run in Prefect's UI: its name, scores, curve, translations."""
+"""Artifacts of a run in Prefect's UI: its name, scores, curve and translations."""
 
 import base64
 import csv
@@ -22,7 +22,7 @@ EXAMPLES = paths.REPORTS / "examples.json"
 
 
 def call_run(name: str) -> None:
-    """Give the flow run that we are in a name that tells it from others."""
+    """Give the current flow run a distinct name."""
     context = FlowRunContext.get()
     if context is None or context.flow_run is None:
         return
@@ -32,11 +32,11 @@ def call_run(name: str) -> None:
 
 
 def publish() -> None:
-    """Show beside the flow run what the stages have left so far."""
+    """Publish the outputs of stages so far as artifacts of the flow run."""
     if SCORES.exists():
-        found = files.read_json(SCORES)
+        scores = files.read_json(SCORES)
         create_table_artifact(
-            render_scores(found), key="scores", description=describe_measures(found)
+            render_scores(scores), key="scores", description=describe_measures(scores)
         )
     if CURVE.exists():
         create_markdown_artifact(
@@ -50,31 +50,32 @@ def publish() -> None:
         )
 
 
-def render_scores(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a row for each score, with its interval, and for what are no translations."""
+def render_scores(scores: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a row for each score, with its interval, and for invalid translations."""
     rows = [
         {
             "score": find_label(name),
-            "value": round(found[name], 1),
-            "95 %": f"{found[f'{name}_low']:.1f} to {found[f'{name}_high']:.1f}",
+            "value": round(scores[name], 1),
+            "95 %": f"{scores[f'{name}_low']:.1f} to {scores[f'{name}_high']:.1f}",
         }
-        for name in find_metric_names(found)
+        for name in find_metric_names(scores)
     ]
-    failed = found["failures"]
+    failed = scores["failures"]
     kinds = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in failed.items())
     return [
         *rows,
-        {"score": "perplexity", "value": round(found["perplexity"], 2), "95 %": ""},
+        {"score": "perplexity", "value": round(scores["perplexity"], 2), "95 %": ""},
         {"score": f"unusable translations: {kinds}", "value": sum(failed.values()), "95 %": ""},
     ]
 
 
-def describe_measures(found: Mapping[str, Any]) -> str:
-    """Return on what and how scores were measured, in Markdown, where no cell cuts it."""
+def describe_measures(scores: Mapping[str, Any]) -> str:
+    """Describe the test set and the signatures of scores in Markdown, outside the table."""
     how = [
-        f"- {find_label(name)}: `{found[f'{name}_signature']}`" for name in find_metric_names(found)
+        f"- {find_label(name)}: `{scores[f'{name}_signature']}`"
+        for name in find_metric_names(scores)
     ]
-    return "\n".join([f"Scores on the {found['sentences']:,} sentences of the test set", "", *how])
+    return "\n".join([f"Scores on the {scores['sentences']:,} sentences of the test set", "", *how])
 
 
 def render_translations(examples: Iterable[Mapping[str, str]]) -> str:
@@ -105,7 +106,7 @@ def format_number(number: str) -> str:
 
 
 def render_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table in Markdown, whatever characters its cells hold."""
+    """Return a table in Markdown, with its cells escaped."""
     heading = list(names)
     lines = [
         heading,

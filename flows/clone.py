@@ -25,12 +25,12 @@ from stages.runtime.git import (
 from stages.runtime.turns import take_turn
 
 WRITTEN = Path(".dvc/tmp/flow.params")
-"""The digests of all that flows have written as params.yaml here: nobody's work."""
+"""Digests of every params.yaml that flows have written here, which hold no work of a person."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a flow works on, the same in every clone."""
+    """The commit and settings of a flow, the same in every clone."""
 
     revision: str
     """Full name of a commit."""
@@ -40,10 +40,10 @@ class Order:
 
 @contextmanager
 def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the clone, and leave it on the branch it was on; the system gives it back in any case.
+    """Hold the clone's lock, and leave it on its branch; the system releases the lock in any case.
 
     Args:
-        say: is told if another run must be waited for, and if the branch cannot be gone back to.
+        say: takes a message if another run must be waited for, or the branch cannot be restored.
     """
     with take_turn(say):
         began_on = current_branch()
@@ -57,17 +57,17 @@ def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
 def prepare_clone(
     revision: str | None, settings: Sequence[str], *, renew: bool, say: Callable[[str], None]
 ) -> Order:
-    """Put the clone in order for a flow, and return what other clones need for the same.
+    """Prepare the clone for a flow, and return the order for other clones.
 
     Args:
-        revision: a commit, a tag or origin/BRANCH, whose params.yaml counts; without one, all is
-            taken as it lies.
-        settings: what to change in params.yaml, as ``python -m stages.configure`` takes it.
-        renew: look for new text where it was fetched from, not only on this machine.
-        say: is told what is new.
+        revision: a commit, a tag or origin/BRANCH, with its params.yaml; without one, the clone
+            stays as it is.
+        settings: changes of params.yaml, as ``python -m stages.configure`` takes them.
+        renew: look for new text on servers, too, not only on this machine.
+        say: takes messages on new text.
 
     Raises:
-        NmtError: if there is no such commit, or work of somebody's would be lost or left out.
+        NmtError: if there is no such commit, or uncommitted work would be lost or left out.
         ConfigError: if a setting is wrong.
     """
     if revision:
@@ -85,10 +85,10 @@ def prepare_clone(
 
 
 def write_settings(order: Order) -> Order:
-    """Check out what an order names, and write its params.yaml.
+    """Check out the commit of an order, and write its params.yaml.
 
     Raises:
-        NmtError: if there is no such commit, or work of somebody's would be lost.
+        NmtError: if there is no such commit, or uncommitted work would be lost.
     """
     if head_commit() != order.revision:
         check_out(order.revision)
@@ -99,10 +99,10 @@ def write_settings(order: Order) -> Order:
 
 
 def check_shared() -> None:
-    """Make sure that other clones can have the code that is here.
+    """Make sure that other clones can get this code.
 
     Raises:
-        NmtError: if it is in no commit, or in one that is not pushed.
+        NmtError: if it is not committed, or not pushed.
     """
     if changes := list_changed_files():
         raise NmtError(
@@ -117,12 +117,12 @@ def check_shared() -> None:
 
 
 def check_out(revision: str) -> None:
-    """Bring the clone to a commit, and params.yaml to what it is there.
+    """Check out a commit, with its params.yaml.
 
-    A branch that is only behind what is pushed comes along; of any other the clone is detached.
+    A branch that is only behind its remote is fast-forwarded; otherwise HEAD is detached.
 
     Raises:
-        NmtError: if there is no such commit, or work of somebody's would be lost or left out.
+        NmtError: if there is no such commit, or uncommitted work would be lost or left out.
     """
     if changes := list_changed_files():
         raise NmtError(
@@ -162,7 +162,7 @@ def check_params() -> None:
 
 
 def _is_edited() -> bool:
-    """Tell whether params.yaml is neither as it was committed nor as a flow has written it."""
+    """Tell whether params.yaml differs from both the commit and the last flow's."""
     if not git("status", "--porcelain", "--", str(paths.PARAMS)):
         return False
     text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
@@ -171,7 +171,7 @@ def _is_edited() -> bool:
 
 
 def _put(params: str) -> None:
-    """Write params.yaml, which is then a flow's own, unless it continues somebody's work."""
+    """Write params.yaml and record it as a flow's own, unless it continues a person's edits."""
     if paths.PARAMS.exists() and paths.PARAMS.read_text(encoding="utf-8") == params:
         return
     if not _is_edited():
@@ -190,7 +190,7 @@ def _unpushed() -> str:
 
 
 def _go_back(began_on: str, say: Callable[[str], None]) -> None:
-    """Put the clone on a branch again, unless somebody's work keeps it where it is."""
+    """Return the clone to a branch, unless uncommitted work prevents it."""
     try:
         check_params()
         _switch(began_on)
@@ -204,22 +204,22 @@ def _go_back(began_on: str, say: Callable[[str], None]) -> None:
 def _switch(*where: str) -> None:
     """Let git check out, with params.yaml and dvc.lock as they are there; no other file is lost."""
     ours = (paths.PARAMS, paths.LOCK)
-    kept = {path: path.read_text(encoding="utf-8") for path in ours if path.exists()}
+    texts = {path: path.read_text(encoding="utf-8") for path in ours if path.exists()}
     git("reset", "--quiet", "--", *map(str, ours))
-    for path in kept:
+    for path in texts:
         path.unlink()
     try:
         git("checkout", "--quiet", "--no-overwrite-ignore", *where)
         if tracked := git("ls-files", "--", *map(str, ours)):
             git("checkout", "--quiet", "--", *tracked.split("\n"))
     finally:
-        for path, text in kept.items():
+        for path, text in texts.items():
             if not path.exists():  # git was not content, or does not know the file
                 files.write_text(path, text)
 
 
 def find_lock_folder() -> str:
-    """Return what the clone is at, for people to read."""
+    """Describe the clone's commit."""
     try:
         where, edited = describe_commit("HEAD"), list_changed_files()
     except NmtError:
@@ -228,7 +228,7 @@ def find_lock_folder() -> str:
 
 
 def _is_here(revision: str) -> bool:
-    """Tell whether a full name is that of a commit at hand; other names may mean newer ones."""
+    """Tell whether a full commit name is known here; other names may mean newer commits."""
     if not re.fullmatch("[0-9a-f]{40}", revision):
         return False
     try:

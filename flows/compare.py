@@ -1,4 +1,4 @@
-"""Train several models on equal terms and say which is better, and how sure that is.
+"""Train several models on equal terms, and test which one is better.
 
 Usage: python -m flows.compare [MODEL ...] [GROUP=NAME ...] [SECTION.KEY=VALUE ...] [--seconds N]
 
@@ -50,14 +50,14 @@ from stages.tracking.tracker import COMPARISON_VARIABLE, TrackingError, open_tra
 
 LAST_STAGE = "evaluate"
 PRESETS = paths.CONF / "compare.yaml"
-"""Which presets are compared where none is named."""
+"""The presets that are compared if none is named."""
 
 
 LOCK = Path(".dvc/tmp/compare.lock")
 
 
 _preparing = threading.Lock()
-"""Held until an experiment trains, so that what all have in common is made once."""
+"""Locked until an experiment trains, so that shared stages run once."""
 
 
 @task(
@@ -90,7 +90,7 @@ def run(chosen: Experiment, *, threads: int, parent: str) -> None:
 
 @contextmanager
 def take_turns() -> Iterator[Callable[[], None]]:
-    """Wait for who prepares now; yield what lets the next begin, as the end does at the latest."""
+    """Wait for the experiment that prepares now; yield a function that lets the next one begin."""
     _preparing.acquire()
     held = True
 
@@ -130,7 +130,7 @@ def run_experiments(experiments: list[Experiment], *, threads: int, parent: str)
 
 
 def describe_progress(done: int, total: int, trained: int, seconds: float) -> str:
-    """Say how many runs are done and, as far as those trained here tell, how long the rest takes.
+    """Describe the number of finished runs and, estimated from those trained here, the time left.
 
     Args:
         done: runs that have ended.
@@ -155,7 +155,7 @@ def compare(
     seeds: list[int] | None = None,
     jobs: int = 1,
 ) -> results.Comparison:
-    """Train several models on equal terms and say which is better, and how sure that is.
+    """Train several models on equal terms, and test which one is better.
 
     Args:
         models: Presets of conf/model to compare; null takes those in conf/compare.yaml.
@@ -183,7 +183,7 @@ def compare(
 def schedule_experiments(
     models: Sequence[str], settings: Sequence[str], *, seeds: Sequence[int], jobs: int
 ) -> tuple[list[Experiment], int]:
-    """Return the experiments and how many threads each takes.
+    """Return the experiments and the number of threads of each.
 
     Raises:
         NmtError: if a model or a setting is wrong, or git lacks what experiments need.
@@ -195,10 +195,10 @@ def schedule_experiments(
 
 
 def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comparison:
-    """Read and test what the experiments gave, and write it down."""
-    kept = dvc_program.list_experiments()
+    """Read the results of the experiments, test them, and write the report."""
+    experiments_kept = dvc_program.list_experiments()
     outcomes = [
-        results.read_outcome(chosen.model, chosen.seed, chosen.name, kept[chosen.name])
+        results.read_outcome(chosen.model, chosen.seed, chosen.name, experiments_kept[chosen.name])
         for chosen in experiments
     ]
     result = results.compare_outcomes(outcomes, command=command, commit=describe_checkout())
@@ -207,7 +207,7 @@ def conclude(experiments: Sequence[Experiment], *, command: str) -> results.Comp
 
 
 def track(result: results.Comparison, tracker: Tracker) -> None:
-    """Tell the tracker what came of it, and again what trainings side by side could not tell.
+    """Track the results, and metrics that parallel trainings could not send.
 
     The scores of the best system are the comparison's own, under the names by which MLflow's list
     shows those of runs.
@@ -218,8 +218,8 @@ def track(result: results.Comparison, tracker: Tracker) -> None:
         means = {name: scores[metric].value for name, scores in result.scores.items()}
         tracker.metrics({f"test_{metric}/{name}": mean for name, mean in means.items()}, step=0)
     tracker.artifact(report.FOLDER)
-    for found in result.runs:
-        journal = Journal(found.fingerprint)
+    for run in result.runs:
+        journal = Journal(run.fingerprint)
         with suppress(TrackingError):
             if journal.path.exists():
                 send(journal)
@@ -265,7 +265,7 @@ def main(
         bool, typer.Option("--record", help=f"Put the report into {report.RESULTS}, too.")
     ] = False,
 ) -> None:
-    """Train several models on equal terms and say which is better, and how sure that is."""
+    """Train several models on equal terms, and test which one is better."""
     given = arguments or []
     named = [argument for argument in given if "=" not in argument and argument[0] != "~"]
     settings = [argument for argument in given if argument not in named]
@@ -288,7 +288,7 @@ def main(
 def run_and_report(
     experiments: Sequence[Experiment], *, jobs: int, threads: int
 ) -> results.Comparison:
-    """Run, report and track, all below one run in MLflow."""
+    """Run, report and track, all nested below one run in MLflow."""
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
     names = [chosen.name for chosen in experiments]
     parent = hash_json(names)[:16]

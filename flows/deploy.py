@@ -2,8 +2,8 @@
 
 Usage: python -m flows.deploy [--pool NAME=TYPE ...] [--schedule on]
 
-Again does no harm: what is there is brought to what the files say. A schedule that is there stays
-on, or off, unless ``--schedule`` says; ``active`` in prefect.yaml counts for new ones alone.
+Repeating it does no harm: existing objects are updated from the files. An existing schedule stays
+on or off, unless ``--schedule`` is given; ``active`` in prefect.yaml counts for new ones alone.
 """
 
 import json
@@ -39,7 +39,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 
 POOLS = {"cpu": "process", "gpu": "process"}
 LIMITS = {"gpu": 1}
-"""Runs at once in a whole pool, whatever its workers would take."""
+"""Runs at once in a whole pool, for any number of workers."""
 
 TEMPLATES = Path("infra/pools")
 
@@ -47,14 +47,14 @@ PROMOTION = "nmt-promotion"
 """The limit by which one promotion happens at a time."""
 
 HEARTBEAT_SECONDS = 30
-"""How often a run says that it lives; infra/pools tells it to."""
+"""Seconds between heartbeats of a run; infra/pools sets it."""
 
 ZOMBIES = "Crash runs that are dead"
 ENDS = ("Completed", "Failed", "Cancelled", "Crashed")
 
 
 class Schedule(StrEnum):
-    """Which retraining runs every week: one, so that no two meet at the same hour."""
+    """The weekly retraining: only one, so that no two meet at the same hour."""
 
     on = "on"
     pools = "pools"
@@ -62,17 +62,17 @@ class Schedule(StrEnum):
 
 
 RETRAININGS = {Schedule.on: "retrain", Schedule.pools: "retrain-on-pools"}
-"""What runs by each."""
+"""The deployments of each."""
 
 WEEKLY = "weekly"
-"""What prefect.yaml calls their schedules."""
+"""Names of their schedules in prefect.yaml."""
 
 Switches = Mapping[tuple[str, str | None], bool]
 """Of each schedule, by its deployment and its slug, whether it is on."""
 
 
 def watch_runs() -> AutomationCore:
-    """Return what takes a run for dead that has missed three heartbeats.
+    """Return the automation that declares a run dead after three missed heartbeats.
 
     Prefect has no such watch of its own: a run whose machine is gone would stay Running, and hold
     its place in the pool, for ever.
@@ -101,19 +101,19 @@ def watch_runs() -> AutomationCore:
 
 
 def ensure_watch(client: SyncPrefectClient) -> None:
-    """Install the watch, or bring it to what :func:`watch` says."""
+    """Install the watch, or update it."""
     wanted = watch_runs()
-    found = client.read_automations_by_name(ZOMBIES)
-    for double in found[1:]:
+    automations = client.read_automations_by_name(ZOMBIES)
+    for double in automations[1:]:
         client.delete_automation(double.id)
-    if found:
-        client.update_automation(found[0].id, wanted)
+    if automations:
+        client.update_automation(automations[0].id, wanted)
     else:
         client.create_automation(wanted)
 
 
 def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
-    """Make a pool from its template, or bring it to what the template says.
+    """Make a pool from its template, or update it.
 
     Raises:
         ConfigError: if there is no such template, or the pool is of another kind.
@@ -129,12 +129,12 @@ def ensure_pool(client: SyncPrefectClient, name: str, kind: str) -> None:
             WorkPoolCreate(name=name, type=kind, base_job_template=base, concurrency_limit=limit)
         )
     except ObjectAlreadyExists:
-        found = client.read_work_pool(name)
+        pool = client.read_work_pool(name)
     else:
         return
-    if found.type != kind:
+    if pool.type != kind:
         raise ConfigError(
-            f"pool {name} is of kind {found.type}, not {kind}; delete it first: "
+            f"pool {name} is of kind {pool.type}, not {kind}; delete it first: "
             f"prefect work-pool delete {name}"
         )
     client.update_work_pool(name, WorkPoolUpdate(base_job_template=base))
@@ -147,7 +147,7 @@ def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
 
 
 def prepare_server(pools: dict[str, str]) -> None:
-    """Make what deployments refer to."""
+    """Make the pools and limits of deployments."""
     with get_client(sync_client=True) as client:
         for name, kind in pools.items():
             ensure_pool(client, name, kind)
@@ -159,7 +159,7 @@ def deploy(address: str) -> None:
     """Have Prefect read prefect.yaml.
 
     Raises:
-        NmtError: if it does not like what it reads.
+        NmtError: if Prefect refuses it.
     """
     # where workers have their clones is for them to say
     environment = {name: value for name, value in os.environ.items() if name != "NMT_PROJECT"}
@@ -175,16 +175,16 @@ def deploy(address: str) -> None:
 
 
 def read_switches(client: SyncPrefectClient) -> Switches:
-    """Return which schedules are on."""
+    """Return the active schedules."""
     return {
-        (found.name, plan.slug): plan.active
-        for found in client.read_deployments()
-        for plan in found.schedules
+        (deployment.name, plan.slug): plan.active
+        for deployment in client.read_deployments()
+        for plan in deployment.schedules
     }
 
 
 def choose_switches(schedule: Schedule | None) -> Switches:
-    """Return which schedules are to be on, as far as it was said."""
+    """Return the wanted states of schedules, where given."""
     if schedule is None:
         return {}
     chosen = RETRAININGS.get(schedule)
@@ -193,24 +193,24 @@ def choose_switches(schedule: Schedule | None) -> Switches:
 
 def set_switches(client: SyncPrefectClient, switches: Switches) -> None:
     """Switch schedules on or off, which Prefect takes from prefect.yaml."""
-    for found in client.read_deployments():
-        for plan in found.schedules:
-            wanted = switches.get((found.name, plan.slug), plan.active)
+    for deployment in client.read_deployments():
+        for plan in deployment.schedules:
+            wanted = switches.get((deployment.name, plan.slug), plan.active)
             if wanted != plan.active:
-                client.update_deployment_schedule(found.id, plan.id, active=wanted)
+                client.update_deployment_schedule(deployment.id, plan.id, active=wanted)
 
 
 def list_deployments() -> Table:
-    """Return what can be run now."""
+    """List the deployments."""
     table = Table("deployment", "pool", "schedule", "what it does", box=None, pad_edge=False)
     with get_client(sync_client=True) as client:
-        for found in sorted(client.read_deployments(), key=lambda one: one.name):
+        for deployment in sorted(client.read_deployments(), key=lambda known: known.name):
             plans = (
                 f"{getattr(plan.schedule, 'cron', plan.schedule)}{'' if plan.active else ' (off)'}"
-                for plan in found.schedules
+                for plan in deployment.schedules
             )
-            cells = (found.name, found.work_pool_name, ", ".join(plans))
-            table.add_row(*(cell or "" for cell in cells), found.description or "")
+            cells = (deployment.name, deployment.work_pool_name, ", ".join(plans))
+            table.add_row(*(cell or "" for cell in cells), deployment.description or "")
     return table
 
 

@@ -23,10 +23,10 @@ from stages import paths
 from stages.runtime.git import git, head_commit
 
 GRACE_SECONDS = 10.0
-"""What a stage gets to save its work between the polite signal and the last one."""
+"""Seconds that a stage gets to save its work between SIGTERM and SIGKILL."""
 
 LOCK_PATIENCE_SECONDS = 300.0
-"""How long to ask again while another dvc holds what a stage needs."""
+"""Seconds to retry while another dvc holds locks that a stage needs."""
 
 LONGEST_WAIT_SECONDS = 30.0
 """Bound of the random pause before asking again; it starts at a second and doubles."""
@@ -37,10 +37,10 @@ LOCKED = (
     "Unable to read RWLock-file",
     "' format error.",
 )
-"""What dvc says when another dvc is at work; otherwise what the last two speak of is cleared."""
+"""Messages of dvc when another dvc is at work; leftovers also cause the last two."""
 
 REPRODUCING = "failed to reproduce"
-"""What dvc says when a stage fails, rather than what it does before."""
+"""Messages of dvc when a stage fails."""
 
 ADVICE = (
     "To track the changes with git, run:",
@@ -49,13 +49,13 @@ ADVICE = (
     "\tdvc config core.autostage",
     "Use `dvc push` to send",
 )
-"""How the lines begin in which dvc says what to type now; a flow has nobody to type it."""
+"""Prefixes of dvc's advice on commands to type, which flows leave out."""
 
 NO_OUTPUTS_YET = "WARNING: No file hash info found for "
-"""What dvc says of every output that an experiment has not made yet."""
+"""Message of dvc on every output that an experiment has not made yet."""
 
 EDGES = tuple("┏┃┡│├└╭╰┌")
-"""What the rows of a table begin with."""
+"""Prefixes of the rows of a table."""
 
 QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
@@ -70,7 +70,7 @@ class StageFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its
 
 
 class _StageLocked(StageFailed):
-    """Another dvc held what the stage needs."""
+    """Another dvc holds locks that the stage needs."""
 
 
 def list_stages(path: Path = paths.PIPELINE) -> list[str]:
@@ -85,13 +85,13 @@ def map_pools(path: Path = paths.PIPELINE) -> dict[str, str]:
 
 
 def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -> None:
-    """Bring one stage up to date; DVC decides whether anything has to run.
+    """Reproduce one stage; DVC decides whether it has to run.
 
-    Whatever ends this call, a signal included, ends dvc and the stage with it.
+    If this call ends, even by a signal, dvc and the stage end with it.
 
     Args:
         stage: name of a stage, whose dependencies are taken as they lie.
-        shared: take from DVC's remote what was made elsewhere, and give it what is made here.
+        shared: pull results from DVC's remote, and push results to it.
         log: takes every line that dvc and the stage print.
 
     Raises:
@@ -171,7 +171,7 @@ def check_up_to_date() -> None:
 
 
 def count_done(stages: Sequence[str]) -> int:
-    """Return how many stages stand before the first that DVC would run; 0 where it cannot tell.
+    """Count the stages before the first one that DVC would run; 0 if it cannot tell.
 
     Another dvc may be at work, which :func:`reproduce` waits for.
     """
@@ -253,12 +253,12 @@ def run_experiment(
 def list_experiments() -> dict[str, str]:
     """Return the commit of every experiment that DVC keeps, by name."""
     listed = git("for-each-ref", "--format=%(refname) %(objectname)", "refs/exps")
-    found = (line.split(" ") for line in listed.splitlines())
-    return {reference.rpartition("/")[2]: commit for reference, commit in found}
+    rows = (line.split(" ") for line in listed.splitlines())
+    return {reference.rpartition("/")[2]: commit for reference, commit in rows}
 
 
 def check_git() -> None:
-    """Refuse what DVC cannot make experiments of.
+    """Refuse a checkout that DVC cannot make experiments of.
 
     Raises:
         NmtError: outside git, before the first commit, or with code that git does not know of.
@@ -296,7 +296,7 @@ def _dvc(
     again: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run dvc, and tell in one sentence how it ended badly."""
+    """Run dvc, and report its failure in one sentence."""
     lines: list[str] = []
     with log_entries(log) as entry:
         command, take = [sys.executable, "-m", "dvc", *arguments], _both(lines.append, entry)
@@ -316,7 +316,7 @@ def _dvc(
 
 @contextmanager
 def log_entries(log: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Yield what takes lines and logs them, those of a table together, without dvc's asides."""
+    """Yield a function that logs lines, those of a table together, without dvc's advice."""
     rows: list[str] = []
 
     def end_table() -> None:
@@ -388,7 +388,7 @@ def prepend_python() -> str:
 def _stop(process: subprocess.Popen[str]) -> None:
     """End a whole session: politely, and after a grace for certain.
 
-    A stage outlives its dvc while it saves; it has ended when nobody holds the pipe any more.
+    A stage outlives its dvc while it saves; it has ended when the pipe is closed.
     """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

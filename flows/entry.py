@@ -1,4 +1,4 @@
-"""How every flow starts and ends as a program."""
+"""Start and end of every flow as a program."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ ANSWER_SECONDS = 5.0
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Tell an error of ours in one sentence, with exit code 1."""
+    """Report an error of ours in one sentence, with exit code 1."""
     try:
         yield
     except NmtError as error:
@@ -77,7 +77,7 @@ def check_server() -> str | None:
 
 
 def leave_nothing_behind() -> None:
-    """Return in a child process, whose whole session is ended when either of the two ends.
+    """Return in a child process; its whole session ends with either of the two.
 
     Prefect's temporary server would outlive a flow that is killed outright, and so would the flow
     run, as Running, in the database; the child still has time to put both in order.

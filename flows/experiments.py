@@ -33,7 +33,7 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """What DVC keeps it as; another setting, text or code makes it another experiment."""
+        """The name of DVC's experiment; another setting, text or code makes another name."""
         return f"{self.model}-seed{self.seed}-{self.digest[:10]}"
 
 
@@ -66,33 +66,33 @@ def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Ex
 
 
 def list_file_settings(download: DownloadParams) -> Iterator[str]:
-    """Yield what makes the user's own files found from any folder, and a change of them seen."""
+    """Yield settings that make paths of the user's own files absolute and pin their digests."""
     return list_overrides(
         download.model_dump(mode="json"),
         download.absolute().pinned().model_dump(mode="json"),
-        place="download",
+        path="download",
     )
 
 
 def list_overrides(
-    before: Mapping[str, Any], after: Mapping[str, Any], *, place: str
+    before: Mapping[str, Any], after: Mapping[str, Any], *, path: str
 ) -> Iterator[str]:
     """Yield the overrides that make words of settings others."""
     for name, value in after.items():
         if isinstance(value, dict):
-            yield from list_overrides(before[name], value, place=f"{place}.{name}")
+            yield from list_overrides(before[name], value, path=f"{path}.{name}")
         elif value != before[name]:
-            yield f"{place}.{name}={quote(value)}"
+            yield f"{path}.{name}={quote(value)}"
 
 
 def quote(words: object) -> str:
-    """Return words as Hydra reads them, whatever characters they have."""
+    """Quote words for Hydra."""
     escaped = str(words).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def digest_code() -> str:
-    """Return a digest of all code that stages depend on, and of how they do."""
+    """Return a digest of all code that stages depend on, and of their dependencies."""
     document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     deps = {dep for stage in document.values() for dep in stage["deps"]}
     code = hash_files(dep for dep in deps if Path(dep).parts[0] in CODE)
@@ -102,7 +102,7 @@ def digest_code() -> str:
 def list_budget_settings(
     seconds: float | None, steps: int | None, tokens: int | None
 ) -> Iterator[str]:
-    """Yield what gives every model the same budget, and no other."""
+    """Yield settings that give every model the same budget, and no other."""
     if steps is None and tokens is None and seconds is None:
         seconds = SECONDS
     budget = {"steps": steps, "epochs": None, "tokens": tokens, "seconds": seconds}
@@ -131,7 +131,7 @@ def parse_seeds(words: str) -> list[int]:
 
 
 def describe_plan(experiments: Sequence[Experiment]) -> str:
-    """Say how many trainings there will be, of what, and with which seeds."""
+    """Describe the trainings to come, with their models and seeds."""
     models = list(dict.fromkeys(chosen.model for chosen in experiments))
     seeds = list(dict.fromkeys(chosen.seed for chosen in experiments))
     counted = f"{len(experiments)} training{'s' * (len(experiments) > 1)}"

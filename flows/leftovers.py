@@ -1,4 +1,4 @@
-"""What a dvc that was killed has left: files cut off while it wrote them, and locks in its name.
+"""Leftovers of a killed dvc: truncated files, and locks in its name.
 
 DVC writes ``dvc.lock`` and its list of locks in place. Killed meanwhile, it leaves a part of them,
 often nothing, which no dvc reads any more; and it takes a lock for held while any process has the
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from dvc.repo import Repo
 
 CONFLICT = "<<<<<<<"
-"""How git marks what it could not merge; no process was killed there, and a person decides."""
+"""Git's marks of a merge conflict, which a person must resolve."""
 
 
 def clear_leftovers(say: Callable[[str], None]) -> bool:
-    """Remove what killed ones have left; tell whether anything was, so that dvc may be asked again.
+    """Remove leftovers of killed ones; return whether there were any, so that dvc can be retried.
 
-    The locks of a dvc that lives stay. DVC's own locks are held meanwhile, so that nobody writes
-    what is looked at.
+    The locks of a living dvc stay. DVC's own locks are held meanwhile, so that no other process
+    writes these files.
 
     Args:
-        say: is told what was removed, a sentence each.
+        say: takes a sentence on each removed file.
     """
     from dvc.exceptions import DvcException  # noqa: PLC0415 - slow, and rarely needed
     from dvc.lock import LockError  # noqa: PLC0415
@@ -39,16 +39,16 @@ def clear_leftovers(say: Callable[[str], None]) -> bool:
     try:
         repo = Repo()
         with repo.lock:
-            found = [*_clear_locks(repo), *_clear_lock_file(repo)]
+            removed = [*_clear_locks(repo), *_clear_lock_file(repo)]
     except (LockError, DvcException):  # one is at work, or DVC knows nothing of this folder
         return False
-    for sentence in found:
+    for sentence in removed:
         say(sentence)
-    return bool(found)
+    return bool(removed)
 
 
 def _clear_locks(repo: "Repo") -> Iterator[str]:
-    """Remove lists of locks that cannot be read, and locks whose processes are gone."""
+    """Remove unreadable lists of locks, and locks of ended processes."""
     from dvc.lock import make_lock  # noqa: PLC0415
     from dvc.repo.experiments.utils import EXEC_TMP_DIR  # noqa: PLC0415
     from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK  # noqa: PLC0415
@@ -99,18 +99,18 @@ def _read_locks(path: Path) -> dict[str, Any] | None:
 
 
 def _keep_held(locks: dict[str, Any]) -> dict[str, Any]:
-    """Return the locks whose processes live."""
+    """Return the locks of living processes."""
     readers = {
-        path: [info for info in found if _holds(info)] for path, found in locks["read"].items()
+        path: [info for info in infos if _holds(info)] for path, infos in locks["read"].items()
     }
     return {
         "write": {path: info for path, info in locks["write"].items() if _holds(info)},
-        "read": {path: found for path, found in readers.items() if found},
+        "read": {path: infos for path, infos in readers.items() if infos},
     }
 
 
 def _holds(info: dict[str, Any]) -> bool:
-    """Tell whether the process that took a lock lives, and not another with its number."""
+    """Tell whether the process that took a lock lives, rather than another with its number."""
     _, *arguments = info["cmd"].split(" ")
     try:
         command = " ".join(psutil.Process(info["pid"]).cmdline())
@@ -126,13 +126,13 @@ def _find_others(root: Path) -> list[psutil.Process]:
 
     Its daemon, which asks for newer versions of DVC, holds no lock.
     """
-    found = []
+    others = []
     for process in psutil.process_iter():
         try:
             words = process.cmdline()
             named = any(Path(word).name == "dvc" for word in words) and "daemon" not in words
             if named and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
-                found.append(process)
+                others.append(process)
         except psutil.Error:
             continue
-    return found
+    return others

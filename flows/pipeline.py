@@ -38,7 +38,7 @@ from stages.params import DownloadParams, check_all, load
 from stages.runtime.git import short_commit
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
-"""Waits before a stage is tried again whose server was away; all else would only fail again."""
+"""Seconds before retries of a stage whose server was away; other failures are not retried."""
 
 POLL_SECONDS = 2.0
 """Between two looks at a part that runs elsewhere."""
@@ -48,7 +48,7 @@ LOCK_FILE = "dvc-lock"
 
 
 class PartFailed(NmtError):  # noqa: N818 - what happened, as Prefect names its states
-    """What another pool's worker had to do has not come to its end."""
+    """The part of another pool's worker has failed."""
 
 
 async def server_was_away(_task: object, _run: object, state: State[None]) -> bool:
@@ -64,7 +64,7 @@ async def server_was_away(_task: object, _run: object, state: State[None]) -> bo
     retry_condition_fn=server_was_away,
 )
 def reproduce(stage: str, *, shared: bool, done: bool) -> None:
-    """Bring one stage up to date; DVC decides, or has decided, whether anything has to run."""
+    """Reproduce one stage; DVC decides, or has decided, whether it has to run."""
     say = get_run_logger().info
     if done:
         say(f"Stage {stage!r} didn't change, skipping")
@@ -80,7 +80,7 @@ def reproduce(stage: str, *, shared: bool, done: bool) -> None:
     retry_condition_fn=server_was_away,
 )
 def collect(lock: str) -> None:
-    """Take what other clones have made, as their lock file has it."""
+    """Pull the results of other clones by their lock file."""
     files.write_text(paths.LOCK, lock)
     dvc_program.pull(log=get_run_logger().info)
     dvc_program.check_up_to_date()
@@ -122,8 +122,8 @@ def hold_up_to_date(
         introduce()
         clone.check_shared()
         dvc_program.check_remote()
-        [here, *elsewhere] = list_parts(plan_stages(until))
-        run_stages(here.stages, shared=True)
+        [first, *elsewhere] = list_parts(plan_stages(until))
+        run_stages(first.stages, shared=True)
     lock = None
     for part_elsewhere in elsewhere:
         lock = delegate(part_elsewhere, order)
@@ -135,7 +135,7 @@ def hold_up_to_date(
 
 
 def introduce() -> None:
-    """Say what this run works on, and name it after that."""
+    """Describe the work of this run, and name it after that."""
     get_run_logger().info("this run works on %s", clone.find_lock_folder())
     languages = load(DownloadParams, "download").languages
     words = [flow_run.get_flow_name(), f"{languages.source}-{languages.target}", short_commit()]
@@ -167,7 +167,7 @@ def plan_stages(until: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Part:
-    """What the workers of one pool do without a break."""
+    """Successive stages of one pool."""
 
     pool: str
     stages: list[str]
@@ -175,14 +175,14 @@ class Part:
 
 
 def list_parts(stages: Sequence[str]) -> list[Part]:
-    """Return who brings the stages up to date, in order."""
+    """Return the parts of pools that run the stages, in order."""
     pool_of = dvc_program.map_pools()
-    found: list[Part] = []
+    parts: list[Part] = []
     done = 0
     for pool, group in groupby(stages, key=pool_of.__getitem__):
         done += len(list(group))
-        found.append(Part(pool, list(stages[:done])))
-    return found
+        parts.append(Part(pool, list(stages[:done])))
+    return parts
 
 
 @flow
@@ -243,6 +243,6 @@ def delegate(work: Part, order: Order) -> str:
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[LOCK_FILE])),
             flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
         )
-    found = re.fullmatch(r"```yaml\n(.*)```", str(handed_over.data), re.DOTALL)
-    assert found
-    return found[1]
+    match = re.fullmatch(r"```yaml\n(.*)```", str(handed_over.data), re.DOTALL)
+    assert match
+    return match[1]

@@ -72,7 +72,7 @@ def run_to_the_end(
     say: Callable[[str], None],
     last_word: signal.Signals = signal.SIGTERM,
 ) -> int:
-    """Run a command, wait for it and for whatever it leaves behind, and return its exit code.
+    """Run a command, wait for it and its orphans, and return its exit code.
 
     The first signal to stop is passed on to it, as SIGTERM; a Prefect worker would take the second
     for an order to die at once.
@@ -106,22 +106,22 @@ def run_to_the_end(
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all below us whose own parent ends, where Linux can."""
+    """Become the parent of orphaned descendants (on Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def outlast_children(say: Callable[[str], None]) -> None:
-    """Wait until we have no children any more, and end what takes too long."""
+    """Wait for all child processes, and kill those that take too long."""
     us = psutil.Process()
     end = time.monotonic() + LEAVE_SECONDS
     if us.children():
         say("waiting for what still saves its work")
     while left := us.children(recursive=True):
         if time.monotonic() > end:
-            for one in left:
+            for process in left:
                 with suppress(psutil.NoSuchProcess):
-                    one.kill()
+                    process.kill()
         with suppress(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
         time.sleep(0.05)

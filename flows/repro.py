@@ -87,7 +87,7 @@ def run_in_terminal(command: list[str]) -> tuple[int, int]:
 
 
 def terminate_work(dvc_program: int) -> None:
-    """Send SIGTERM to the stage that a dvc runs, whose end it then sees, or to dvc without one."""
+    """Send SIGTERM to the stage that a dvc runs, or to dvc if it runs none."""
     with suppress(psutil.NoSuchProcess):
         program = psutil.Process(dvc_program)
         for process in program.children(recursive=True) or [program]:

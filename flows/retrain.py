@@ -1,4 +1,4 @@
-"""Train on what text there is now, and let the result take the champion's place if it earns it.
+"""Retrain on the current text, and promote the result if the gate decides so.
 
 Usage: python -m flows.retrain [--test-set current]
 
@@ -62,7 +62,7 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
     challenger = read_exported(load(DownloadParams, "download"))
     registry = Registry(challenger.name, lock=hold_shared_lock)
     while True:
-        found = run_contest(
+        verdict_contest = run_contest(
             registry,
             challenger,
             load(EvaluateParams, "evaluate"),
@@ -70,19 +70,19 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
             gate=gate,
         )
         record_verdict(
-            found, challenger
+            verdict_contest, challenger
         )  # first: a champion that meets itself would have nothing to tell
         try:
-            enact(registry, found, challenger, promotion=promotion, by=by)
+            enact(registry, verdict_contest, challenger, promotion=promotion, by=by)
         except ChampionMovedError as error:
             get_run_logger().info("%s; it is judged against the new one", error)
         else:
-            return found
+            return verdict_contest
 
 
 @contextmanager
 def hold_shared_lock() -> Iterator[None]:
-    """Hold what all who move the champion must hold: on this machine, and by the Prefect server."""
+    """Hold the locks of moving the champion: on this machine, and on the Prefect server."""
     with file_lock():
         if not PREFECT_API_URL.value():
             yield
@@ -107,7 +107,7 @@ def retrain(
     gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
     across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
 ) -> Contest:
-    """Train on what text there is now; the champion gives way only to evidence.
+    """Train on the current text, and promote the model if tests show that it is better.
 
     Args:
         settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
@@ -138,7 +138,7 @@ def main(
         Judged, typer.Option(help="same: the champion's own test set; current: today's.")
     ] = "same",
 ) -> None:
-    """Train on what text there is now; the champion gives way only to evidence."""
+    """Train on the current text, and promote the model if tests show that it is better."""
     with report_errors():
         plan_stages("export")  # before a server is started
         check_server()

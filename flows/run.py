@@ -40,9 +40,9 @@ def main(
 
 
 def fetch_deployments() -> dict[str, UUID]:
-    """Return what the server offers to run, by name."""
+    """Return the server's deployments by name."""
     with get_client(sync_client=True) as client:
-        return {one.name: one.id for one in client.read_deployments()}
+        return {deployment.name: deployment.id for deployment in client.read_deployments()}
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def train(
     revision: str | None = None,
     across_pools: bool = False,  # noqa: FBT001, FBT002 - a parameter in Prefect's UI
 ) -> None:
-    """Train, evaluate and export a model; what is up to date is not made again.
+    """Train, evaluate and export a model; stages that are up to date are skipped.
 
     Args:
         until: Last stage to bring up to date, such as train, evaluate or export.

@@ -110,7 +110,7 @@ def name_worker(given: str) -> str:
 
 
 def place() -> str:
-    """Return whose processes we can see, and where: what ends the names of our workers."""
+    """Return the suffix of our workers' names: the machine and the process namespace."""
     return f"{os.getuid()}@{socket.gethostname()}"
 
 
@@ -134,13 +134,13 @@ def check_pool(pool: str) -> None:
     """
     with get_client(sync_client=True) as client:
         try:
-            found = client.read_work_pool(pool)
+            known = client.read_work_pool(pool)
         except ObjectNotFound:
             ensure_pool(client, pool, KIND)
             return
-    if found.type != KIND:
+    if known.type != KIND:
         raise NmtError(
-            f"pool {pool} is of kind {found.type}, and this program runs processes; run: prefect "
+            f"pool {pool} is of kind {known.type}, and this program runs processes; run: prefect "
             f"worker start --pool {pool}"
         )
 
@@ -165,7 +165,7 @@ def find_unfinished(client: SyncPrefectClient, pool: str) -> list[FlowRun]:
 
 
 def end(client: SyncPrefectClient, run: FlowRun, worker: str) -> None:
-    """Set the state of a run that nobody works at; who cancelled it gets what was asked for."""
+    """Set the state of a run without a worker; a cancelled run becomes Cancelled."""
     message = ABANDONED.format(worker=worker)
     ended = Cancelled if run.state_type is StateType.CANCELLING else Crashed
     state: State[None] = ended(message=message)

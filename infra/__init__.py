@@ -1,1 +1,1 @@
-"""What a deployment needs around the pipeline."""
+"""Deployment of the pipeline: servers, images and manifests."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""First process of a worker's container: fetch the project, run the command, be the last to leave.
+"""First process of a worker's container: fetch the project, run the command, end last.
 
 Usage: entrypoint.py COMMAND [ARGUMENT ...]
 
@@ -21,13 +21,13 @@ import sys
 from contextlib import suppress
 
 LEAVE_SECONDS = 110
-"""How long stages may save after their worker has ended; stop_grace_period allows 120 in all."""
+"""Seconds for stages to save after their worker has ended; stop_grace_period allows 120 in all."""
 
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def check_out() -> None:
-    """Bring the working directory to the wanted revision; what git does not track stays."""
+    """Check out the wanted revision in the working directory; untracked files stay."""
     git("init", "--quiet")
     git("config", "remote.origin.url", os.environ["NMT_REPOSITORY"])
     git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
@@ -51,12 +51,12 @@ def follow_head() -> None:
 
 
 def git(*arguments: str) -> None:
-    """Run git, which says itself what is wrong."""
+    """Run git, which prints its own errors."""
     subprocess.run(["git", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 def run(command: list[str]) -> int:
-    """Run a command, wait for it and for whatever it leaves behind, and return its exit code."""
+    """Run a command, wait for it and its orphans, and return its exit code."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans become children of ours
     process = subprocess.Popen(command)
@@ -79,7 +79,7 @@ def run(command: list[str]) -> int:
 
 
 def too_late(*_: object) -> None:
-    """Give up on what will not end."""
+    """Give up on processes that do not end."""
     raise TimeoutError
 
 

@@ -1,1 +1,1 @@
-"""Prefect, MLflow and what they keep their data in, as plain processes of this machine."""
+"""Prefect, MLflow, their database and file store, as plain processes of this machine."""

@@ -3,7 +3,7 @@
 Usage: python -m infra.servers [--database postgres] [--files s3] [--host ADDRESS]
 
 SQLite and a folder do for one person; PostgreSQL and a store of S3 for workers on several machines.
-What is kept lies in one folder: databases, files, logs, and passwords that only its owner can read.
+One folder holds databases, files, logs, and passwords that only its owner can read.
 """
 
 import os
@@ -36,7 +36,7 @@ from stages import paths
 
 FOLDER = Path("servers")
 PASSABLE = 0o711
-"""Of that folder: PostgreSQL, as a user of its own, passes through to what is its own."""
+"""Mode of that folder: PostgreSQL, as a user of its own, must reach its own files."""
 
 SECRET = re.compile("KEY|PASSWORD|AUTH")
 HIGHEST_PORT = 65535
@@ -94,7 +94,7 @@ def main(
 
 
 def start(topology: Topology, console: Console) -> None:
-    """Start all servers, and show what is waited for."""
+    """Start all servers, and show which ones are waited for."""
     with console.status("starting") as status:
 
         def waiting(servers: Sequence[Server]) -> None:
@@ -105,7 +105,7 @@ def start(topology: Topology, console: Console) -> None:
 
 
 def write_environment(topology: Topology, folder: Path) -> Path:
-    """Leave a file of variables for those who use the servers, for shells and for ``.env``."""
+    """Write a file of variables for clients of the servers, for shells and for ``.env``."""
     path = folder / "environment"
     exports = [f"export {name}={shlex.quote(value)}" for name, value in list_variables(topology)]
     write_private(path, "\n".join(exports) + "\n")
@@ -114,10 +114,10 @@ def write_environment(topology: Topology, folder: Path) -> Path:
 
 @contextmanager
 def announce_servers(environment: Path) -> Iterator[bool]:
-    """Let all programs of this folder find the servers in ``.env``, and no longer than they run.
+    """Announce the servers in ``.env`` for programs of this folder, while they run.
 
     Yields:
-        whether they do; a file of somebody else's is left alone.
+        whether they are announced; an ``.env`` of the user's own is left alone.
     """
     if os.path.lexists(paths.DOTENV) and paths.DOTENV.resolve() != environment.resolve():
         yield False
@@ -131,7 +131,7 @@ def announce_servers(environment: Path) -> Iterator[bool]:
 
 
 def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> None:
-    """Show where the servers are, and how others find them."""
+    """Show the addresses of the servers, and the variables of clients."""
     table = Table("server", "address", "state", "log", box=None, pad_edge=False)
     for server in topology:
         table.add_row(server.name, server.address, "answers", shorten_path(server.log))
@@ -145,17 +145,17 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
     )
     console.print(f"\n{runs.stdout.strip()}", soft_wrap=True)
     path = shorten_path(folder / "environment")
-    here = (
+    local = (
         f"by {paths.DOTENV}"
         if known
         else f"after: . {path}    ({paths.DOTENV}, which they would read, is not of this program)"
     )
     console.print(
-        f"\nWorkers, flows and stages of this folder know all this {here}", soft_wrap=True
+        f"\nWorkers, flows and stages of this folder know all this {local}", soft_wrap=True
     )
     for name, value in list_variables(topology):
-        told = "..." if SECRET.search(name) else shlex.quote(value)
-        console.print(f"  export {name}={told}", soft_wrap=True)
+        shown = "..." if SECRET.search(name) else shlex.quote(value)
+        console.print(f"  export {name}={shown}", soft_wrap=True)
     console.print(
         f"Those elsewhere need a copy of {path} as their {paths.DOTENV}. Prefect's pages ask for "
         f"what it calls PREFECT_API_AUTH_STRING.",
@@ -177,21 +177,23 @@ def tell(topology: Topology, folder: Path, console: Console, *, known: bool) -> 
 
 
 def list_variables(topology: Topology) -> Sequence[tuple[str, str]]:
-    """Return what clients need, by name."""
+    """Return the variables of clients, by name."""
     return sorted(topology.environment.items())
 
 
 def shorten_path(path: Path) -> str:
-    """Return a path as short as it can be told."""
-    here = Path.cwd()
-    return str(path.resolve().relative_to(here) if path.resolve().is_relative_to(here) else path)
+    """Return the shortest form of a path."""
+    folder = Path.cwd()
+    return str(
+        path.resolve().relative_to(folder) if path.resolve().is_relative_to(folder) else path
+    )
 
 
 def parse_ports(words: Sequence[str]) -> dict[str, int]:
     """Return ports by the name of their server.
 
     Raises:
-        ConfigError: if one is no port, or nobody's.
+        ConfigError: if one is no port, or of no server.
     """
     ports = {}
     for word in words:
@@ -203,10 +205,10 @@ def parse_ports(words: Sequence[str]) -> dict[str, int]:
 
 
 def check_host(host: str) -> None:
-    """Refuse what servers can listen on but nobody can call.
+    """Refuse addresses that servers can listen on but clients cannot call.
 
     Raises:
-        ConfigError: naming what to give instead.
+        ConfigError: naming an alternative.
     """
     with suppress(ValueError):  # a name, such as localhost
         host = "" if ip_address(host).is_unspecified else host

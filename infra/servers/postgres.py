@@ -13,7 +13,7 @@ from infra.servers.secrets import Secrets, write_private
 from infra.servers.server import LOOPBACK, Server, ServerFailed
 
 ACCOUNT = "postgres"
-"""Who runs it when we are root, whom PostgreSQL refuses."""
+"""The user that runs it when we are root, which PostgreSQL refuses."""
 
 SCRIPT = Path(__file__).parents[2] / "infra/postgres/databases.sh"
 INSTALLED = Path("/usr/lib/postgresql")
@@ -49,7 +49,7 @@ class Postgres(Server):
 
     @property
     def address(self) -> str:
-        """Where clients find it."""
+        """The address for clients."""
         return f"postgresql://{self.host}:{self.port}"
 
     def database(self, role: str, *, driver: str) -> str:
@@ -85,7 +85,7 @@ class Postgres(Server):
         return ready.returncode == 0
 
     def _create(self) -> None:
-        """Make the databases in another folder, at a port that nobody knows, and rename it."""
+        """Make the databases in another folder, at a random port, and rename it."""
         nascent = Postgres(
             self.folder.parent, self._secrets, data="data.part", durable=self._durable
         )
@@ -150,8 +150,8 @@ def find_programs() -> Path:
     Raises:
         ServerFailed: if there is none.
     """
-    if found := shutil.which("initdb"):
-        return Path(found).resolve().parent
+    if program := shutil.which("initdb"):
+        return Path(program).resolve().parent
     versions = sorted(INSTALLED.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if not versions:
         raise ServerFailed("PostgreSQL is not installed; run: apt-get install postgresql")

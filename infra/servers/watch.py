@@ -1,4 +1,4 @@
-"""Start again what ends by itself, and say so."""
+"""Restart servers that end by themselves, and report it."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 1.0, 60.0
 
 
 class Watch:
-    """One server, started again as often as it ends."""
+    """One server, restarted whenever it ends."""
 
     def __init__(self, server: Server, say: Callable[[str], None]) -> None:
         self._server = server
@@ -23,7 +23,7 @@ class Watch:
         """Whether it has not answered since it was started again."""
 
     def look(self) -> None:
-        """Do what is to be done now; called again and again, by the thread that lives longest."""
+        """Check the server once; called repeatedly, by the thread that lives longest."""
         if self._server.running:
             if self._silent and self._server.answers():
                 self._silent, self._wait = False, FIRST_WAIT_SECONDS
@@ -47,7 +47,7 @@ class Watch:
 
 
 def describe_exit(code: int | None) -> str:
-    """Return how a program ended by its exit code; 0 is that of one whose child was killed, too."""
+    """Describe an exit code; 0 also means that a child was killed."""
     if code is not None and code < 0:
         return f"was killed by {Signals(-code).name}"
     return f"ended with code {code}" if code else "ended"
@@ -57,6 +57,6 @@ def watch(servers: Iterable[Server], say: Callable[[str], None], *, every: float
     """Watch until an exception, such as a signal raises, ends it."""
     watches = [Watch(server, say) for server in servers]
     while True:
-        for one in watches:
-            one.look()
+        for watched in watches:
+            watched.look()
         time.sleep(every)
