@@ -1,1 +1,1 @@
-"""Which word translates which, learnt from parallel text alone."""
+"""Word alignment, learnt from parallel text alone."""

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Aligner:
-    """What was learnt from parallel text; index 0 explains the target, index 1 the source."""
+    """An aligner learnt from parallel text; index 0 explains the target, index 1 the source."""
 
     config: AlignerConfig
     words: tuple[list[str], list[str]]
@@ -48,8 +48,8 @@ class Aligner:
         for row, (forward, backward) in zip(
             rows, self.explain([pieces[row] for row in rows]), strict=True
         ):
-            found = choose_likely(forward, backward, self.config.threshold)
-            links[row] = link_words(found, pieces[row][0].words, pieces[row][1].words)
+            likely = choose_likely(forward, backward, self.config.threshold)
+            links[row] = link_words(likely, pieces[row][0].words, pieces[row][1].words)
         return links
 
     def explain(self, pieces: Sequence[tuple[Pieces, Pieces]]) -> list[tuple[Array, Array]]:
@@ -64,14 +64,14 @@ class Aligner:
         numbers, words = self._number(pieces)
         text = pair_text(numbers[0], numbers[1], len(words[1]))
         directions = self._direct(text, words)
-        found: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros(0))] * len(pieces)
+        explained: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros(0))] * len(pieces)
         for batch in text.batches:
             forward = directions[0].explain(batch).links[:, 1:].transpose(1, 0, 2)
             backward = directions[1].explain(batch.turn()).links[:, 1:]
-            for place, row in enumerate(batch.rows):
-                inside = np.s_[: len(numbers[0][row]), : len(numbers[1][row]), place]
-                found[row] = forward[inside], backward[inside]
-        return found
+            for column, row in enumerate(batch.rows):
+                inside = np.s_[: len(numbers[0][row]), : len(numbers[1][row]), column]
+                explained[row] = forward[inside], backward[inside]
+        return explained
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:

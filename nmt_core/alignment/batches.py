@@ -57,11 +57,11 @@ class PairedText:
 def pair_text(source: Sequence[Numbers], target: Sequence[Numbers], target_size: int) -> PairedText:
     """Batch sentence pairs, none of them empty on a side, and number their pairs of words."""
     keys = np.zeros(0, np.int64)
-    found: list[Numbers] = []
+    waiting: list[Numbers] = []
     for number, (ours, theirs) in enumerate(zip(source, target, strict=True), start=1):
-        found.append(np.unique(ours[:, None] * target_size + theirs))
+        waiting.append(np.unique(ours[:, None] * target_size + theirs))
         if number % PAIRS_AT_ONCE == 0 or number == len(source):
-            keys, found = np.unique(np.concatenate([keys, *found])), []
+            keys, waiting = np.unique(np.concatenate([keys, *waiting])), []
     groups = plan_batches([len(words) for words in source], [len(words) for words in target])
     batches = [_fill(rows, source, target, keys, target_size) for rows in groups]
     return PairedText(batches, keys)
@@ -96,11 +96,11 @@ def _fill(
     cells = np.full((lengths[0].max(), lengths[1].max(), len(rows)), len(keys), np.int32)
     ours = np.zeros((lengths[0].max(), len(rows)), np.int32)
     theirs = np.zeros((lengths[1].max(), len(rows)), np.int32)
-    for place, row in enumerate(rows):
+    for column, row in enumerate(rows):
         one, other = source[row], target[row]
-        ours[: len(one), place], theirs[: len(other), place] = one, other
-        here = (one[:, None] * target_size + other).ravel()
-        wanted, places = np.unique(here, return_inverse=True)
-        found = np.asarray(np.searchsorted(keys, wanted))  # faster of rising numbers
-        cells[: len(one), : len(other), place] = found[places].reshape(len(one), len(other))
+        ours[: len(one), column], theirs[: len(other), column] = one, other
+        pair_numbers = (one[:, None] * target_size + other).ravel()
+        wanted, places = np.unique(pair_numbers, return_inverse=True)
+        indices = np.asarray(np.searchsorted(keys, wanted))  # faster of rising numbers
+        cells[: len(one), : len(other), column] = indices[places].reshape(len(one), len(other))
     return AlignmentBatch(rows, cells, ours, theirs, *lengths)

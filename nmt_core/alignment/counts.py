@@ -1,4 +1,4 @@
-"""Expected counts of one direction: what an expectation step finds."""
+"""Expected counts of one direction, the results of an expectation step."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -46,9 +46,9 @@ class ExpectedCounts:
         none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=1), 0.0), 0.0)
         np.add.at(self.nulls, batch.target.ravel(), none.ravel())
 
-    def add_jumps(self, batch: AlignmentBatch, found: Posteriors, jumps: Jumps) -> None:
+    def add_jumps(self, batch: AlignmentBatch, posteriors: Posteriors, jumps: Jumps) -> None:
         """Count how far the links of a word and the next are from each other."""
-        self.jumps += jumps.sum_widths(found.jumps.sum(axis=2))
-        leaving = found.jumps.sum(axis=1)
-        for place, length in enumerate(batch.source_lengths.tolist()):
-            self.departures[length, : len(leaving)] += leaving[:, place]
+        self.jumps += jumps.sum_widths(posteriors.jumps.sum(axis=2))
+        leaving = posteriors.jumps.sum(axis=1)
+        for column, length in enumerate(batch.source_lengths.tolist()):
+            self.departures[length, : len(leaving)] += leaving[:, column]

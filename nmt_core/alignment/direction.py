@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Direction:
-    """What explains each word of the target by one of the source, or by none."""
+    """A model that explains each target word by a source word, or by none."""
 
     lexicon: Lexicon
     jumps: Jumps

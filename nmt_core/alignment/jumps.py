@@ -1,4 +1,4 @@
-"""How far the next word's translation is from this word's: the HMM's jumps.
+"""The HMM's jumps: distances between the translations of successive words.
 
 A jump from position i' to i of a sentence of I words has the probability w(i - i') over the sum of
 w(k - i') for k = 1..I (Vogel et al. 1996, eq. 6). Widths beyond a limit share one weight each way.

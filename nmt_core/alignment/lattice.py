@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 class Lattice(NamedTuple):
-    """What is known of a batch of pairs before they are aligned."""
+    """Probabilities of a batch of pairs before they are aligned."""
 
     emissions: Array
     """Probability of each word given that of each position, (J, P, B); 0 at position 0 and beyond
@@ -34,7 +34,7 @@ class Lattice(NamedTuple):
 
 
 class Posteriors(NamedTuple):
-    """What the sums say."""
+    """Posterior probabilities of a batch."""
 
     links: Array
     """Probability that a word is explained by a position, (J, P, B); the rest is that of none."""
@@ -48,28 +48,28 @@ def sum_alignments(lattice: Lattice) -> Posteriors:
     """Return posterior probabilities by the forward-backward algorithm (Rabiner 1989, III)."""
     emissions, nulls, weights, norms, lengths, empty = lattice
     words, positions, pairs = emissions.shape
-    real = (1 - empty) * emissions
+    linked = (1 - empty) * emissions
     none = empty * nulls
     inside = np.arange(words)[:, None] < lengths
     start = np.zeros((positions, pairs))
     start[0] = 1
-    befores, explained = np.zeros_like(real), np.zeros_like(real)
+    befores, explained = np.zeros_like(linked), np.zeros_like(linked)
     scales = np.ones((words, pairs))
     state = start
     for word in range(words):
         befores[word] = state
         arriving = np.add.reduce((state / norms)[:, None] * weights[:, :, None], axis=0)
-        found = real[word] * arriving
-        after = found + none[word] * state
+        arrived = linked[word] * arriving
+        after = arrived + none[word] * state
         scale = np.where(inside[word], np.add.reduce(after, axis=0), 1.0)
-        explained[word] = np.where(inside[word], found / scale, 0.0)
+        explained[word] = np.where(inside[word], arrived / scale, 0.0)
         state = np.where(inside[word], after / scale, state)
         scales[word] = scale
     future = np.ones((positions, pairs))
     jumps = np.zeros((positions, positions, pairs))
     for word in range(words - 1, -1, -1):
         explained[word] *= future
-        leading = np.where(inside[word], real[word] * future / scales[word], 0.0)
+        leading = np.where(inside[word], linked[word] * future / scales[word], 0.0)
         leaving = befores[word] / norms
         jumps += leaving[:, None] * leading[None]
         onward = np.add.reduce(leading[:, None] * weights.T[:, :, None], axis=0) / norms

@@ -56,13 +56,13 @@ class Learner:
 
     def step_model_1(self) -> float:
         """Make one iteration of model 1; return the log-likelihood of before, of both sides."""
-        found = [self._zero(side) for side in (0, 1)]
+        counts = [self._zero(side) for side in (0, 1)]
         for both in self.batches:
             for side, batch in enumerate(both):
                 links, log_likelihood = self.directions[side].explain_by_place(batch)
-                found[side].add_links(batch, links)
-                found[side].log_likelihood += float(log_likelihood.sum())
-        return self._take(found)
+                counts[side].add_links(batch, links)
+                counts[side].log_likelihood += float(log_likelihood.sum())
+        return self._take(counts)
 
     def step_hmm(self, *, agree: bool) -> float:
         """Make one iteration of the HMM; return the log-likelihood of before, of both sides.
@@ -70,30 +70,30 @@ class Learner:
         Args:
             agree: count the product of both directions' probabilities.
         """
-        found = [self._zero(side) for side in (0, 1)]
+        expected = [self._zero(side) for side in (0, 1)]
         for both in self.batches:
             seen = [self.directions[side].explain(both[side]) for side in (0, 1)]
-            links = [one.links for one in seen]
+            links = [posteriors.links for posteriors in seen]
             if agree:
                 links = multiply_links(links)
             for side, batch in enumerate(both):
-                found[side].add_links(batch, links[side])
-                found[side].add_jumps(batch, seen[side], self.jumps[side])
-                found[side].log_likelihood += float(seen[side].log_likelihood.sum())
-        for side, counts in enumerate(found):
+                expected[side].add_links(batch, links[side])
+                expected[side].add_jumps(batch, seen[side], self.jumps[side])
+                expected[side].log_likelihood += float(seen[side].log_likelihood.sum())
+        for side, counts in enumerate(expected):
             self.jumps[side] = self.jumps[side].improve(
                 counts.jumps, counts.departures, JUMP_SMOOTHING
             )
-        return self._take(found)
+        return self._take(expected)
 
     def table(self, side: int) -> Table:
-        """Return what a direction has learnt of words."""
+        """Return the lexicon of a direction."""
         return Table.of(self.counts[side], self.priors[side])
 
-    def _take(self, found: list[ExpectedCounts]) -> float:
-        self.counts = found
+    def _take(self, expected: list[ExpectedCounts]) -> float:
+        self.counts = expected
         self.directions = [self._improve(side) for side in (0, 1)]
-        return sum(counts.log_likelihood for counts in found)
+        return sum(counts.log_likelihood for counts in expected)
 
     def _improve(self, side: int) -> Direction:
         lexicon = self.priors[side].look_up(self.table(side), self.counts[side].pairs[:-1])
@@ -125,7 +125,7 @@ def multiply_links(links: Sequence[Array]) -> list[Array]:
         links: (target words, source words + 1, pairs) and (source words, target words + 1, pairs).
     """
     both = links[0][:, 1:] * links[1][:, 1:].transpose(1, 0, 2)
-    agreed = [np.zeros_like(one) for one in links]
+    agreed = [np.zeros_like(matrix) for matrix in links]
     agreed[0][:, 1:], agreed[1][:, 1:] = both, both.transpose(1, 0, 2)
     return agreed
 
@@ -171,13 +171,13 @@ def learn_aligner(
     for step in range(config.hmm_iterations + config.agreement_iterations):
         agree = step >= config.hmm_iterations
         tell(f"HMM, iteration {step + 1}", learner.step_hmm(agree=agree))
-    counts = np.stack([one.pairs[:-1] for one in learner.counts])
-    kept = (counts > SMALLEST).any(axis=0)
+    counts = np.stack([direction_counts.pairs[:-1] for direction_counts in learner.counts])
+    used = (counts > SMALLEST).any(axis=0)
     return Aligner(
         config,
         (words[0], words[1]),
-        text.keys[kept],
-        np.ascontiguousarray(counts[:, kept]),
+        text.keys[used],
+        np.ascontiguousarray(counts[:, used]),
         (learner.table(0), learner.table(1)),
         (learner.jumps[0], learner.jumps[1]),
     )

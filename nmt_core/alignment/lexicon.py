@@ -31,7 +31,7 @@ class Lexicon(NamedTuple):
 
 @dataclass(frozen=True)
 class Prior:
-    """What is known of a text's pairs of words before they are aligned, as one side sees them."""
+    """Facts about a text's pairs of words before they are aligned, for one side."""
 
     givens: Numbers
     """The word that is given, of each pair."""
@@ -50,7 +50,7 @@ class Prior:
 
 
 class Table(NamedTuple):
-    """What a direction has learnt of single words."""
+    """Probabilities of single words in a direction."""
 
     totals: Array
     """Counts and pseudo-counts of all that each word may be translated by, (given words,)."""

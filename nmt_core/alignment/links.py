@@ -41,13 +41,13 @@ def link_words(links: Links, source: Sequence[int], target: Sequence[int]) -> Li
         source: the word of each piece of the source.
         target: the word of each piece of the target.
     """
-    return frozenset((source[one], target[other]) for one, other in links)
+    return frozenset((source[i], target[j]) for i, j in links)
 
 
 def choose_likely(
     forward: NDArray[np.float64], backward: NDArray[np.float64], threshold: float
 ) -> Links:
-    """Link words whose probabilities have a geometric mean above a threshold.
+    """Link words with a geometric mean of probabilities above a threshold.
 
     Args:
         forward: that a target word is explained by a source word, (source, target).

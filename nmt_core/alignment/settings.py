@@ -1,4 +1,4 @@
-"""How an aligner is learnt, and how it decides."""
+"""Settings of learning an aligner, and of its decisions."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""How alike words are spelt, for many pairs at once."""
+"""Similarity of spelling, for many pairs of words at once."""
 
 from collections.abc import Sequence
 

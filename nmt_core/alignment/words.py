@@ -9,14 +9,14 @@ import unicodedata
 from typing import NamedTuple
 
 ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
-"""What is written together with a word and translated apart, as in ``the Commission's``."""
+"""Endings that are written with a word but translated by themselves, as in ``the Commission's``."""
 
 CUT_ELISION = re.compile(r"['’]\w{1,2}")
 """The same where it was cut off before."""
 
 
 class Pieces(NamedTuple):
-    """What a line is aligned by."""
+    """The pieces of a line, which are aligned."""
 
     spelt: list[str]
     """Each piece, case folded."""
@@ -47,9 +47,9 @@ def cut_word(word: str) -> list[str]:
 
 def cut_line(line: str, letters: int | None = None) -> Pieces:
     """Return the pieces of a line, of each the first letters; None takes all."""
-    found = [
+    matches = [
         (piece.casefold()[:letters], number)
         for number, word in enumerate(line.split())
         for piece in cut_word(word)
     ]
-    return Pieces([spelt for spelt, _ in found], [number for _, number in found])
+    return Pieces([spelt for spelt, _ in matches], [number for _, number in matches])

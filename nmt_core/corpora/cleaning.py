@@ -1,7 +1,7 @@
 """Turn parallel text into train, validation and test sets that share no sentence.
 
-What can be said of a pair alone is found out for many at once (:mod:`nmt_core.base.parallel`);
-then, per pair, 16 bytes come into memory, the digests by which duplicates and leaks are found.
+Pairs are checked by themselves in parallel (:mod:`nmt_core.base.parallel`); then 16 bytes per pair
+come into memory, the digests by which duplicates and leaks are found.
 Validation and test keep every line as the corpus has it; only train is filtered.
 """
 
@@ -57,25 +57,25 @@ class CleaningOutcome:
     kept: dict[str, int] = field(default_factory=dict)
     removed: dict[str, Counter[str]] = field(default_factory=dict)
     readings: dict[str, CorpusReading] = field(default_factory=dict)
-    """What was met in each text."""
+    """Problems in each text."""
     near: Nearness | None = None
-    """Pairs of train that are near to those of test and then validation; None if nobody looked."""
+    """Pairs of train that are near to those of test and then validation; None if not compared."""
 
 
 @dataclass(frozen=True)
 class Sieve:
-    """What decides which split a pair of one text belongs to, and whether it may."""
+    """Filters and the split of the pairs of one text."""
 
     name: Split
     drop: tuple[Problem, ...]
     split_off: frozenset[Split]
-    """What this text must give, because no other does."""
+    """Splits that must come from this text, because no other gives them."""
     filters: FilterConfig
     split: SplitConfig
 
     @property
     def homes(self) -> list[Home]:
-        """Where a pair may belong."""
+        """The possible splits of a pair."""
         if self.split_off and self.split.sessions:
             return [self.name, ASIDE]
         return [self.name, *self.split_off]
@@ -92,7 +92,7 @@ class Sieve:
 
 @dataclass(frozen=True)
 class SiftJob(PairRows):
-    """Pairs that nobody has looked at yet."""
+    """Pairs to check."""
 
     sieve: Sieve
     ranks: Ranks | None
@@ -101,7 +101,7 @@ class SiftJob(PairRows):
 
 @dataclass(frozen=True)
 class Sifted:
-    """What was met while sifting."""
+    """Counts of checked pairs."""
 
     reading: CorpusReading = field(default_factory=CorpusReading)
     unfit: Counter[str] = field(default_factory=Counter)
@@ -109,11 +109,11 @@ class Sifted:
 
 def sift(job: SiftJob, part: Path) -> Sifted:
     """Write the pairs of each split with their digests, but for those unfit to train on."""
-    sieve, found = job.sieve, Sifted()
+    sieve, sifted = job.sieve, Sifted()
     with ExitStack() as stack:
         homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
         first = job.spans[0].first
-        for number, pair in read_pairs(job, drop=sieve.drop, reading=found.reading):
+        for number, pair in read_pairs(job, drop=sieve.drop, reading=sifted.reading):
             rank = NOT_HELD_OUT if job.ranks is None else int(job.ranks[number - first])
             home = sieve.find_home(pair, rank)
             why = find_fault(pair, sieve.filters) if home in ("train", ASIDE) else None
@@ -122,8 +122,8 @@ def sift(job: SiftJob, part: Path) -> Sifted:
             elif why is None:
                 homes[home].add(pair)
             else:
-                found.unfit[why] += 1
-    return found
+                sifted.unfit[why] += 1
+    return sifted
 
 
 def clean_and_split(
@@ -143,14 +143,14 @@ def clean_and_split(
     is near to one of test or validation; ``test.near`` says of each pair of test how many were.
 
     Args:
-        texts: "train" and, where the corpus brings them, "validation" and "test"; what is not there
-            is split off train, each pair of it once.
-        folder: where to write; the caller makes it appear whole.
+        texts: "train" and, if the corpus brings them, "validation" and "test"; missing ones are
+            split off train, each pair once.
+        folder: the target; the caller makes it appear whole.
         scratch: folder for all pairs while they are compared.
         filters: applied to train alone.
         split: how to split train.
-        near_duplicates: what is too near to stay in train.
-        workers: who looks at the pairs one by one.
+        near_duplicates: the threshold of sentences that are too near to stay in train.
+        workers: processes or a cluster.
 
     Raises:
         CorpusError: if the text cannot be trusted, or a split is left without any pair.
@@ -222,11 +222,11 @@ def _stage(
     outcome: CleaningOutcome,
 ) -> None:
     with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
-        for job, (part, found) in zip(jobs, done, strict=True):
+        for job, (part, sifted) in zip(jobs, done, strict=True):
             for home in homes:
                 home.take(part)
-            outcome.removed["train"].update(found.unfit)
-            outcome.readings[job.sieve.name].add(found.reading)
+            outcome.removed["train"].update(sifted.unfit)
+            outcome.readings[job.sieve.name].add(sifted.reading)
 
 
 def _take_sessions(

@@ -1,4 +1,4 @@
-"""What a source of parallel text does for the rest of the project.
+"""Corpora: the sources of parallel text.
 
 A new source is a file with a subclass of :class:`Corpus`, its line in ``registered.py``, and a
 choice for people, ``conf/data/NAME.yaml``. Nothing else asks which source a corpus is.
@@ -18,7 +18,7 @@ from nmt_core.text.languages import Languages
 OnBadLine = Literal["error", "drop"]
 
 GIVEN = "as it was given"
-"""How a test set came about that was given, and may change in any way."""
+"""The rule of a given test set, which may change in any way."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Obtained:
 
 
 class Origin(NamedTuple):
-    """Where text came from, for a tracker."""
+    """The origin of text, for a tracker."""
 
     kind: Literal["code", "http", "local"]
     place: str
@@ -40,14 +40,14 @@ class Origin(NamedTuple):
 
 
 class Size(NamedTuple):
-    """About how much text there is to train on."""
+    """Estimated size of the training text."""
 
     pairs: int
     target_characters: int
 
 
 class Description(NamedTuple):
-    """What is known of a corpus, for the card of a model."""
+    """The description of a corpus, for the model card."""
 
     name: str
     licence: dict[str, str]
@@ -56,7 +56,7 @@ class Description(NamedTuple):
 
 
 class Corpus(Pinnable, Fetchable):
-    """Where parallel text comes from, as a person sets it.
+    """Settings of a source of parallel text.
 
     A table of tab-separated values, of another package with an entry point in ``nmt.corpora``::
 
@@ -97,7 +97,7 @@ class Corpus(Pinnable, Fetchable):
 
     @abstractmethod
     def describe(self) -> Description:
-        """Return what is known of the corpus, its licence above all."""
+        """Describe the corpus, its licence above all."""
 
     def check(self, languages: Languages) -> None:
         """Check that the corpus has both languages.
@@ -107,7 +107,7 @@ class Corpus(Pinnable, Fetchable):
         """
 
     def estimate_size(self, languages: Languages) -> Size | None:
-        """Return about how much text train holds, without fetching any; None if nobody knows.
+        """Estimate the size of train without fetching text; None if it is unknown.
 
         Raises:
             CorpusError: if a file cannot be read.

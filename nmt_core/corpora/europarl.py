@@ -39,7 +39,7 @@ EUROPARL_PAIRS = {
 publisher counts them."""
 
 SENTENCE_CHARACTERS = 150
-"""Of a sentence, on the average."""
+"""Characters of an average sentence."""
 
 HOME = "https://www.statmt.org/europarl/"
 
@@ -91,21 +91,22 @@ class EuroparlCorpus(Corpus):
 
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
         """Unpack the archive of each language, and join two over their English lines."""
-        archives = {code: fetch(one) for code, one in self._archives(languages).items()}
+        archives = {code: fetch(source) for code, source in self._archives(languages).items()}
         sides = {
-            code: _unpack(one.path, self._members(code), scratch) for code, one in archives.items()
+            code: _unpack(fetched.path, self._members(code), scratch)
+            for code, fetched in archives.items()
         }
         if len(sides) == 1:
             [(code, side)] = sides.items()
             paths = {code: side.text, ENGLISH: side.shared}
         else:
             paths = {code: scratch / f"europarl.{code}" for code in sides}
-            one, other = sides
-            pivot.join(sides[one], sides[other], paths[one], paths[other])
+            first, second = sides
+            pivot.join(sides[first], sides[second], paths[first], paths[second])
         text = Text(
             ((paths[languages.source], paths[languages.target]),), list_dropped(self.on_bad_line)
         )
-        return Obtained({"train": text}, [one.origin for one in archives.values()])
+        return Obtained({"train": text}, [fetched.origin for fetched in archives.values()])
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return the address of the first archive."""
@@ -113,12 +114,12 @@ class EuroparlCorpus(Corpus):
         return Origin("http", redact_url(self.sources(languages)[0].url))
 
     def estimate_size(self, languages: Languages) -> Size:
-        """Return what the publisher counts; of two languages, no more are joined than one has."""
+        """Return the publisher's counts; two languages join at most as many pairs as one has."""
         pairs = min(EUROPARL_PAIRS[code] for code in languages.codes if code != ENGLISH)
         return Size(pairs, pairs * SENTENCE_CHARACTERS)
 
     def describe(self) -> Description:
-        """Return what the publisher says."""
+        """Return the publisher's description."""
         text = (
             f"Proceedings of the European Parliament (Koehn 2005), release {self.release}. Their "
             f"publisher knows of no copyright restriction: <{HOME}>."
@@ -153,11 +154,11 @@ def _try_out(path: Path, *, names: list[str]) -> None:
 
 def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.PivotSide:
     try:
-        found = archive.extract(path, names, scratch)
+        extracted = archive.extract(path, names, scratch)
     except DownloadError as error:
         rejected = quarantine(path)
         raise DownloadError(
             f"{error}; it was moved to {rejected}: "
             f"run again, or set download.corpus.url to a mirror"
         ) from None
-    return pivot.PivotSide(*(found[name] for name in names))
+    return pivot.PivotSide(*(extracted[name] for name in names))

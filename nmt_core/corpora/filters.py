@@ -1,4 +1,4 @@
-"""Which pairs are fit to train on, and when two lines are one sentence."""
+"""Filters of training pairs, and the comparison of sentences."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ from nmt_core.text.normalize import normalize
 
 
 class FilterConfig(Config):
-    """Which pairs are good enough to train on; validation and test are never filtered."""
+    """Filters of training pairs; validation and test are never filtered."""
 
     min_words: NonNegativeInt = 1
     """Fewest words of a side, separated by white space."""
@@ -46,15 +46,15 @@ class FilterConfig(Config):
 
 
 _VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
-"""They say how the character before them is drawn, such as an emoji in colour."""
+"""They change the looks of the character before them, such as the colour of an emoji."""
 
 
 class MarkTable(dict[int, str]):
-    """A table for ``str.translate`` that replaces what is of no word, filled as characters are met.
+    """A table for ``str.translate`` that replaces characters of no word, filled as they occur.
 
-    That is punctuation, symbols, separators and controls of any script. What only says how its
-    neighbours are shown, as a soft hyphen does (category Cf, and variation selectors), is dropped
-    whatever the replacement: it parts no words.
+    These are punctuation, symbols, separators and controls of any script. Characters that only
+    change the looks of their neighbours, such as a soft hyphen (category Cf, and variation
+    selectors), are dropped for any replacement: they separate no words.
     """
 
     def __init__(self, replacement: str) -> None:
@@ -70,7 +70,7 @@ class MarkTable(dict[int, str]):
         return self[code]
 
     def replace(self, line: str) -> str:
-        """Return a line composed (NFC), with what is of no word replaced."""
+        """Return a line composed (NFC), with characters of no word replaced."""
         replaced = unicodedata.normalize("NFC", line).translate(self)
         return unicodedata.normalize("NFC", replaced)  # a letter may have met its accent
 
@@ -79,7 +79,7 @@ _COMPARABLE = MarkTable("")
 
 
 _IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-"""Chinese characters, in whatever language."""
+"""Chinese characters, in any language."""
 
 
 _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
@@ -88,17 +88,17 @@ _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 
 @lru_cache(maxsize=2)  # the sides of a pair, of which several functions ask
 def make_comparison_key(line: str) -> str:
-    """Return what two lines have in common if they are one sentence for us.
+    """Return the key that two lines share if they count as the same sentence.
 
-    That is what a model sees of the line (:func:`normalize`), case-folded and composed (NFC),
-    without punctuation, symbols and white space; a line of nothing else stands for itself.
+    The key is the line as a model sees it (:func:`normalize`), case-folded and composed (NFC),
+    without punctuation, symbols and white space; a line of nothing else is its own key.
     """
     folded = normalize(line).casefold()
     return _COMPARABLE.replace(folded) or unicodedata.normalize("NFC", folded)
 
 
 def count_letters(line: str) -> int:
-    """Return how many characters of an alphabet would say as much as a line.
+    """Return the length of a line in characters of an alphabet.
 
     An ideograph counts as three, a syllable as two. So measured, an English sentence of the Tanaka
     corpus is as long as its Japanese (the median of 50,000; 98 % lie between 0.6 and 1.8), while it

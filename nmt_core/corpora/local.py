@@ -55,7 +55,7 @@ class FilesCorpus(Corpus):
         return Obtained(texts, [_origin(path) for path in dict.fromkeys(paths)])
 
     def origin(self, split: str, languages: Languages) -> Origin:
-        """Return the path of the split's source, or of what it was split off."""
+        """Return the path of the split's source, or of the text that it was split off."""
         del languages
         text = getattr(self, split) or self.train
         return Origin("local", str(text.source))
@@ -70,7 +70,7 @@ class FilesCorpus(Corpus):
         return Size(pairs, size // 2 if self.train.is_tsv else size)
 
     def describe(self) -> Description:
-        """Return that nobody but the user knows."""
+        """Return a description that leaves the facts to the user."""
         text = (
             "Files of whoever trained the model; they alone know the licence of the text, and "
             "whether the model may be given away."
@@ -82,7 +82,7 @@ class FilesCorpus(Corpus):
         return {str(text): text.sha256 for _, text in self._texts()}
 
     def pinned(self) -> Self:
-        """Return the corpus with the digests of what its files hold now."""
+        """Return the corpus with the present digests of its files."""
         return self._changed(lambda text: {"sha256": text.digest()})
 
     def absolute(self) -> Self:

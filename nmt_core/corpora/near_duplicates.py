@@ -1,4 +1,4 @@
-"""Training sentences that are nearly sentences of validation or test: all of them.
+"""Near duplicates of validation and test in train, found exactly.
 
 Two sentences are near if few words must be inserted, dropped or changed to make one of the other
 (Levenshtein's distance over words; case and punctuation do not count). The search is exact: of a
@@ -36,7 +36,7 @@ _WORDS = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 _SPACED = MarkTable(" ")
 
 _LATIN_SPACED = "".join(_SPACED[code] or " " for code in range(256)).encode("latin-1")
-"""The characters of Latin-1, with a space for what is of no word."""
+"""The characters of Latin-1, with a space for those of no word."""
 
 _LATIN_DROPPED = bytes(code for code in range(256) if not _SPACED[code])
 """Those that stand within words and are none of their letters."""
@@ -53,7 +53,7 @@ class NearExample(NamedTuple):
     """A sentence of train beside one of validation or test that it is near."""
 
     side: str
-    """Which of the two."""
+    """The split of the latter."""
     train: str
     held_out: str
     place: int
@@ -62,12 +62,12 @@ class NearExample(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """What was found."""
+    """Near duplicates of train and of held-out pairs."""
 
     rows: NDArray[np.int64]
-    """Pairs of train of which a side is near, from 0, in order."""
+    """Pairs of train with a near side, from 0, in order."""
     counts: NDArray[np.int64]
-    """Of each held-out pair, how many pairs of train are near it."""
+    """Number of near pairs of train for each held-out pair."""
     examples: list[NearExample]
 
 
@@ -86,30 +86,30 @@ class SentenceIndex:
         ]
         self._edits = [allow_edits(len(words), distance) for words in self._sentences]
         pieces: dict[str, list[tuple[int, int]]] = {}
-        for place, words in enumerate(self._sentences):
-            for begin, end in cut_pieces(len(words), self._edits[place] + 1):
-                pieces.setdefault(words[begin:end], []).append((place, begin))
+        for number, words in enumerate(self._sentences):
+            for begin, end in cut_pieces(len(words), self._edits[number] + 1):
+                pieces.setdefault(words[begin:end], []).append((number, begin))
         self._pieces = AhoCorasick(list(pieces), implementation=Implementation.ContiguousNFA)
         self._places = list(pieces.values())
 
     def find_near(self, line: str) -> dict[int, int]:
         """Return the edits between a line and each sentence that it is near, by its place."""
         words = "".join([self._codes.get(word, _UNKNOWN) for word in cut_words(line)])
-        found: dict[int, int] = {}
+        near: dict[int, int] = {}
         compared: set[int] = set()
         for piece, found_at, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
-            for place, begin in self._places[piece]:
-                most = self._edits[place]
+            for number, begin in self._places[piece]:
+                most = self._edits[number]
                 if (
-                    place not in compared
+                    number not in compared
                     and abs(found_at - begin) <= most
-                    and abs(len(words) - len(self._sentences[place])) <= most
+                    and abs(len(words) - len(self._sentences[number])) <= most
                 ):
-                    compared.add(place)
-                    edits = Levenshtein.distance(self._sentences[place], words, score_cutoff=most)
+                    compared.add(number)
+                    edits = Levenshtein.distance(self._sentences[number], words, score_cutoff=most)
                     if edits <= most:
-                        found[place] = edits
-        return found
+                        near[number] = edits
+        return near
 
     def _encode(self, word: str) -> str:
         """Return the character that stands for a word."""
@@ -122,7 +122,7 @@ class SentenceIndex:
 def cut_words(line: str) -> list[str]:
     """Return the words of a line in lower case, without punctuation.
 
-    Where a script does not part words, every character is one.
+    In scripts that do not separate words, every character is one.
     """
     folded = line.casefold()
     try:
@@ -133,19 +133,19 @@ def cut_words(line: str) -> list[str]:
 
 
 def allow_edits(words: int, distance: float) -> int:
-    """Return by how many edits another sentence is still near one of so many words."""
+    """Return the number of edits up to which a sentence is near one of ``words`` words."""
     return int(words * distance + 1e-9)  # 5 words at 0.2 are 1, whatever the rounding
 
 
 def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of pieces of nearly equal length that make up so many words."""
+    """Yield begin and end of pieces of nearly equal length that make up ``words`` words."""
     bounds = [words * piece // count for piece in range(count + 1)]
     return ((begin, end) for begin, end in pairwise(bounds) if begin < end)
 
 
 @dataclass(frozen=True)
 class CompareJob(Job):
-    """Some pairs of train, and what to compare them with."""
+    """Some pairs of train, and the held-out sentences to compare them with."""
 
     held_out: tuple[Path, ...]
     """The sentences of validation and test, a file per side."""
@@ -155,14 +155,14 @@ class CompareJob(Job):
 
 
 class NearPair(NamedTuple):
-    """A pair of train of which a side is near that side of held-out pairs."""
+    """A pair of train with a side that is near to that side of held-out pairs."""
 
     row: int
     """Its place in train, from 0."""
     lines: tuple[str, ...]
     """Both sides."""
     near: tuple[dict[int, int], ...]
-    """What :meth:`SentenceIndex.find_near` says of each."""
+    """The result of :meth:`SentenceIndex.find_near` for each side."""
 
 
 def compare(job: CompareJob, part: Path) -> list[NearPair]:
@@ -173,11 +173,11 @@ def compare(job: CompareJob, part: Path) -> list[NearPair]:
         for path, digest in zip(job.held_out, job.digests, strict=True)
     ]
     sides = zip(*(span.read() for span in job.spans), strict=True)
-    found = (
+    near = (
         NearPair(row, lines, tuple(map(SentenceIndex.find_near, indices, lines)))
         for row, lines in enumerate(sides, start=job.spans[0].first - 1)
     )
-    return [pair for pair in found if any(pair.near)]
+    return [pair for pair in near if any(pair.near)]
 
 
 @lru_cache(maxsize=2)  # one per side
@@ -194,14 +194,14 @@ def find_near_pairs(
     workers: WorkersConfig,
     scratch: Path,
 ) -> Nearness:
-    """Return the pairs of train of which a side is near that side of a held-out pair.
+    """Return the pairs of train with a side that is near to that side of a held-out pair.
 
     Args:
         train: the file of each side.
-        held_out: the same of the pairs that train must not know.
-        config: what is near.
-        workers: who compares.
-        scratch: folder for what is needed only now.
+        held_out: the same of the held-out pairs.
+        config: the threshold.
+        workers: processes or a cluster.
+        scratch: folder for temporary files.
 
     Raises:
         WorkersError: if workers are lost.
@@ -218,13 +218,13 @@ def find_near_pairs(
     examples: dict[int, NearExample] = {}
     title = "looking for near duplicates"
     with run_in_order(compare, jobs, workers, beside=scratch / "compared", title=title) as done:
-        for pair in chain.from_iterable(found for _, found in done):
+        for pair in chain.from_iterable(near_of_job for _, near_of_job in done):
             rows.append(pair.row)
             counts[sorted(set().union(*pair.near))] += 1
             for side, name in enumerate(train):
-                for place, edits in pair.near[side].items():
-                    if edits and place not in examples and len(examples) < config.examples:
-                        examples[place] = NearExample(
-                            name, pair.lines[side], sentences[side][place], place, edits
+                for row, edits in pair.near[side].items():
+                    if edits and row not in examples and len(examples) < config.examples:
+                        examples[row] = NearExample(
+                            name, pair.lines[side], sentences[side][row], row, edits
                         )
     return Nearness(np.array(rows, dtype=np.int64), counts, list(examples.values()))

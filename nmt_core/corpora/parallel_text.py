@@ -1,9 +1,9 @@
 r"""Read and write parallel text: line N of one side translates line N of the other.
 
 Bytes are split at ``\n`` alone, because a reader that also splits at U+2028 or U+0085 shifts every
-pair after it. What is met on the way is counted; what cannot be trusted stops the reading, unless
-the caller allows to drop it. Only one line per file is held in memory. Long files are read by many
-at once, each some rows.
+pair after it. Problems are counted; a serious one stops the reading, unless the caller allows to
+drop its pair. Only one line per file is held in memory. Long files are read by several processes,
+each some rows.
 """
 
 import re
@@ -32,10 +32,10 @@ from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 
 DAMAGED: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
-"""Signs that a file is not what it is taken for."""
+"""Signs of a file of another kind."""
 
 UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
-"""What ordinary corpora hold and nobody can learn from."""
+"""Problems of ordinary corpora, whose pairs teach nothing."""
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -74,13 +74,13 @@ class PairRows(Job):
 
 @dataclass
 class CorpusReading:
-    """What was met while reading, in pairs dropped and lines repaired."""
+    """Counts of dropped pairs and repaired lines."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: "CorpusReading") -> None:
-        """Count what was met elsewhere, too."""
+        """Add the counts of another reading."""
         self.dropped.update(other.dropped)
         self.repaired.update(other.repaired)
 
@@ -92,12 +92,12 @@ class _BadLineError(Exception):
 
 
 def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[PairRows]:
-    """Cut text into rows of so many lines.
+    """Cut text into rows of a number of lines.
 
     Args:
-        text: which.
+        text: the text.
         lines: the last rows of a file may be fewer.
-        scratch: takes what is compressed, since nobody can begin in the middle of that.
+        scratch: takes compressed files, which cannot be read from the middle.
 
     Raises:
         CorpusError: if a file cannot be read, or aligned ones differ in their numbers of lines.
@@ -120,7 +120,7 @@ def read_pairs(
     space; both are counted in ``reading.repaired``.
 
     Args:
-        rows: where they lie.
+        rows: their location.
         drop: problems for which a pair is left out and counted; any other stops the reading.
         reading: counts what was dropped and repaired.
         max_line_bytes: longest line that is looked at.
@@ -177,7 +177,7 @@ def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[PairRow
 
 
 def _plain(path: Path, scratch: Path) -> Path:
-    """Return the file itself, or what it was before it was compressed."""
+    """Return the file itself, or its uncompressed copy."""
     if path.suffix.lower() != ".gz":
         return path
     with (
@@ -197,7 +197,7 @@ def _pair(
     paths: tuple[Path, ...], row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
 ) -> Pair:
     places = [f"{path} line {number}" for path in paths]
-    lines = [_decode(*one, number, repaired) for one in zip(row, paths, strict=True)]
+    lines = [_decode(*field, number, repaired) for field in zip(row, paths, strict=True)]
     if len(paths) == 1:
         lines = lines[0].split("\t")
         if len(lines) != len(Pair._fields):

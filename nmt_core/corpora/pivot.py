@@ -40,8 +40,10 @@ def join(source: PivotSide, target: PivotSide, source_out: Path, target_out: Pat
     """
     starts = [_starts(source), _starts(target)]
     (keys, lines), (other_keys, other_lines) = (_single(side.shared) for side in (source, target))
-    _, here, there = np.intersect1d(keys, other_keys, assume_unique=True, return_indices=True)
-    chosen = np.stack([lines[here], other_lines[there]])
+    _, own_rows, other_rows = np.intersect1d(
+        keys, other_keys, assume_unique=True, return_indices=True
+    )
+    chosen = np.stack([lines[own_rows], other_lines[other_rows]])
     chosen = chosen[:, np.argsort(chosen[0])]
     short = [
         np.diff(start)[rows] <= MAX_LINE_BYTES for start, rows in zip(starts, chosen, strict=True)
@@ -64,14 +66,14 @@ def _starts(side: PivotSide) -> Numbers:
 
 
 def _line_starts(path: Path) -> Numbers:
-    found = [np.zeros(1, dtype=np.int64)]
+    blocks = [np.zeros(1, dtype=np.int64)]
     size = 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
             ends = np.flatnonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n"))
-            found.append(ends.astype(np.int64) + size + 1)
+            blocks.append(ends.astype(np.int64) + size + 1)
             size += len(chunk)
-    starts = np.concatenate(found)
+    starts = np.concatenate(blocks)
     return starts if starts[-1] == size else np.append(starts, np.int64(size))
 
 

@@ -19,15 +19,15 @@ NOT_HELD_OUT = -1
 
 
 def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
-    """Return for every pair the place of its session among those held out, or NOT_HELD_OUT.
+    """Return for every pair the rank of its session among those held out, or NOT_HELD_OUT.
 
     Args:
-        sessions: what is held out.
+        sessions: the held-out ones.
         lines: of the corpus.
 
     Raises:
-        CorpusError: if the file cannot be read, has another number of lines, or does not name what
-            is held out.
+        CorpusError: if the file cannot be read, has another number of lines, or does not name a
+            held-out session.
     """
     require_pinned(sessions)
     names = [(line or b"").split(b"\t", 1)[0].decode(errors="replace").strip("\ufeff").strip()
@@ -50,22 +50,22 @@ def rank_sessions(sessions: SessionSplit, lines: int) -> Ranks:
 
 
 def suggest_sessions(beginning: str, known: Sequence[str]) -> str:
-    """Return what somebody may have meant who wrote ``beginning``."""
+    """Suggest the closest names of sessions for ``beginning``."""
     alike = sorted({name[: len(beginning)] for name in known})
     if len(alike) > config.BRIEF_CHARACTERS // 10:
-        found = suggest(beginning, alike)
-        return found if found.startswith("did") else f"it names {known[0]} to {known[-1]}"
+        closest = suggest(beginning, alike)
+        return closest if closest.startswith("did") else f"it names {known[0]} to {known[-1]}"
     return suggest(beginning, alike)
 
 
 def take_last(
     unique: Mask, ranks: Ranks, sessions: SessionSplit, wanted: Collection[Split]
 ) -> dict[Split, Mask]:
-    """Return which pairs of the sessions are set aside: the last of them that are unique.
+    """Select the pairs of the sessions to hold out: the last unique ones.
 
     Args:
-        unique: pairs of which neither side stands anywhere else.
-        ranks: places of their sessions, in the order of the names.
+        unique: pairs whose sides occur nowhere else.
+        ranks: of their sessions, in the order of the names.
         sessions: says how many pairs to take.
         wanted: "test", "validation", or both.
 
@@ -94,7 +94,7 @@ def take_last(
 
 
 def mark_unique(digests: Iterable[npt.NDArray[np.uint64]]) -> Mask:
-    """Return which rows have, in every column of digests, one that no other row has."""
+    """Mark the rows whose digest is unique in every column."""
     marked: list[Mask] = []
     for column in digests:
         _, places, counts = np.unique(column, return_inverse=True, return_counts=True)

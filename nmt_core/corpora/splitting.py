@@ -1,4 +1,4 @@
-"""Which pairs are set aside to validate and to test, and what train must not know of them."""
+"""Split pairs into train, validation and test, by a hash or by sessions."""
 
 from hashlib import blake2b
 from pathlib import Path
@@ -23,7 +23,7 @@ MAX_SALT_BYTES = 64
 
 
 class SessionSplit(Config):
-    """Sessions whose last pairs are set aside, if they stand nowhere else in the corpus.
+    """Sessions whose last pairs are held out, if they occur nowhere else in the corpus.
 
     Text of later days than train's is what a translator meets; a hash also draws neighbours of
     training sentences.
@@ -61,7 +61,7 @@ class SessionSplit(Config):
 
 
 class SplitConfig(Config):
-    """How to set pairs aside when a corpus comes without validation or test set.
+    """Splits of a corpus that has no validation or test set.
 
     A keyed hash of the source sentence decides alone, so a pair stays where it is when others are
     added or removed, and a sentence with several translations lies in one split; or the sessions
@@ -81,11 +81,11 @@ class SplitConfig(Config):
     """Take what is set aside from the end of some sessions; null lets the hash draw it."""
 
     def pins(self) -> dict[str, str]:
-        """Return the digest by which a change of the file of sessions is noticed, by its path."""
+        """Return the digest of the file of sessions, by its path."""
         return {str(self.sessions.file): self.sessions.sha256} if self.sessions else {}
 
     def pinned(self) -> Self:
-        """Return the same with the digest of what that file holds now.
+        """Return the same with the present digest of that file.
 
         Raises:
             CorpusError: if it cannot be read.
@@ -110,7 +110,7 @@ class SplitConfig(Config):
 
 
 class NearDuplicateConfig(Config):
-    """Which sentences of train are too near to one of validation or test."""
+    """Sentences of train that are too near to one of validation or test."""
 
     distance: Annotated[float, Field(ge=0, le=0.4)] = 0.2
     """Words to insert, drop or change, per word of a validation or test sentence, up to which a
@@ -125,20 +125,20 @@ class NearDuplicateConfig(Config):
 
 
 def split_of(source: str, config: SplitConfig) -> Split:
-    """Return where all pairs with this source sentence belong.
+    """Return the split of all pairs with this source sentence.
 
     Test grows from one end of the hashes and validation from the other, so changing the size of
     one does not touch the other.
     """
     drawn = digest(make_comparison_key(source), salt=config.salt)
-    place = int.from_bytes(drawn, "little") / 2**64 * PER
-    if place < config.test_per_10000:
+    position = int.from_bytes(drawn, "little") / 2**64 * PER
+    if position < config.test_per_10000:
         return "test"
-    if place >= PER - config.validation_per_10000:
+    if position >= PER - config.validation_per_10000:
         return "validation"
     return "train"
 
 
 def digest(key: str, *, salt: str = "") -> bytes:
-    """Return the eight bytes by which a sentence is compared with others."""
+    """Return the eight-byte digest by which sentences are compared."""
     return blake2b(key.encode(), digest_size=8, key=salt.encode()).digest()

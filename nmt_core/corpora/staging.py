@@ -22,10 +22,10 @@ Digests = npt.NDArray[np.uint64]
 SIDES = ("source", "target")
 
 KINDS = (*SIDES, "digests")
-"""What is kept of the pairs of a split."""
+"""Files of the pairs of a split."""
 
 ASIDE: Literal["aside"] = "aside"
-"""What the sessions hold that are held out, until it is known which pairs stand nowhere else."""
+"""Pairs of held-out sessions, until it is known which ones occur nowhere else."""
 
 ASIDE_KINDS = (*KINDS, "marks")
 
@@ -42,7 +42,7 @@ class PairKeys:
         return PairKeys(self.source[keep], self.target[keep])
 
     def shared_with(self, other: "PairKeys") -> Mask:
-        """Mark pairs of which either side stands in ``other``."""
+        """Mark pairs with a side that occurs in ``other``."""
         in_source: Mask = np.isin(self.source, other.source)
         return in_source | np.isin(self.target, other.target)
 
@@ -74,7 +74,7 @@ class PairWriter:
 
 
 class StagedPairs:
-    """All pairs of one split, put together of what was sifted."""
+    """All pairs of one split, joined from checked parts."""
 
     def __init__(self, folder: Path, name: str, kinds: Sequence[str] = KINDS) -> None:
         self.files = {kind: folder / f"{name}.{kind}" for kind in kinds}
@@ -82,7 +82,7 @@ class StagedPairs:
             path.touch()
 
     def take(self, part: Path) -> None:
-        """Add what a :class:`PairWriter` wrote into a folder."""
+        """Add the files of a :class:`PairWriter` in a folder."""
         for path in self.files.values():
             if (part / path.name).exists():
                 append(part / path.name, path)

@@ -1,4 +1,4 @@
-"""The user's own text files: which they are, what they held, and whether they can be read."""
+"""The user's own text files: their paths, their digests, and checks."""
 
 import glob
 import hashlib
@@ -17,11 +17,11 @@ STAR = "*"
 """In a path: any part of a name."""
 
 CONVERTIBLE = (".csv", ".tmx")
-"""How names of files end of which docs/troubleshooting.md tells how to make a .tsv."""
+"""Endings of files that docs/troubleshooting.md converts to .tsv."""
 
 
 class TextFiles(Config):
-    """Where parallel text lies: two aligned files, or one TSV; each plain or ending in .gz.
+    """Files of parallel text: two aligned ones, or one TSV; each plain or ending in .gz.
 
     A path with a ``*`` stands for all files there are whose name is the same but for that part,
     unless it begins with a dot, as temporary files do. A source and a target belong together if
@@ -66,7 +66,7 @@ class TextFiles(Config):
 
     @property
     def has_star(self) -> bool:
-        """Tell whether each path stands for all files that it fits."""
+        """Tell whether the paths are patterns."""
         return STAR in str(self.source)
 
     @property
@@ -75,7 +75,7 @@ class TextFiles(Config):
         return (self.source,) if self.target is None else (self.source, self.target)
 
     def found(self) -> dict[str, tuple[Path, ...]]:
-        """Return the files there are now, source first, by what the ``*`` stands for, in order.
+        """Return the present files, source first, by the text of the ``*``, in order.
 
         Paths without a ``*`` are taken as they are.
 
@@ -101,7 +101,7 @@ class TextFiles(Config):
         return both
 
     def digest(self) -> str:
-        """Return the SHA-256 of the files' own digests, source first, and of what ``*`` stands for.
+        """Return the SHA-256 of the files' own digests, source first, and of the texts of ``*``.
 
         Raises:
             CorpusError: if a file is missing or cannot be read.
@@ -121,21 +121,21 @@ class TextFiles(Config):
 
 
 class Pinned(Protocol):
-    """Files that are known by the digest of what they held when params.yaml was written."""
+    """Files that are pinned by their digest when params.yaml was written."""
 
     @property
     def sha256(self) -> str:
         """That digest, or nothing where none was taken."""
 
     def digest(self) -> str:
-        """Return the digest of what they hold now."""
+        """Return the present digest."""
 
 
 def require_pinned(files: Pinned) -> None:
-    """Make sure that files hold what they held when they were pinned.
+    """Make sure that files are as they were when they were pinned.
 
     Raises:
-        CorpusError: if they do not.
+        CorpusError: if they are not.
     """
     if files.sha256 and files.digest() != files.sha256:
         raise CorpusError(
@@ -145,7 +145,7 @@ def require_pinned(files: Pinned) -> None:
 
 
 def _parts(path: Path) -> set[str]:
-    """Return what the ``*`` of a path stands for, once for each file there is."""
+    """Return the text of the ``*`` of a path for each present file."""
     before, after = str(path).split(STAR)
     pattern = f"{glob.escape(before)}{STAR}{glob.escape(after)}"
     names = glob.glob(pattern)  # noqa: PTH207 - it passes over names that begin with a dot

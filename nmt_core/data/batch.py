@@ -140,7 +140,7 @@ class Position(Config):
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several processes reads of a batch."""
+    """The part of a batch of one of several processes."""
 
     batch: Batch
     """Without rows if the whole has fewer than there are processes."""
@@ -152,7 +152,7 @@ class Share:
     """The place after the batch."""
 
     def split(self, passes: int) -> "list[Share]":
-        """Return the same in so many parts, of which none is without rows."""
+        """Split the batch into parts, none without rows."""
         parts = min(passes, len(self.batch.source))
         if parts <= 1:
             return [self]
@@ -172,47 +172,47 @@ class TrainingBatches:
     ``pool_batches`` at a time are made anew, of pairs that were drawn with similar lengths."""
 
     def in_epochs(self, epochs: int) -> int:
-        """Return about how many batches so many epochs have; an epoch may differ by a few."""
+        """Estimate the batches of some epochs; an epoch may differ by a few."""
         first = batches_of_epoch(self.dataset.lengths, self.config, seed=self.seed, epoch=0)
         return epochs * len(first)
 
     def start_from(self, position: Position, *, rank: int = 0, size: int = 1) -> Iterator[Share]:
         """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
-        place = position
+        at = position
         read = self._read if self.sample is None else partial(self._draw, self.sample)
         while True:
             batches = batches_of_epoch(
-                self.dataset.lengths, self.config, seed=self.seed, epoch=place.epoch
+                self.dataset.lengths, self.config, seed=self.seed, epoch=at.epoch
             )
-            following = Position(epoch=place.epoch + 1)
-            for rows, mine, tokens in read(batches, place, rank, size):
-                place = Position(epoch=place.epoch, batch=place.batch + 1)
+            following = Position(epoch=at.epoch + 1)
+            for rows, mine, tokens in read(batches, at, rank, size):
+                at = Position(epoch=at.epoch, batch=at.batch + 1)
                 yield Share(
                     collate(mine),
                     sentences=len(rows),
                     target_tokens=tokens + len(rows),
                     pairs=tuple(rows.tolist()),
-                    after=following if place.batch == len(batches) else place,
+                    after=following if at.batch == len(batches) else at,
                 )
-            place = following
+            at = following
 
-    def _read(self, batches: Batches, place: Position, rank: int, size: int) -> Iterator[_Rows]:
+    def _read(self, batches: Batches, position: Position, rank: int, size: int) -> Iterator[_Rows]:
         """Yield the batches from a place on."""
-        for rows in batches[place.batch :]:
+        for rows in batches[position.batch :]:
             mine: list[NumberedPair] = [self.dataset[int(row)] for row in rows[rank::size]]
             yield rows, mine, int(self.dataset.lengths[rows, 1].sum())
 
     def _draw(
-        self, sample: Sample, batches: Batches, place: Position, rank: int, size: int
+        self, sample: Sample, batches: Batches, position: Position, rank: int, size: int
     ) -> Iterator[_Rows]:
         """Yield as many batches, from a place on, of pairs sorted by the lengths that they got."""
         together = 1 if isinstance(self.config, BucketBatching) else self.config.pool_batches
-        for start in range(place.batch // together * together, len(batches), together):
+        for start in range(position.batch // together * together, len(batches), together):
             planned = batches[start : start + together]
             numbers = np.concatenate(planned)
-            pairs = [sample(int(number), place.epoch) for number in numbers]
+            pairs = [sample(int(number), position.epoch) for number in numbers]
             lengths = np.array([[len(side) for side in pair] for pair in pairs])
-            draw = make_generator(self.seed, "drawn batches", place.epoch, start)
-            for rows in split_evenly(lengths, len(planned), draw)[max(0, place.batch - start) :]:
+            draw = make_generator(self.seed, "drawn batches", position.epoch, start)
+            for rows in split_evenly(lengths, len(planned), draw)[max(0, position.batch - start) :]:
                 mine = [pairs[row] for row in rows[rank::size]]
                 yield numbers[rows], mine, int(lengths[rows, 1].sum())

@@ -46,7 +46,7 @@ def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
 
 
 def split_evenly(lengths: Lengths, parts: int, draw: np.random.Generator) -> Batches:
-    """Return pairs in so many batches of similar lengths, about equally large, in a drawn order.
+    """Return pairs in ``parts`` batches of similar lengths and sizes, in a drawn order.
 
     Args:
         lengths: of at least as many pairs as there are to be batches.
@@ -121,10 +121,10 @@ def _through_buffer(count: int, size: int, draw: Callable[[int], np.integer]) ->
         if len(buffer) < size:
             buffer.append(number)
             continue
-        place = int(draw(size))
-        yield buffer[place]
-        buffer[place] = number
+        drawn = int(draw(size))
+        yield buffer[drawn]
+        buffer[drawn] = number
     while buffer:
-        place = int(draw(len(buffer)))
-        buffer[place], buffer[-1] = buffer[-1], buffer[place]
+        drawn = int(draw(len(buffer)))
+        buffer[drawn], buffer[-1] = buffer[-1], buffer[drawn]
         yield buffer.pop()

@@ -1,4 +1,4 @@
-"""Training pairs whose subwords are drawn anew in every epoch."""
+"""Training pairs with subwords that are drawn anew in every epoch."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How pairs are put into batches, as a person sets it; this file imports no NumPy."""
+"""Settings of batching; this file imports no NumPy."""
 
 from typing import Annotated, Literal
 

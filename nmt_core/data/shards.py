@@ -47,11 +47,11 @@ class Block:
     @classmethod
     def joined(cls, blocks: Sequence["Block"]) -> Self:
         """Return the pairs of some blocks as one."""
-        return cls(*(np.concatenate([getattr(one, kind) for one in blocks]) for kind in ARRAYS))
+        return cls(*(np.concatenate([getattr(block, kind) for block in blocks]) for kind in ARRAYS))
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
-        """Read what :meth:`save` wrote."""
+        """Read the files of :meth:`save`."""
         return cls(*(np.load(_file(folder, name, kind), allow_pickle=False) for kind in ARRAYS))
 
     def save(self, folder: Path, name: str) -> None:
@@ -60,7 +60,7 @@ class Block:
             np.save(_file(folder, name, kind), getattr(self, kind), allow_pickle=False)
 
     def cut(self, pairs: int) -> tuple["Block", "Block"]:
-        """Return the first so many pairs, and the rest."""
+        """Return the first ``pairs`` pairs, and the rest."""
         tokens = int(self.lengths[:pairs].sum())
         return (
             Block(self.tokens[:tokens], self.lengths[:pairs]),
@@ -73,7 +73,7 @@ class Block:
 
 @dataclass(frozen=True)
 class WrittenShards:
-    """What :func:`write_shards` wrote."""
+    """Counts of :func:`write_shards`."""
 
     shards: int
     pairs: int
@@ -172,7 +172,7 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def _regrouped(blocks: Iterable[Block], pairs: int) -> Iterator[Block]:
-    """Yield the same pairs in blocks of so many; the last may have fewer."""
+    """Yield the same pairs in blocks of equal size; the last may have fewer."""
     held = [Block.of([])]
     for block in blocks:
         held.append(block)

@@ -23,7 +23,7 @@ Ints = NDArray[np.int64]
 
 
 class Next(NamedTuple):
-    """What may follow every hypothesis."""
+    """Continuations of every hypothesis."""
 
     log_probs: Floats  # (R, N), best first, natural logarithms; -inf where nothing may be written
     tokens: Ints  # (R, N)
@@ -101,7 +101,7 @@ def search_beams(
         NmtError: if a sentence has no translation of positive probability.
     """
     size = config.beam_size
-    found: list[list[Hypothesis]] = [[] for _ in limits]
+    finished: list[list[Hypothesis]] = [[] for _ in limits]
     sentences = parents = np.arange(len(limits))
     norms = np.array(limits) ** config.length_penalty
     scores = np.full((len(limits), size), -np.inf)  # of the K best that are finished
@@ -113,10 +113,16 @@ def search_beams(
         ends = candidates.tokens == EOS
         if ends.any():
             ended = candidates.log_prob / length**config.length_penalty
-            for row, place in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
-                one = Candidates._make(column[row, [place]] for column in candidates)
-                best = found[sentences[row]]
-                best.append(end(live.grow(one, following), one.log_prob, ended[row, place]))
+            for row, column_number in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
+                candidate = Candidates._make(column[row, [column_number]] for column in candidates)
+                best = finished[sentences[row]]
+                best.append(
+                    end(
+                        live.grow(candidate, following),
+                        candidate.log_prob,
+                        ended[row, column_number],
+                    )
+                )
                 best.sort(key=lambda hypothesis: -hypothesis.score)
                 del best[size:]
                 scores[row, : len(best)] = [hypothesis.score for hypothesis in best]
@@ -124,7 +130,7 @@ def search_beams(
         candidates = candidates.first(size)
         log_prob, parents = candidates.log_prob, candidates.rows.ravel()
         live = live.grow(candidates, following)
-        if not any(found):
+        if not any(finished):
             continue
         done = find_done(scores, log_prob.max(axis=1) / norms, config)
         if not done.any():
@@ -136,7 +142,7 @@ def search_beams(
         reader.keep(np.flatnonzero(going))
         sentences, norms, scores = sentences[going], norms[going], scores[going]
         live, log_prob, parents = live.select(rows), log_prob[going], parents[rows]
-    return [drop_impossible(best)[: config.n_best] for best in found]
+    return [drop_impossible(best)[: config.n_best] for best in finished]
 
 
 def extend(log_prob: Floats, following: Next, size: int, diversity: float) -> Candidates:
@@ -163,7 +169,7 @@ def keep_live(candidates: Candidates, ends: NDArray[np.bool_]) -> Candidates:
 
 
 def end(row: ActiveBeams, log_prob: Floats, score: np.floating) -> Hypothesis:
-    """Return what a single row with its EOS is."""
+    """Return the hypothesis of a single row with its EOS."""
     return Hypothesis(
         tuple(row.tokens[0, 1:-1].tolist()),
         score.item(),

@@ -1,4 +1,4 @@
-"""What a search may not write: functions that set next log-probabilities to minus infinity.
+"""Constraints of a search: functions that set next log-probabilities to minus infinity.
 
 A constraint decides what is forbidden, never how likely the rest is: scores stay the model's own.
 It writes in place, for a copy of rows by vocabulary may be larger than the model.

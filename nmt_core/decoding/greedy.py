@@ -34,8 +34,8 @@ def greedy_search(
         prefix: how translations begin, followed by PAD.
     """
     rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
-    found = decode_stepwise(model, source, source_padding, rules, pick_most_likely)
-    return [list(hypothesis.tokens) for [hypothesis] in found]
+    hypotheses = decode_stepwise(model, source, source_padding, rules, pick_most_likely)
+    return [list(hypothesis.tokens) for [hypothesis] in hypotheses]
 
 
 def pick_most_likely(

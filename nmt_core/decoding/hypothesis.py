@@ -1,4 +1,4 @@
-"""What every search returns: one translation in numbers."""
+"""A hypothesis: one translation in numbers of tokens."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What every search keeps to: how long a translation may be, what it may hold, how it begins.
+"""Rules of every search: length, forbidden tokens and prefixes of translations.
 
 Dimension letters as in ``seq2seq.py``; P tokens of the longest prefix, t tokens so far with BOS.
 """
@@ -31,7 +31,7 @@ def compute_length_limits(
 
 @dataclass(frozen=True)
 class Rules(Rows):
-    """What each sentence of a batch keeps to."""
+    """The rules of each sentence of a batch."""
 
     limits: Int[Tensor, " B"]
     """Tokens of a hypothesis, its EOS included; no prefix is longer."""
@@ -114,7 +114,7 @@ class Rules(Rows):
         return log_probs
 
     def _wanted(self, tokens: Int[Tensor, "R t"]) -> Int[Tensor, "R 1"] | None:
-        """Return what must follow each row, PAD where anything may; None if nowhere."""
+        """Return the forced next token of each row, PAD for any; None if none is forced."""
         length = tokens.size(1)  # of the hypothesis with the next token, BOS not counted
         given = length <= self.prefix.size(1)
         if not given and length not in self.last_steps:

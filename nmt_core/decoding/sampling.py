@@ -61,7 +61,7 @@ def sample(
             shape_distribution(log_probs, sampling), noise[sentences, :, position].flatten()
         )
 
-    found = decode_stepwise(
+    drawn = decode_stepwise(
         model,
         source,
         source_padding,
@@ -70,7 +70,7 @@ def sample(
         hypotheses=sampling.samples,
         length_penalty=search.length_penalty,
     )
-    return [drop_impossible(hypotheses) for hypotheses in found]
+    return [drop_impossible(hypotheses) for hypotheses in drawn]
 
 
 def _noise(
@@ -83,7 +83,9 @@ def _noise(
     noise = torch.empty((len(source), sampling.samples, longest), dtype=torch.float64)
     for number, row in enumerate(source.tolist()):
         name = " ".join(str(token) for token in row if token != PAD)
-        for one in range(sampling.samples):
-            bits = make_generator(sampling.seed, "sample", name, one).integers(2**32, size=longest)
-            noise[number, one] = torch.from_numpy(bits) / 2**32
+        for index in range(sampling.samples):
+            bits = make_generator(sampling.seed, "sample", name, index).integers(
+                2**32, size=longest
+            )
+            noise[number, index] = torch.from_numpy(bits) / 2**32
     return noise.to(source.device)

@@ -1,11 +1,11 @@
-"""What a model thinks of a text that is given, and perplexity from it."""
+"""Log-likelihood and perplexity of a given text."""
 
 import math
 from typing import NamedTuple, Self
 
 
 class LogLikelihood(NamedTuple):
-    """What a model thinks of a text; scores of several texts add up."""
+    """The log-likelihood of a text; those of several texts add up."""
 
     log_likelihood: float = 0.0
     """Sum over tokens, in nats."""

@@ -1,4 +1,4 @@
-"""How translations are searched for, as a person sets it; this file imports no torch."""
+"""Settings of search; this file imports no torch."""
 
 from typing import ClassVar, Literal
 
@@ -11,7 +11,7 @@ Unknown = Literal["forbid", "copy", "write"]
 
 
 class SearchConfig(Config):
-    """What a translation is scored by and must keep to, however it is searched for."""
+    """Scores and constraints of translations in any search."""
 
     length_penalty: float = Field(1.0, ge=0, le=10)
     """Exponent a in score = log-probability / length ** a, the end of the sentence counted; 0
@@ -46,7 +46,7 @@ class SearchConfig(Config):
 
 
 class BeamConfig(SearchConfig):
-    """How to search."""
+    """Settings of beam search."""
 
     beam_size: int = Field(5, ge=1, le=1000)
     """Live hypotheses per sentence; 1 follows the single best token."""
@@ -79,7 +79,7 @@ class BeamConfig(SearchConfig):
 
 
 class TokenSampling(Config):
-    """How to draw a token."""
+    """Settings of drawing a token."""
 
     temperature: float = Field(1.0, ge=0)
     """What log-probabilities are divided by before drawing: 1 draws as the model says, less makes
@@ -92,7 +92,7 @@ class TokenSampling(Config):
 
 
 class SamplingConfig(TokenSampling):
-    """How to draw."""
+    """Settings of sampling."""
 
     samples: int = Field(1, ge=1, le=1000)
     """Translations per sentence, drawn apart from each other, so that some may be equal."""

@@ -1,4 +1,4 @@
-"""One token after the other, each chosen once and for all: what greedy search and sampling share.
+"""Stepwise decoding, one final token after the other: the base of greedy search and sampling.
 
 Dimension letters as in ``seq2seq.py``, and N hypotheses per sentence, L tokens of the longest.
 """
@@ -31,12 +31,12 @@ def decode_stepwise(
     hypotheses: int = 1,
     length_penalty: float = 1.0,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch; return so many hypotheses per sentence, in no order of merit.
+    """Translate a batch; return ``hypotheses`` per sentence, in no order of merit.
 
     The model must be in evaluation mode. A sentence leaves the batch when all of
     its hypotheses have ended.
     """
-    found: list[list[Hypothesis]] = [[] for _ in source]
+    finished: list[list[Hypothesis]] = [[] for _ in source]
     sentences = torch.arange(len(source), device=source.device)
     memory = model.encode(source, source_padding)
     state = model.start(memory, beam_size=hypotheses)
@@ -60,13 +60,13 @@ def decode_stepwise(
         left = done[:, None].expand(-1, hypotheses).flatten()
         written = _write(tokens[left], steps[left], length_penalty)
         for number, sentence in enumerate(sentences[done].tolist()):
-            found[sentence] = written[number * hypotheses : (number + 1) * hypotheses]
+            finished[sentence] = written[number * hypotheses : (number + 1) * hypotheses]
         if not len(going):
             break
         sentences, rules = sentences[going], rules.select(going)
         memory, state = memory.select(going), state.keep(going, hypotheses)
         tokens, steps, ended = tokens[~left], steps[~left], ended[~left]
-    return found
+    return finished
 
 
 def _write(

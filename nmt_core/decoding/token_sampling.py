@@ -1,4 +1,4 @@
-"""How one token is drawn from a distribution, by translators and language models alike."""
+"""Sampling of one token, for translators and language models."""
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +13,7 @@ LEAST_TEMPERATURE = 1e-300
 def shape_distribution(
     log_probs: Float[Tensor, "R V"], sampling: TokenSampling
 ) -> Float[Tensor, "R V"]:
-    """Return what to draw from, in float64: tempered probabilities, 0 beyond top k and top p.
+    """Return the distribution to draw from, in float64: tempered, 0 beyond top k and top p.
 
     They need not sum to one.
     """
@@ -27,13 +27,13 @@ def shape_distribution(
     best = probabilities.topk(most, dim=1)
     through = best.values.cumsum(dim=1)
     before = through - best.values
-    kept = best.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
-    return torch.zeros_like(probabilities).scatter(1, best.indices, kept)
+    nucleus = best.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
+    return torch.zeros_like(probabilities).scatter(1, best.indices, nucleus)
 
 
 def draw_tokens(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
     """Return for every row the token that uniform noise in [0, 1) falls on."""
     cumulative = weights.cumsum(dim=1)
-    place = noise[:, None] * cumulative[:, -1:]
-    drawn = torch.searchsorted(cumulative, place, right=True)[:, 0]
+    point = noise[:, None] * cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, point, right=True)[:, 0]
     return drawn.clamp(max=weights.size(1) - 1)  # beyond it lie only weights that are not numbers

@@ -37,7 +37,7 @@ LARGEST = 1e4
 
 
 class Task(Config):
-    """What the program of this module is asked to do, as JSON in its only argument."""
+    """The task of this module's program, as JSON in its only argument."""
 
     text: Path
     """Tokenized text, one line a sentence."""

@@ -1,4 +1,4 @@
-"""Where the vectors of words come from, as a person sets it; this file imports no NumPy."""
+"""Settings of word vectors; this file imports no NumPy."""
 
 from typing import Literal, Self
 

@@ -31,10 +31,10 @@ class WordVectors:
 
     def counts(self) -> dict[str, int]:
         """Return the tokens, and how many words have a vector, a composed one, and none."""
-        missing, found, composed = np.bincount(self.origin, minlength=3).tolist()
+        missing, known, composed = np.bincount(self.origin, minlength=3).tolist()
         return {
             "vocabulary": len(self.origin),
-            "found": found,
+            "found": known,
             "composed": composed,
             "missing": missing - len(SPECIALS),
         }

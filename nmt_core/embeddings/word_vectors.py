@@ -36,21 +36,21 @@ class Row(NamedTuple):
 
 
 def open_vectors(path: Path) -> VectorText:
-    """Read the first line of a file, whoever wrote it.
+    """Read the header of a file of any program.
 
     Raises:
         CorpusError: if the file cannot be read, or does not begin as it must.
     """
     lines = read_raw_lines(path)
     line = next(lines, b"") or b""
-    found = _HEADER.fullmatch(line)
-    if found is None or not 0 < int(found[2]) <= MAX_DIMENSIONS:
+    match = _HEADER.fullmatch(line)
+    if match is None or not 0 < int(match[2]) <= MAX_DIMENSIONS:
         raise CorpusError(
             f"{path} must begin with a line 'rows dimensions', got "
             f"{line[:40].decode('utf-8', errors='replace')!r}; "
             f"give a .vec file as fastText writes it"
         )
-    return VectorText(int(found[1]), int(found[2]), lines)
+    return VectorText(int(match[1]), int(match[2]), lines)
 
 
 def read_sound_rows(path: Path) -> tuple[int, Iterator[Row]]:

@@ -1,1 +1,1 @@
-"""What searches for translations: our own searches in PyTorch, and faster programs."""
+"""Engines that search for translations: PyTorch, and faster programs."""

@@ -1,7 +1,7 @@
 """Our Transformer in the words of CTranslate2's specification of models.
 
-What the specification cannot express is named and refused. Only export imports this file, which
-needs neither torch nor memory beside the weights.
+Models that the specification cannot express are refused with the reason. Only export imports this
+file, which needs neither torch nor memory beside the weights.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Converter:
 
         Args:
             config: the shape of the model.
-            positions: how many there may be on either side, in tokens.
+            positions: the greatest number on either side, in tokens.
         """
         encoder, decoder = self.spec.encoder, self.spec.decoder
         for number, layer in enumerate(encoder.layer):
@@ -130,7 +130,7 @@ class Converter:
         spec.beta = self.weights[f"{name}.bias"]
 
     def _positions(self, side: str, config: TransformerConfig, count: int) -> NDArray[np.float32]:
-        """Return what is added to words, (count, D)."""
+        """Return the positional encodings, (count, D)."""
         name = f"{side}_embedding.positions"
         if config.positions == "learned":  # past the last position, all share its vector
             table = self.weights[f"{name}.table.weight"]
@@ -159,12 +159,12 @@ def write_ctranslate2(
     """Write a Transformer as CTranslate2 reads it.
 
     Args:
-        folder: where to; it is made.
+        folder: the target, which is made.
         precision: how the weights are stored.
         model: the model.
         config: its shape.
         vocabularies: of the source and the target.
-        positions: how many there may be on either side, in tokens.
+        positions: the greatest number on either side, in tokens.
 
     Raises:
         InexpressibleError: if it cannot be written so.

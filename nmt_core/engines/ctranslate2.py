@@ -49,7 +49,7 @@ class TokenHypothesis(NamedTuple):
     score: float
     """Log-probability over length, to the power of the length penalty."""
     looks: list[list[float]]
-    """At what each token looked; empty where that was not asked for."""
+    """Attention of each token; empty if it was not requested."""
     terms: tuple[float, ...] = ()
     """Log-probability of each token, where that was asked for."""
 
@@ -90,11 +90,13 @@ class CTranslate2Engine(PlainEngine):
             )
             for request in requests
         ]
-        found = self._search(tasks, search, batch_tokens, attention=attention)
-        best = [candidates[: search.n_best] for candidates in found]
+        searched = self._search(tasks, search, batch_tokens, attention=attention)
+        best = [candidates[: search.n_best] for candidates in searched]
         if probabilities:
             best = self._score(tasks, best)
-        return [[self._number(one, search) for one in candidates] for candidates in best]
+        return [
+            [self._number(candidate, search) for candidate in candidates] for candidates in best
+        ]
 
     def _search(
         self,
@@ -111,24 +113,28 @@ class CTranslate2Engine(PlainEngine):
         """
         lengths = {row: len(task.source) for row, task in enumerate(tasks)}
         batches = batches_by_length(lengths, max_tokens=batch_tokens, max_rows=MOST_ROWS)
-        found = dict(self._run(tasks, batches, search, attention=attention))
+        by_row = dict(self._run(tasks, batches, search, attention=attention))
         beyond = [
             row
             for row, task in enumerate(tasks)
-            if any(not one.ended or len(one.tokens) > task.limit for one in found[row])
+            if any(
+                not candidate.ended or len(candidate.tokens) > task.limit
+                for candidate in by_row[row]
+            )
         ]
         alone = ([row] for row in beyond)
-        found |= dict(self._run(tasks, alone, search, attention=attention))
-        ended = [[end_candidate(one) for one in found[row]] for row in beyond]
+        by_row |= dict(self._run(tasks, alone, search, attention=attention))
+        ended = [[end_candidate(candidate) for candidate in by_row[row]] for row in beyond]
         for row, candidates in zip(
             beyond, self._score([tasks[row] for row in beyond], ended), strict=True
         ):
-            different = {tuple(one.tokens): one for one in candidates}.values()
+            different = {tuple(candidate.tokens): candidate for candidate in candidates}.values()
             rescored = [
-                one._replace(score=score_terms(one.terms, search), terms=()) for one in different
+                candidate._replace(score=score_terms(candidate.terms, search), terms=())
+                for candidate in different
             ]
-            found[row] = sorted(rescored, key=lambda one: -one.score)
-        return [found[row] for row in range(len(tasks))]
+            by_row[row] = sorted(rescored, key=lambda candidate: -candidate.score)
+        return [by_row[row] for row in range(len(tasks))]
 
     def _run(
         self,
@@ -171,24 +177,26 @@ class CTranslate2Engine(PlainEngine):
                 yield row, [TokenHypothesis(*column) for column in columns]
 
     def _score(
-        self, tasks: Sequence[TokenSentence], found: Sequence[Sequence[TokenHypothesis]]
+        self, tasks: Sequence[TokenSentence], searched: Sequence[Sequence[TokenHypothesis]]
     ) -> list[list[TokenHypothesis]]:
         """Return candidates with the log-probability of each of their tokens."""
         pairs = [
-            (task, one) for task, candidates in zip(tasks, found, strict=True) for one in candidates
+            (task, candidate)
+            for task, candidates in zip(tasks, searched, strict=True)
+            for candidate in candidates
         ]
         with explain_failure(self.name, RuntimeError):
             results = self.program.score_batch(
                 [task.source for task, _ in pairs],
-                [one.tokens[:-1] for _, one in pairs],
+                [candidate.tokens[:-1] for _, candidate in pairs],
                 max_batch_size=MOST_ROWS,
                 max_input_length=0,
             )
         scored = iter(
-            one._replace(terms=tuple(result.log_probs))
-            for (_, one), result in zip(pairs, results, strict=True)
+            candidate._replace(terms=tuple(result.log_probs))
+            for (_, candidate), result in zip(pairs, results, strict=True)
         )
-        return [[next(scored) for _ in candidates] for candidates in found]
+        return [[next(scored) for _ in candidates] for candidates in searched]
 
     def _number(self, candidate: TokenHypothesis, search: BeamConfig) -> Hypothesis:
         """Return a candidate in numbers of tokens."""
@@ -203,15 +211,15 @@ class CTranslate2Engine(PlainEngine):
 
 
 def end_candidate(candidate: TokenHypothesis) -> TokenHypothesis:
-    """Return a candidate that ends: where it met its limit, EOS takes the place of its last token.
+    """Return a candidate that ends: at its limit, EOS replaces its last token.
 
-    What EOS looked at is then what the last token looked at.
+    EOS then has the attention of the last token.
     """
     return candidate._replace(tokens=[*candidate.tokens[:-1], END])
 
 
 def score_terms(terms: Sequence[float], search: BeamConfig) -> float:
-    """Return what a hypothesis with these log-probabilities is ranked by."""
+    """Return the ranking score of a hypothesis with these log-probabilities."""
     return float(sum(terms) / len(terms) ** search.length_penalty)
 
 
@@ -245,12 +253,12 @@ def load_ctranslate2(
         folder: of a verified bundle, with ``model.bin``.
         source: numbers of the source's tokens.
         target: numbers of the target's tokens.
-        name: what a person calls the engine.
+        name: the name of the engine.
         device: ``cpu``, ``cuda`` or ``cuda:1``.
-        threads: of the processor; each looks at a batch of its own.
+        threads: of the processor; each computes a batch of its own.
 
     Raises:
-        BundleError: if the folder holds what CTranslate2 cannot read.
+        BundleError: if CTranslate2 cannot read the folder.
         ConfigError: if the device is not there.
     """
     kind, _, index = device.partition(":")

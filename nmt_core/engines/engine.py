@@ -1,4 +1,4 @@
-"""What every engine offers: token numbers in, hypotheses out. This file imports no torch."""
+"""The contract of engines: token numbers in, hypotheses out. This file imports no torch."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,11 +18,11 @@ MOST_ROWS = 64
 
 @contextmanager
 def explain_failure(name: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Tell in a sentence if a library cannot compute with the model that it has read.
+    """Report in a sentence that a library cannot compute with the model that it has read.
 
     Args:
         name: of the engine.
-        kinds: what the library raises then; what says that memory ran out is passed on.
+        kinds: errors of the library; those of memory are passed on.
 
     Raises:
         BundleError: with the library's own reason.
@@ -50,7 +50,7 @@ class Request(NamedTuple):
     """The sentence, ended by EOS."""
 
     prefix: Sequence[int] = ()
-    """How its translation begins."""
+    """The prefix of its translation."""
 
 
 class Engine(Protocol):
@@ -60,18 +60,18 @@ class Engine(Protocol):
     """
 
     name: str
-    """What a person calls it."""
+    """The name of the engine."""
 
     @property
     def sees_attention(self) -> bool:
-        """Whether it sees at what tokens look while it writes them, and so may copy words."""
+        """Whether it has attention during the search, and so may copy words."""
 
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        """Return which part of a search this engine cannot do, in a few words; None if it can.
+        """Return the part of a search that this engine cannot do, in a few words; None if it can.
 
         Args:
-            search: how to search.
-            prefixes: whether translations are to begin as asked.
+            search: settings of the search.
+            prefixes: whether there are prefixes.
         """
 
     def search(
@@ -86,11 +86,11 @@ class Engine(Protocol):
         """Return one to ``search.n_best`` hypotheses of every request, best first.
 
         Args:
-            requests: what to translate.
-            search: how; only what :meth:`explain_refusal` has nothing to say of.
-            batch_tokens: padded source tokens that are looked at together.
-            probabilities: whether the hypotheses must tell the probability of every token.
-            attention: whether they must tell at what each token looked.
+            requests: the sentences.
+            search: settings that :meth:`explain_refusal` accepts.
+            batch_tokens: padded source tokens of a batch.
+            probabilities: whether hypotheses must have the probability of every token.
+            attention: whether they must have attention.
         """
 
 
@@ -141,7 +141,7 @@ class FullEngine(Engine, Protocol):
     def attend(
         self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
     ) -> list[NDArray[np.float32]] | None:
-        """Return how much each target token and EOS look at each source token and EOS.
+        """Return the attention of each target token and EOS to each source token and EOS.
 
         One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
 

@@ -35,10 +35,10 @@ FAILURES = (
     state.NotImplemented,
     state.RuntimeException,
 )
-"""What ONNX Runtime raises on files that it cannot read, or not compute with."""
+"""Errors of ONNX Runtime on files that it cannot read or compute with."""
 
 DECODER_OUTPUTS = frozenset({"log_probs", "next", "end"})
-"""What the decoder must give."""
+"""Outputs that the decoder must have."""
 
 Graph: TypeAlias = onnxruntime.InferenceSession
 Arrays = dict[str, NDArray[Any]]
@@ -59,7 +59,7 @@ class OnnxEngine(PlainEngine):
     @property
     @override
     def sees_attention(self) -> bool:
-        return any(one.name == "looks" for one in self.decoder.get_outputs())
+        return any(output.name == "looks" for output in self.decoder.get_outputs())
 
     @override
     def search(
@@ -81,30 +81,31 @@ class OnnxEngine(PlainEngine):
                 batch = OnnxBatch(self, sources, search, attention=attention)
                 return search_beams(batch, batch.limits.tolist(), search)
 
-        found: dict[int, list[Hypothesis]] = {}
+        by_row: dict[int, list[Hypothesis]] = {}
         with ThreadPoolExecutor(self.threads) as pool:
             each = pool.map if len(batches) > 1 else map
             for rows, best in zip(batches, each(search_batch, batches), strict=True):
-                found |= zip(rows, best, strict=True)
+                by_row |= zip(rows, best, strict=True)
         return [
-            [leave_padding(one, length) for one in found[row]] for row, length in lengths.items()
+            [leave_padding(hypothesis, length) for hypothesis in by_row[row]]
+            for row, length in lengths.items()
         ]
 
 
 def leave_padding(hypothesis: Hypothesis, length: int) -> Hypothesis:
-    """Return a hypothesis that looks at so many source tokens of the batch's longest sentence."""
+    """Cut a hypothesis's attention to the tokens of its own source sentence."""
     looks = hypothesis.attention
     return hypothesis if looks is None else hypothesis._replace(attention=looks[:, :length])
 
 
 class OnnxBatch:
-    """Sentences that are translated together, of which the sources have been read.
+    """Sentences that are translated together, after their sources were encoded.
 
     Args:
-        engine: what reads.
+        engine: the engine.
         sources: numbers of tokens, EOS last.
-        search: says which tokens may not be written, and how many may.
-        attention: whether to tell at what the tokens look.
+        search: settings of forbidden tokens and lengths.
+        attention: whether to return attention.
     """
 
     def __init__(
@@ -120,13 +121,15 @@ class OnnxBatch:
         for row, source in zip(padded, sources, strict=True):
             row[: len(source)] = source
         self._decoder = engine.decoder
-        self._wanted = {one.name for one in engine.decoder.get_inputs()}
+        self._wanted = {tensor.name for tensor in engine.decoder.get_inputs()}
         self._outputs = [
-            one.name for one in engine.decoder.get_outputs() if attention or one.name != "looks"
+            tensor.name
+            for tensor in engine.decoder.get_outputs()
+            if attention or tensor.name != "looks"
         ]
         self._forbidden = np.zeros(engine.vocabulary_size, dtype=np.float32)
         self._forbidden[[PAD, BOS, *([UNK] if search.unknown == "forbid" else [])]] = -np.inf
-        names = [one.name for one in engine.encoder.get_outputs()]
+        names = [tensor.name for tensor in engine.encoder.get_outputs()]
         parts = dict(zip(names, engine.encoder.run(names, {"source": padded}), strict=True))
         self._memory, self._past, self._state = (
             self._take(kind, parts) for kind in ("memory", "past", "state")
@@ -179,9 +182,9 @@ def load_onnx(
         folder: of a verified bundle.
         source: tokens of the source language.
         target: tokens of the target language.
-        name: what to call the engine.
+        name: the name of the engine.
         device: ``cpu``.
-        threads: of the processor; each looks at a batch of its own.
+        threads: of the processor; each computes a batch of its own.
 
     Raises:
         BundleError: if there is no such model in the folder.
@@ -195,7 +198,7 @@ def load_onnx(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     encoder, decoder = (_load_graph(folder / file, options) for file in (ENCODER, DECODER))
-    if missing := DECODER_OUTPUTS - {one.name for one in decoder.get_outputs()}:
+    if missing := DECODER_OUTPUTS - {output.name for output in decoder.get_outputs()}:
         raise BundleError(f"{folder / DECODER} gives no {min(missing)}; export the model again")
     return OnnxEngine(encoder, decoder, len(target), name, threads)
 

@@ -36,7 +36,7 @@ MOST_LOG_PROBS = 2**24
 70 MB, and a few times that where they are drawn from."""
 
 Find = Callable[[Int[Tensor, "B S"], Int[Tensor, "B P"]], list[list[Hypothesis]]]
-"""Takes sources and how their translations begin, both followed by PAD."""
+"""Takes sources and prefixes of their translations, both padded."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class PyTorchEngine(FullEngine):
         probabilities: bool = True,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
-        found = self._run(
+        results = self._run(
             requests,
             lambda source, prefix: beam_search(
                 self.model, source, source == PAD, search, prefix=prefix
@@ -79,10 +79,10 @@ class PyTorchEngine(FullEngine):
             batch_tokens=batch_tokens,
         )
         if not attention:
-            return found
+            return results
         return [
             self._look(request, hypotheses)
-            for request, hypotheses in zip(requests, found, strict=True)
+            for request, hypotheses in zip(requests, results, strict=True)
         ]
 
     @override
@@ -126,21 +126,24 @@ class PyTorchEngine(FullEngine):
         ]
 
     def _look(self, request: Request, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        """Return hypotheses with what each of their tokens looked at."""
-        looks = self.attend([request.source] * len(hypotheses), [one.tokens for one in hypotheses])
+        """Return hypotheses with their attention."""
+        looks = self.attend(
+            [request.source] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses]
+        )
         if looks is None:
             return hypotheses
         return [
-            one._replace(attention=weights) for one, weights in zip(hypotheses, looks, strict=True)
+            hypothesis._replace(attention=weights)
+            for hypothesis, weights in zip(hypotheses, looks, strict=True)
         ]
 
     def _run(
         self, requests: Sequence[Request], find: Find, *, hypotheses: int, batch_tokens: int
     ) -> list[list[Hypothesis]]:
-        """Batch what is to be translated by length; return what ``find`` finds, in order."""
+        """Batch the requests by length; return the results of ``find``, in order."""
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
         most = MOST_LOG_PROBS // (hypotheses * self.vocabulary_size)
-        found: list[list[Hypothesis]] = [[] for _ in requests]
+        results: list[list[Hypothesis]] = [[] for _ in requests]
         for rows in batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most):
             batch = [requests[row] for row in rows]
             best_first = find(
@@ -148,8 +151,8 @@ class PyTorchEngine(FullEngine):
                 self._rows([request.prefix for request in batch]),
             )
             for row, best in zip(rows, best_first, strict=True):
-                found[row] = best
-        return found
+                results[row] = best
+        return results
 
     def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
         """Return rows of equal length, where the model is."""

@@ -1,4 +1,4 @@
-"""Graphs of ONNX whose products are of eight-bit numbers, and whose rows do not know each other.
+"""Quantize ONNX graphs to products of eight-bit numbers, with independent rows.
 
 Weights are scaled for each output, inputs for each row by its largest number: with one scale for a
 whole batch, as in quantisers at large, a translation would depend on its neighbours. Products are
@@ -25,7 +25,7 @@ CONTRIBUTED = "com.microsoft"
 
 
 def quantize(model: ModelProto) -> None:
-    """Let every product by constant weights be one of eight-bit numbers."""
+    """Replace every product by constant weights by one of eight-bit numbers."""
     graph = model.graph
     constants = read_constants(graph)
     writer = _Writer(graph)
@@ -42,15 +42,15 @@ def quantize(model: ModelProto) -> None:
 
 
 def read_constants(graph: GraphProto) -> dict[str, NDArray[Any]]:
-    """Return what is constant in a graph, by name."""
-    found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    """Return the constants of a graph, by name."""
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for node in graph.node:
         if node.op_type == "Constant":
-            found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
-        elif node.op_type == "Transpose" and node.input[0] in found:
-            order = next((list(one.ints) for one in node.attribute), None)
-            found[node.output[0]] = found[node.input[0]].transpose(order)
-    return found
+            constants[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+        elif node.op_type == "Transpose" and node.input[0] in constants:
+            order = next((list(tensor.ints) for tensor in node.attribute), None)
+            constants[node.output[0]] = constants[node.input[0]].transpose(order)
+    return constants
 
 
 def find_weight(node: NodeProto, constants: dict[str, NDArray[Any]]) -> NDArray[np.float32] | None:
@@ -58,22 +58,22 @@ def find_weight(node: NodeProto, constants: dict[str, NDArray[Any]]) -> NDArray[
     if node.op_type not in ("MatMul", "Gemm") or node.input[1] not in constants:
         return None
     weight = constants[node.input[1]]
-    turned = any(one.name == "transB" and one.i for one in node.attribute)
+    turned = any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
     is_matrix = len(weight.shape) == len(("inputs", "outputs"))
     return (weight.T if turned else weight) if is_matrix else None
 
 
 def drop_unused(graph: GraphProto) -> None:
-    """Drop what no output needs."""
-    needed = {one.name for one in graph.output}
-    kept = []
+    """Drop nodes that no output needs."""
+    needed = {tensor.name for tensor in graph.output}
+    used = []
     for node in reversed(graph.node):
         if needed & set(node.output):
             needed |= set(node.input)
-            kept.append(node)
-    initial = [one for one in graph.initializer if one.name in needed]
+            used.append(node)
+    initial = [tensor for tensor in graph.initializer if tensor.name in needed]
     del graph.node[:], graph.initializer[:]
-    graph.node.extend(reversed(kept))
+    graph.node.extend(reversed(used))
     graph.initializer.extend(initial)
 
 

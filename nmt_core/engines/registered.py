@@ -1,6 +1,6 @@
 """Programs that search models, by name: each is a file or two, and a line here.
 
-This file imports none of them: which engines a bundle holds is looked at before one is loaded.
+This file imports none of them, since the engines of a bundle are listed before one is loaded.
 """
 
 from typing import NamedTuple, get_args
@@ -10,7 +10,7 @@ from nmt_core.engines.settings import Precision
 
 
 class Program(NamedTuple):
-    """A program that searches models: how it is given one, and how its engine is loaded.
+    """A program that searches models, with its writer and its loader.
 
     One for the engine that ``PlainEngine`` shows, in a module ``copying`` that another package
     offers by an entry point of ``nmt.engines``, ``copying = copying:COPYING``::
@@ -31,8 +31,8 @@ class Program(NamedTuple):
     loader: str
     """Where the function is that loads a verified folder, ``module:thing``."""
     writer: str = ""
-    """Where the function is that writes a model for it, or else raises InexpressibleError; none for
-    PyTorch, which reads the bundle itself."""
+    """The function that writes a model for it, or raises InexpressibleError; empty for PyTorch,
+    which reads the bundle itself."""
 
 
 PROGRAMS = Registry(
@@ -56,7 +56,7 @@ PROGRAMS = Registry(
 
 
 def name_engine(program: str, precision: Precision) -> str:
-    """Return what a program of a precision is called in a bundle."""
+    """Return the name of a program's engine of a precision in a bundle."""
     return f"{program}_{precision}"
 
 
@@ -66,17 +66,19 @@ def find_program(engine: str) -> str:
 
 
 def rank_engine(engine: str) -> tuple[int, int]:
-    """Return how an engine is sorted among others, the fastest first."""
+    """Return the sort key of an engine, the fastest first."""
     ours, program = [*PROGRAMS.ours], find_program(engine)
-    place = ours.index(program) if program in ours else len(ours)
-    return place, get_args(Precision).index(engine.removeprefix(f"{program}_"))
+    rank = ours.index(program) if program in ours else len(ours)
+    return rank, get_args(Precision).index(engine.removeprefix(f"{program}_"))
 
 
 def list_choices() -> list[str]:
-    """Return which engines a person may ask for.
+    """Return the engines that a user may choose.
 
     ``auto`` takes the fastest that is there, the name of a program the fastest of that program's.
     """
     written = [program for program in PROGRAMS if PROGRAMS.load(program).writer]
-    each = [name_engine(program, one) for program in written for one in get_args(Precision)]
+    each = [
+        name_engine(program, precision) for program in written for precision in get_args(Precision)
+    ]
     return ["auto", *written, *each, "torch"]

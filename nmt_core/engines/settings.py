@@ -1,15 +1,15 @@
-"""Where a bundle keeps its engines, and how precisely they compute."""
+"""Folder and precisions of a bundle's engines."""
 
 from typing import Literal
 
 Precision = Literal["int8", "float32"]
-"""How an engine that export adds to a bundle multiplies."""
+"""The precision of products in an engine that export adds to a bundle."""
 
 FOLDER = "engines"
-"""Where a bundle keeps them: ``engines/NAME/`` and what was measured in ``engines/NAME.json``."""
+"""The folder of engines: ``engines/NAME/``, and measurements in ``engines/NAME.json``."""
 
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
 """The graphs of ONNX Runtime's engine."""
 
 AFTER = ".after"
-"""Ends the name of what the decoder carries on, where that comes out."""
+"""Suffix of the decoder's state outputs."""

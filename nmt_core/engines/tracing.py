@@ -1,4 +1,4 @@
-"""Our models as graphs of ONNX: what PyTorch does for an example, written down.
+"""Trace our models by examples into ONNX graphs.
 
 Only export imports this file.
 """
@@ -42,7 +42,7 @@ LONGER_EXAMPLE = ((EOS,) * 5,) * 3
 
 
 class Encode(nn.Module):
-    """Reads sources: returns what belongs to each sentence, and the state it begins from."""
+    """Encodes sources: returns the memory of each sentence, and its first state."""
 
     def __init__(self, model: Seq2Seq[Any, Any]) -> None:
         super().__init__()
@@ -58,11 +58,10 @@ class Encode(nn.Module):
 class Decode(nn.Module):
     """Reads one more token of every hypothesis.
 
-    It returns log-probabilities (R, V), what was looked at (R, S) if anything, and what is carried
-    on.
+    It returns log-probabilities (R, V), attention (R, S) if there is any, and the next state.
 
     Args:
-        model: what reads.
+        model: the model.
         memory: an example.
         state: an example.
     """
@@ -101,7 +100,7 @@ def join_looks(looks: Sequence[Tensor]) -> Float[Tensor, "R S"]:
 
 @contextmanager
 def watch(modules: Sequence[nn.Module]) -> Iterator[list[Tensor]]:
-    """Note what modules return second, each time they do."""
+    """Record the second outputs of modules."""
     seen: list[Tensor] = []
     hooks = [
         module.register_forward_hook(lambda _module, _inputs, output: seen.append(output[1]))
@@ -148,7 +147,7 @@ def trace_encoder(model: Seq2Seq[Any, Any]) -> ModelProto:
 
 
 def trace_decoder(model: Seq2Seq[Any, Any]) -> ModelProto:
-    """Return the graph that reads a token of every hypothesis, and finds what follows best."""
+    """Return the graph that reads a token of every hypothesis, and ranks the next ones."""
     memory, state = encode(model, EXAMPLE)
     parts = name_parts(memory, state)
     inputs = {
@@ -172,14 +171,14 @@ def trace_decoder(model: Seq2Seq[Any, Any]) -> ModelProto:
 
 @torch.no_grad()
 def encode(model: Seq2Seq[Any, Any], source: Sequence[Sequence[int]]) -> tuple[Memory, State]:
-    """Return what belongs to example sentences, and the state they begin from."""
+    """Return the memory of example sentences, and their first state."""
     padded = pad(source)
     memory = model.encode(padded, padded == PAD)
     return memory, model.start(memory)
 
 
 def name_parts(memory: Memory, state: State) -> dict[str, Tensor]:
-    """Return what goes from the encoder to the decoder, and from step to step, by name."""
+    """Name the tensors that go from the encoder to the decoder, and from step to step."""
     carried = state.take_apart()
     kinds = {"memory": memory.tensors(), "past": carried.past, "state": carried.own}
     return {
@@ -209,16 +208,16 @@ def name_axes(model: Seq2Seq[Any, Any]) -> dict[str, dict[int, str]]:
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Keep from people what torch says of how it traces, some of it from below Python."""
-    kept = os.dup(STDERR)
+    """Silence torch's messages of tracing, some of which come from C++."""
+    stderr = os.dup(STDERR)
     try:
         with Path(os.devnull).open("wb") as nowhere, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             os.dup2(nowhere.fileno(), STDERR)
             yield
     finally:
-        os.dup2(kept, STDERR)
-        os.close(kept)
+        os.dup2(stderr, STDERR)
+        os.close(stderr)
 
 
 def trace(
@@ -227,13 +226,13 @@ def trace(
     outputs: Sequence[str],
     sizes: Mapping[str, Mapping[int, str]],
 ) -> ModelProto:
-    """Return what a module does, as a graph.
+    """Trace a module into a graph.
 
     Args:
         module: of tensors in, tensors out.
         inputs: examples, by the names that they get.
         outputs: the names that they get.
-        sizes: what varies: of inputs, names of axes.
+        sizes: dynamic axes of inputs, by name.
     """
     file = BytesIO()
     try:
@@ -254,27 +253,27 @@ def trace(
 
 
 def add_choice(model: ModelProto) -> None:
-    """Let a graph choose the likeliest tokens of what may be written, by input ``forbidden``.
+    """Let a graph choose the likeliest tokens that are not ``forbidden``, an input.
 
-    That takes the place of the log-probabilities of all tokens, which nobody else needs.
+    They replace the log-probabilities of all tokens, which nothing else needs.
     """
     graph = model.graph
-    [everything] = (one for one in graph.output if one.name == "all")
+    [everything] = (output for output in graph.output if output.name == "all")
     graph.output.remove(everything)
     vocabulary = everything.type.tensor_type.shape.dim[1].dim_value
     graph.initializer.append(numpy_helper.from_array(np.array(EOS), "EOS"))
-    whole, real = TensorProto.INT64, TensorProto.FLOAT
+    whole, floating = TensorProto.INT64, TensorProto.FLOAT
     graph.input.extend(
         [
-            helper.make_tensor_value_info("forbidden", real, [vocabulary]),
+            helper.make_tensor_value_info("forbidden", floating, [vocabulary]),
             helper.make_tensor_value_info("count", whole, [1]),
         ]
     )
     graph.output.extend(
         [
-            helper.make_tensor_value_info("log_probs", real, ["R", "N"]),
+            helper.make_tensor_value_info("log_probs", floating, ["R", "N"]),
             helper.make_tensor_value_info("next", whole, ["R", "N"]),
-            helper.make_tensor_value_info("end", real, ["R"]),
+            helper.make_tensor_value_info("end", floating, ["R"]),
         ]
     )
     graph.node.extend(

@@ -1,1 +1,1 @@
-"""Scores of translations against references, and what validation runs of them."""
+"""Scores of translations against references, and validation."""

@@ -1,4 +1,4 @@
-"""Pictures of what a translator looked at."""
+"""Pictures of a translator's attention."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from nmt_core.evaluation.pictures import draw_attention_map
 
 @dataclass(frozen=True)
 class Look:
-    """Where each token of a translation looked."""
+    """The attention of each token of a translation."""
 
     line: str
     source: list[str]

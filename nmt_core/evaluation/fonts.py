@@ -14,17 +14,17 @@ SHOWN = 5
 def choose_fonts(texts: Iterable[str]) -> list[str]:
     """Return the font families that together have the most characters, matplotlib's own first.
 
-    What no installed font has is drawn as a box; a warning says so.
+    Characters of no installed font are drawn as boxes, with a warning.
     """
     default = FontProperties().get_name()
     missing = {ord(character) for text in texts for character in text} - _characters(default)
     names = sorted(fontManager.get_font_names()) if missing else []
-    found = {name: missing & _characters(name) for name in names if not _is_last_resort(name)}
+    characters = {name: missing & _characters(name) for name in names if not _is_last_resort(name)}
     chosen = [default]
-    while missing & set().union(*found.values()):
-        best = max(found, key=lambda name: len(missing & found[name]))
+    while missing & set().union(*characters.values()):
+        best = max(characters, key=lambda name: len(missing & characters[name]))
         chosen.append(best)
-        missing -= found[best]
+        missing -= characters[best]
     if missing:
         _log.warning(
             "no installed font has %d characters of the attention pictures (%s), which show boxes "
@@ -41,5 +41,5 @@ def _characters(family: str) -> set[int]:
 
 
 def _is_last_resort(family: str) -> bool:
-    """Whether a font draws a box for every character there is; matplotlib brings one."""
+    """Tell whether a font draws a box for every character, as one of matplotlib does."""
     return "lastresort" in family.replace(" ", "").lower()

@@ -1,4 +1,4 @@
-"""What a metric is: a number for the translations of a test set, and how it was made.
+"""The contract of metrics: a score for the translations of a test set, and its signature.
 
 Letters: N sentences, C counts of a sentence, R resampled test sets.
 """
@@ -14,7 +14,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 
 Counts = Float[np.ndarray, "N C"]
-"""What each sentence adds to the counts of a test set."""
+"""The counts of each sentence of a test set."""
 
 
 class Score(Config):
@@ -26,13 +26,13 @@ class Score(Config):
     high: float
     """Upper end."""
     signature: str
-    """What another program needs to be told to compute the same."""
+    """The settings that another program needs to compute the same."""
     details: str
-    """What the value is made of, such as n-gram precisions and lengths."""
+    """Components of the value, such as n-gram precisions and lengths."""
 
 
 class Metric(ABC):
-    """How good the translations of a test set are.
+    """A score for the translations of a test set.
 
     A metric is a file of ``metrics/``, say ``exact.py``, or a class that another package offers by
     an entry point of ``nmt.metrics``::
@@ -49,11 +49,11 @@ class Metric(ABC):
         language: code of the target language, such as en or zh-Hant.
 
     Raises:
-        ConfigError: if what cuts the language into words is not installed.
+        ConfigError: if the tokenizer of the language's words is not installed.
     """
 
     label: ClassVar[str]
-    """What people call it."""
+    """The label of the metric."""
     higher_is_better: ClassVar[bool] = True
 
     def __init__(self, language: str) -> None:
@@ -73,7 +73,7 @@ class Metric(ABC):
         Args:
             hypotheses: raw text, one line per reference.
             references: raw text, untouched.
-            sources: what was translated, for metrics that look at it.
+            sources: source text, for metrics that use it.
             resamples: of the bootstrap; 0 gives an interval of no width.
 
         Raises:
@@ -82,7 +82,7 @@ class Metric(ABC):
 
     @property
     def signature(self) -> str:
-        """How scores are made, whatever the number of resamples."""
+        """The settings of scores, without the number of resamples."""
         lines = ["Any line of some words."]
         return self.score(lines, lines, lines).signature
 
@@ -94,7 +94,7 @@ class SummedMetric(Metric):
     def counts(
         self, hypotheses: Sequence[str], references: Sequence[str], sources: Sequence[str]
     ) -> Counts:
-        """Return what each sentence adds to the counts."""
+        """Return the counts of each sentence."""
 
     @abstractmethod
     def score_of_sums(self, sums: Float[np.ndarray, "R C"]) -> Float[np.ndarray, " R"]:

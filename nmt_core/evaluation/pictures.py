@@ -1,4 +1,4 @@
-"""Pictures of what numbers say: how a model learnt, what it looked at, how systems compare."""
+"""Charts: learning curves, attention maps, and comparisons of systems."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ MARKED_POINTS = 40
 
 @dataclass(frozen=True)
 class Curve:
-    """How a number follows another, such as a score time; what belongs together shares a label."""
+    """A curve of one number over another, such as score over time; related curves share a label."""
 
     label: str
     x: Sequence[float]
@@ -100,7 +100,7 @@ def draw_learning_curve(
 
 
 def draw_positions(path: Path, signal: Float[np.ndarray, "T D"]) -> None:
-    """Write a PNG of what positions add to words: sines, cosines, and both as they alternate.
+    """Write a PNG of positional encodings: sines, cosines, and both as they alternate.
 
     Time goes to the right and features upwards, as in figure 2 of van der Goten 2018.
 
@@ -133,7 +133,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves over one pair of axes, with what these count; ``ticks`` makes x logarithmic."""
+    """Curves over one pair of axes, with labels; ``ticks`` makes x logarithmic."""
 
     curves: Sequence[Curve]
     x: str
@@ -184,24 +184,24 @@ def draw_comparison(
         metrics: what people call the scores on the test set, and those of the curves.
         over: what the intervals are of, such as sentences.
     """
-    colors = dict(zip((found.label for found in intervals), _colors(len(intervals)), strict=True))
+    colors = dict(zip((bar.label for bar in intervals), _colors(len(intervals)), strict=True))
     height = max(3.6, 0.45 * len(intervals) + 1.4)
     figure = Figure(figsize=(11, height), layout="constrained")
     scores, learning = figure.subplots(1, 2, width_ratios=(1, 1.3))
-    for row, found in enumerate(intervals):
-        color = colors[found.label]
-        scores.plot([found.low, found.high], [row, row], color=color, linewidth=2.5, alpha=0.5)
-        scores.plot(found.points, [row] * len(found.points), "|", color=color, markersize=11)
-        scores.plot(found.value, row, "o", color=color, markersize=7)
+    for row, bar in enumerate(intervals):
+        color = colors[bar.label]
+        scores.plot([bar.low, bar.high], [row, row], color=color, linewidth=2.5, alpha=0.5)
+        scores.plot(bar.points, [row] * len(bar.points), "|", color=color, markersize=11)
+        scores.plot(bar.value, row, "o", color=color, markersize=7)
         scores.annotate(
-            f"{found.value:.1f}",
-            (found.value, row),
+            f"{bar.value:.1f}",
+            (bar.value, row),
             (0, 7),
             textcoords="offset points",
             ha="center",
             fontsize="small",
         )
-    scores.set_yticks(range(len(intervals)), [found.label for found in intervals])
+    scores.set_yticks(range(len(intervals)), [bar.label for bar in intervals])
     scores.set_ylim(len(intervals) - 0.4, -0.7)
     scores.set_xlabel(f"test {metrics[0]}, 95 % interval over {over}")
     for curve in curves:
@@ -263,14 +263,14 @@ def _style(curve: Curve) -> str:
 
 
 def _tidy(axes: Axes) -> None:
-    """Leave of a frame what helps to read numbers."""
+    """Remove lines of the frame that do not help to read numbers."""
     axes.grid(axis="both", color="0.9")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def _colors(count: int) -> list[Any]:
-    """Return colours that are told apart, also by who is colour-blind, while there are few."""
+    """Return distinct colours, colour-blind-safe for a few."""
     few = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333"]
     return few[:count] if count <= len(few) else list(mpl.colormaps["tab20"](range(count)))
 

@@ -1,4 +1,4 @@
-"""What else there is to know of a test set's translations: failures, lengths, unknown words."""
+"""Measures of a test set's translations: failures, lengths, unknown words."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -41,7 +41,7 @@ Cut = Callable[[str], Sequence[str]]
 
 
 def cutter(language: str) -> Cut:
-    """Return what cuts a line into words: at spaces, or as BLEU does where there are none.
+    """Return the tokenizer of words: at spaces, or as BLEU does in scripts without spaces.
 
     Raises:
         ConfigError: if what cuts the language into words is not installed.
@@ -83,13 +83,13 @@ def warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> N
     the text, or of a model that has hardly learnt, and no reason to score nothing.
     """
     lines = zip(hypotheses, references, strict=True)
-    found = sum(is_detached(hypothesis) and not is_detached(line) for hypothesis, line in lines)
-    if found > TOKENIZED_SHARE * len(references):
+    detached = sum(is_detached(hypothesis) and not is_detached(line) for hypothesis, line in lines)
+    if detached > TOKENIZED_SHARE * len(references):
         _log.warning(
             "%d of %d translations end in a full stop after a space, and their references do not: "
             "the model has learnt too little, or the target text to train on is tokenized; BLEU "
             "does not see the difference",
-            found,
+            detached,
             len(references),
         )
 

@@ -39,7 +39,7 @@ def load_metric(name: str, language: str) -> "Metric":
 
 
 def find_label(name: str) -> str:
-    """Return what people call a metric.
+    """Return the label of a metric.
 
     Raises:
         ConfigError: if there is no such metric.
@@ -48,5 +48,5 @@ def find_label(name: str) -> str:
 
 
 def find_metric_names(scores: Mapping[str, Any]) -> list[str]:
-    """Return the names of the metrics in what ``evaluate`` has written, in its order."""
+    """Return the names of the metrics in the scores of ``evaluate``, in its order."""
     return [name for name in scores if f"{name}_signature" in scores]

@@ -33,20 +33,20 @@ class SacreBleuMetric(SummedMetric):
         check_pairs(hypotheses, references)
         scorer = self.scorer()
         counts = scorer._extract_corpus_statistics(list(hypotheses), [list(references)])  # noqa: SLF001
-        found = scorer._aggregate_and_compute(counts)  # noqa: SLF001
-        drawn = [found.score]
+        aggregate = scorer._aggregate_and_compute(counts)  # noqa: SLF001
+        drawn = [aggregate.score]
         if resamples:
             scorer.n_bootstrap = resamples
             scorer.seed, scored = _bootstrap_resample(counts, scorer, resamples)
-            found.estimate_ci(scored)
-            drawn = sorted(one.score for one in scored)
+            aggregate.estimate_ci(scored)
+            drawn = sorted(resample.score for resample in scored)
         beyond = len(drawn) // 40  # on either side
         return Score(
-            value=float(found.score),
+            value=float(aggregate.score),
             low=float(drawn[beyond]),
             high=float(drawn[-1 - beyond]),
-            signature=f"{found.name}|{scorer.get_signature()}",
-            details=str(found),
+            signature=f"{aggregate.name}|{scorer.get_signature()}",
+            details=str(aggregate),
         )
 
     def counts(
@@ -55,8 +55,8 @@ class SacreBleuMetric(SummedMetric):
         references: Sequence[str],
         sources: Sequence[str],  # noqa: ARG002 - for other metrics
     ) -> Counts:
-        """Return what each sentence adds to the counts, as sacreBLEU counts."""
+        """Return the counts of each sentence, as sacreBLEU counts."""
         check_pairs(hypotheses, references)
         extract = self.scorer()._extract_corpus_statistics  # noqa: SLF001
-        found = extract(list(hypotheses), [list(references)])
-        return np.asarray(found, dtype=np.float64).reshape(len(references), -1)
+        statistics = extract(list(hypotheses), [list(references)])
+        return np.asarray(statistics, dtype=np.float64).reshape(len(references), -1)

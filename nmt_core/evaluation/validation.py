@@ -61,7 +61,7 @@ class ValidationScore:
             padding = source == PAD
             limits = compute_length_limits(padding, LENGTHS)
             with self.compute.autocast():
-                found = greedy_search(model, source, padding, limits)
-            for number, tokens in zip(numbers, found, strict=True):
+                searched = greedy_search(model, source, padding, limits)
+            for number, tokens in zip(numbers, searched, strict=True):
                 hypotheses[number] = self.target.text(tokens)
         return self.metric.score(hypotheses, self.references, self.sources).value

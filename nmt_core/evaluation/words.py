@@ -1,4 +1,4 @@
-"""What counts as a word, by language: BLEU and lengths are counted in words.
+"""Words by language, in which BLEU and lengths are counted.
 
 sacreBLEU's standard tokenizer cuts at spaces and punctuation. In languages that write no spaces it
 would take whole sentences for words, of which a translation gets hardly any right.

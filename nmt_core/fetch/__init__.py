@@ -1,1 +1,1 @@
-"""Bring what lies elsewhere onto the disk, and believe none of it unchecked."""
+"""Fetch files and check them before use."""

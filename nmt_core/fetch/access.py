@@ -1,4 +1,4 @@
-"""Whom to ask on the web, who we are for them, and where they may not lead us."""
+"""Credentials and redirect rules for downloads."""
 
 import netrc
 import os
@@ -33,7 +33,7 @@ def parse(url: str, setting: str) -> httpx.URL:
 
 
 def find_credentials() -> httpx.Auth | None:
-    """Return who we are for each server: what stands in ~/.netrc, or in the file that NETRC names.
+    """Return the credentials for each server from ~/.netrc, or from the file that NETRC names.
 
     Raises:
         DownloadError: if the file cannot be understood, or others may read it.

@@ -1,7 +1,7 @@
-"""Addresses on the web: what a setting may hold, what may be printed, and where they lead.
+"""Addresses on the web: secrets in them, their public form, and private networks.
 
-A setting is committed with ``dvc.lock`` and pushed with DVC's run cache, so nothing secret may
-stand in one. Whoever must say who they are does it in ``~/.netrc``, or in the environment.
+Settings are committed with ``dvc.lock`` and pushed with DVC's run cache, so they may hold no
+secrets. Credentials belong into ``~/.netrc`` or the environment.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ from nmt_core.base.errors import DownloadError
 SCHEMES = ("http", "https")
 
 PLACEHOLDER = "{secret}"
-"""In the query of an address: what the environment holds under :data:`VARIABLE`."""
+"""In the query of an address: replaced by the environment's :data:`VARIABLE`."""
 
 VARIABLE = "NMT_DOWNLOAD_SECRET"
 
@@ -82,7 +82,7 @@ def add_secret(url: str) -> str:
     Raises:
         DownloadError: if there is none.
     """
-    place, mark, query = url.partition("?")
+    base, mark, query = url.partition("?")
     if PLACEHOLDER not in query:
         return url
     secret = os.environ.get(VARIABLE)
@@ -90,34 +90,34 @@ def add_secret(url: str) -> str:
         raise DownloadError(
             f"{redact_url(url)} asks for a secret; set the environment variable {VARIABLE}"
         )
-    return f"{place}{mark}{query.replace(PLACEHOLDER, quote(secret, safe=''))}"
+    return f"{base}{mark}{query.replace(PLACEHOLDER, quote(secret, safe=''))}"
 
 
 def is_private(host: str) -> bool:
     """Tell whether a name or number, however it is spelt, leads to a machine of a private network.
 
-    A name that nobody knows leads nowhere.
+    An unknown name leads nowhere.
     """
     local = host.rstrip(".").endswith("localhost")
     return local or any(not address.is_global for address in find_addresses(host))
 
 
 def is_link_local(host: str) -> bool:
-    """Tell whether it leads to the machine's own link, where clouds tell a machine its secrets."""
+    """Tell whether it is link-local; there clouds give a machine its secrets."""
     return any(address.is_link_local for address in find_addresses(host))
 
 
 def find_addresses(host: str) -> list[IPAddress]:
-    """Return where a name or number leads; nowhere, if nobody knows it.
+    """Resolve a name or number to addresses; none if it is unknown.
 
     An address of IPv6 that stands for one of IPv4 is that: mapped (RFC 4291), by translation
     (64:ff9b::/96, RFC 6052) or by a tunnel (2002::/16, RFC 3056).
     """
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    return [_embedded(ipaddress.ip_address(address)) for *_, (address, *_) in found]
+    return [_embedded(ipaddress.ip_address(address)) for *_, (address, *_) in answers]
 
 
 def _embedded(address: IPAddress) -> IPAddress:

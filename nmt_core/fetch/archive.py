@@ -48,7 +48,7 @@ def extract(
         DownloadError: if a wanted member is missing or doubled, or the archive is damaged, too
             large, or holds links, devices or names that lead out of it.
     """
-    found: dict[str, Path] = {}
+    extracted: dict[str, Path] = {}
     try:
         with gzip.open(archive) as unpacked:
             metered = _Metered(unpacked, archive)
@@ -66,18 +66,18 @@ def extract(
                         )
                     metered.budget = member.size + MAX_HEADER_BYTES
                     name = str(PurePosixPath(member.name))
-                    if name in found:
+                    if name in extracted:
                         raise DownloadError(f"{archive} holds {name} twice; nothing of it is used")
                     if name in names and member.isreg():
-                        found[name] = _copy(tar, member, folder / name)
+                        extracted[name] = _copy(tar, member, folder / name)
             while metered.read(1 << 16):  # the checksum of gzip stands at its end
                 pass
     except (*DAMAGE, ValueError, RecursionError) as error:  # some headers tarfile chokes on
         raise DownloadError(f"{archive} is damaged or no .tgz archive ({error})") from None
-    missing = sorted(set(names) - set(found))
+    missing = sorted(set(names) - set(extracted))
     if missing:
         raise DownloadError(f"{archive} does not hold {' and '.join(missing)}")
-    return found
+    return extracted
 
 
 class _Metered:

@@ -46,7 +46,7 @@ logging.getLogger("httpx").setLevel(
 
 
 MAX_REDIRECTS = 5
-"""Addresses a server may send us on to, one after another."""
+"""Number of redirects to follow."""
 
 GROWTH_BYTES = 10_000
 """Bytes by which a file must have grown for a failure to begin a new count."""
@@ -55,7 +55,7 @@ GROWTH_BYTES = 10_000
 def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
     """Fetch a file into ``folder``, where its record and an unfinished part lie, too.
 
-    Of several who want the same file, one fetches it, and the others wait.
+    If several processes want the same file, one fetches it, and the others wait.
 
     Raises:
         DownloadError: if the server refuses or fails for good, or the digest is not the wanted one;
@@ -88,14 +88,14 @@ def _fetch(source: Source, path: Path, config: HttpConfig) -> Fetched:
 
 
 def renew(source: Source, folder: Path, config: HttpConfig) -> Fetched:
-    """Return the file as its server has it now; fetch it if it is not the one at hand.
+    """Return the server's present file; fetch it if it differs from the one at hand.
 
-    The server is asked by ETag. One that gives none is believed that a file is the same if date and
-    length are; one that gives no date either has to send the file.
+    Versions are compared by ETag; without one, by date and length; without a date, the file is
+    fetched.
 
     Raises:
-        DownloadError: if the server refuses or fails for good, or sends what cannot be the file,
-            which is then kept as ``NAME.rejected``; the file at hand stays as it is.
+        DownloadError: if the server refuses or fails for good, or sends a wrong file, which is then
+            kept as ``NAME.rejected``; the file at hand stays as it is.
     """
     path = find_place(source, folder)
     with files.locked(sibling_path(path, ".lock")):
@@ -129,7 +129,7 @@ class _TransientError(Exception):
 
 
 class _Transfer:
-    """One file on its way, over as many attempts as it takes."""
+    """The transfer of one file, over several attempts."""
 
     def __init__(
         self, source: Source, path: Path, config: HttpConfig, *, known: ServerVersion | None = None
@@ -148,7 +148,7 @@ class _Transfer:
         self._console = Console(stderr=True)
 
     def complete(self) -> bool:
-        """Fetch what is missing of ``part``; return False if the server has the known version."""
+        """Fetch the rest of ``part``; return False if the server has the known version."""
         if self._lines is not None and count_lines(self.part) >= self._lines:
             return True
         retrying = tenacity.Retrying(
@@ -169,13 +169,13 @@ class _Transfer:
                 f"{error}; check the network, or set {self._setting} to a mirror"
             ) from None
         except OSError as error:
-            told = f"{self.part} cannot be written: {error.strerror}"
-            raise files.disk_error(error, self.part) or DownloadError(told) from None
+            message = f"{self.part} cannot be written: {error.strerror}"
+            raise files.disk_error(error, self.part) or DownloadError(message) from None
 
     def keep(self, digest: str) -> Fetched:
         """Give ``part`` the file's name; another file of that name is kept beside it.
 
-        Whenever this is cut off, the old file or the new one is there with its own record.
+        If this is interrupted, the old file or the new one is there with its own record.
         """
         record, before = sibling_path(self._path, ".json"), sibling_path(self._path, ".before")
         if self._path.exists() and record.exists():
@@ -191,7 +191,7 @@ class _Transfer:
         return Fetched(self._path, redact_url(self._url), size, digest)
 
     def forget(self) -> None:
-        """Remove what came of a version that the server no longer has."""
+        """Remove the part of a version that the server no longer has."""
         self.part.unlink(missing_ok=True)
         self._version.unlink(missing_ok=True)
 
@@ -234,7 +234,7 @@ class _Transfer:
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
 
     def _open(self, client: httpx.Client, headers: dict[str, str]) -> httpx.Response:
-        """Follow redirects to the answer; raise what its status means."""
+        """Follow redirects to the answer; raise an error for a bad status."""
         url, auth = parse(add_secret(self._url), self._setting), find_credentials()
         request = client.build_request("GET", url, headers=headers)
         for _ in range(MAX_REDIRECTS + 1):
@@ -272,10 +272,10 @@ class _Transfer:
         raise DownloadError(f"{redact_url(self._url)} answered {answer}; {remedy}")
 
     def _check_range(self, response: httpx.Response, offset: int) -> int | None:
-        """Return the size of the whole file, if what comes is the rest that was asked for."""
+        """Return the size of the whole file, if the answer is the requested rest."""
         header = response.headers.get("Content-Range", "")
-        found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", header)
-        if found is None or int(found[1]) != offset:
+        match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", header)
+        if match is None or int(match[1]) != offset:
             self.part.unlink(missing_ok=True)
             raise _TransientError(
                 f"the server sent the range {header!r}, not from byte {offset} on"
@@ -284,7 +284,7 @@ class _Transfer:
         if offset and _version(response).validator not in ("", expected):
             self.part.unlink(missing_ok=True)
             raise _TransientError("the file has changed since its first part was fetched")
-        return None if found[2] == "*" else int(found[2])
+        return None if match[2] == "*" else int(match[2])
 
     def _receive(
         self,
@@ -321,7 +321,7 @@ class _Transfer:
             self._check_whole()
 
     def _check_whole(self) -> None:
-        """Make sure that a file is whole whose server has not said where it ends."""
+        """Make sure that a file of unknown length is whole."""
         try:
             if self._check is not None:
                 self._check(self.part)

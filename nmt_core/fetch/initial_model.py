@@ -1,7 +1,7 @@
-"""A finished model to start training from: where it comes from, and a copy of what is needed of it.
+"""The initial model of training: its source, and a copy of its parts that are needed.
 
-Written is what training reads: weights, shape, tokenizers and vocabularies, and, in
-``initial_model.json``, which model it is. Weights and shape of a language model lie in a folder
+The copy holds weights, shape, tokenizers and vocabularies, and, in ``initial_model.json``, the
+identity of the model. Weights and shape of a language model lie in a folder
 that is named after the half of a translator that starts from it.
 """
 
@@ -128,11 +128,11 @@ InitialModelConfig = Annotated[
 
 
 def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[str, Any]:
-    """Copy what training needs of an exported model; return what the model is known by.
+    """Copy the parts of an exported model that training needs; return its identity.
 
     Args:
         bundle: the exported model.
-        folder: where to.
+        folder: the target.
         sha256: the digest that it must have; empty takes any.
 
     Raises:
@@ -149,7 +149,7 @@ def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[
 
 
 def copy_language_models(models: LanguageModels, folder: Path) -> dict[str, Any]:
-    """Copy what training needs of language models; return what they are known by.
+    """Copy the parts of language models that training needs; return their identities.
 
     Raises:
         BundleError: if one is incomplete, altered, another one, of another kind, or of tokens that
@@ -166,13 +166,13 @@ def copy_language_models(models: LanguageModels, folder: Path) -> dict[str, Any]
                 f"no {half} can start from {bundle}; learn it by nmt learn --kind "
                 f"{LANGUAGE_MODEL_KINDS[half]} --unit subword --tokens-of a translator"
             )
-        found = files.read_json(bundle / "vocabulary.json")
-        if tokens not in ([], found):
+        words = files.read_json(bundle / "vocabulary.json")
+        if tokens not in ([], words):
             raise BundleError(
                 f"{bundle} has other tokens than the language model of the encoder; learn both "
                 f"with the --tokens-of one translator"
             )
-        tokens = found
+        tokens = words
         (folder / half).mkdir()
         for name in ("model.safetensors", "model.json"):
             shutil.copyfile(bundle / name, folder / half / name)

@@ -1,4 +1,4 @@
-"""What lies on this machine of a file on the web: itself, its record, and its version beside it."""
+"""The local copy of a file on the web: the file, its record, and earlier versions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from nmt_core.fetch.source import Fetched, Source
 
 @dataclass(frozen=True)
 class ServerVersion:
-    """What a server says of a file, by which it may tell another one from it."""
+    """The version of a file, by the headers of its server."""
 
     etag: str = ""
     last_modified: str = ""
@@ -23,31 +23,31 @@ class ServerVersion:
 
     @property
     def validator(self) -> str:
-        """What names the very bytes, for If-Range; a weak ETag does not."""
+        """The strong validator for If-Range; a weak ETag is none."""
         strong = self.etag and not self.etag.startswith("W/")
         return self.etag if strong else self.last_modified
 
 
 def sibling_path(path: Path, suffix: str) -> Path:
-    """Return the path of what is kept of a file beside it."""
+    """Return the path of a file that is kept beside another."""
     return path.with_name(path.name + suffix)
 
 
 def find_place(source: Source, folder: Path) -> Path:
-    """Return the path at which a file is to be.
+    """Return the path of a file.
 
     Raises:
         DownloadError: if a folder stands there, or where something of the file is kept beside it.
     """
     path = folder / source.name
     for suffix in ("", ".json", ".part", ".part.json", ".before", ".before.json", ".lock"):
-        if (place := sibling_path(path, suffix)).is_dir():
-            raise DownloadError(f"{place} is a folder, where a file is to be; move it away")
+        if (location := sibling_path(path, suffix)).is_dir():
+            raise DownloadError(f"{location} is a folder, where a file is to be; move it away")
     return path
 
 
 def quarantine(path: Path) -> Path:
-    """Move a file that is not what it should be to ``NAME.rejected``; it is then fetched anew."""
+    """Move a wrong file to ``NAME.rejected``; it is then fetched anew."""
     rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
     path.replace(rejected)
     sibling_path(path, ".json").unlink(missing_ok=True)
@@ -66,7 +66,7 @@ def find_recorded(path: Path, source: Source) -> Fetched | None:
 
 
 def find_known(path: Path, source: Source) -> Fetched | None:
-    """Return the file that is at hand, or the one before it, if that is the wanted one."""
+    """Return the file at hand, or the one before it, if it is the wanted one."""
     known = find_recorded(path, source)
     if known is None and source.digest:
         known = find_recorded(sibling_path(path, ".before"), source)
@@ -74,7 +74,7 @@ def find_known(path: Path, source: Source) -> Fetched | None:
 
 
 def read_server_version(path: Path) -> ServerVersion:
-    """Return the version that a record names, if there is one that names one."""
+    """Return the version of a record, if it has one."""
     try:
         return TypeAdapter(ServerVersion).validate_json(path.read_bytes(), strict=True)
     except (OSError, ValidationError):
@@ -82,7 +82,7 @@ def read_server_version(path: Path) -> ServerVersion:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Return what a record says; one that is damaged says nothing."""
+    """Return a record; empty if it is damaged."""
     try:
         record = files.read_json(path)
     except (OSError, ValueError, RecursionError):
@@ -92,7 +92,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def count_lines(path: Path) -> int:
-    """Return how many lines of a file have ended; none if there is no file."""
+    """Count the ended lines of a file; 0 if there is no file."""
     if not path.exists():
         return 0
     with path.open("rb") as file:

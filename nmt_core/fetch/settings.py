@@ -1,4 +1,4 @@
-"""What a person sets of checksums and patience with servers; this imports no client."""
+"""Settings of checksums and of retries; this file imports no HTTP client."""
 
 import re
 from typing import Annotated, Self
@@ -22,14 +22,14 @@ Renewed = dict[str, Checksum]
 
 
 class Pinnable(Config):
-    """What may name files of the user's own; by itself it names none."""
+    """Settings that may name files of the user's own; this base names none."""
 
     def pins(self) -> dict[str, str]:
-        """Return the digests by which a change of those files is noticed, by path."""
+        """Return the digests of those files, by path."""
         return {}
 
     def pinned(self) -> Self:
-        """Return the same with the digests of what those files hold now.
+        """Return the same with the present digests of those files.
 
         Raises:
             CorpusError: if a file cannot be read.
@@ -43,7 +43,7 @@ class Pinnable(Config):
 
 
 class HttpConfig(Config):
-    """How patient to be with a server."""
+    """Timeouts and retries."""
 
     attempts: int = Field(6, ge=1, le=1000)
     """Failures after which to give up; one after which the file has grown begins a new count."""

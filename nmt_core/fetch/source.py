@@ -1,4 +1,4 @@
-"""A file on the web: where it is, what it should be, and what it is when it has come."""
+"""A file on the web: its address, its expected digest, and the fetched file."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from nmt_core.text.languages import Languages
 
 @dataclass(frozen=True)
 class Source:
-    """A file on the web, and what it should be."""
+    """A file on the web, with its expected digest."""
 
     url: str
     """http or https; what is secret is put in when it is sent, and never shown."""
@@ -28,11 +28,11 @@ class Source:
     lines: int | None = None
     """Where to stop, in ``\\n``; None takes the whole file."""
     check: Callable[[Path], object] | None = None
-    """Raises an error of ours if what came in place of a file at hand cannot be one like it."""
+    """Raises an error of ours if a new file cannot replace the one at hand."""
 
     @property
     def name(self) -> str:
-        """What the file is called on disk: safe, short, readable, and of this address alone."""
+        """The file's name on disk: safe, short, readable, and unique to this address."""
         digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
         last = (
             unquote(redact_url(self.url).removesuffix("?..."))
@@ -44,13 +44,13 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """What the file must have as its digest; empty for any."""
+        """The digest that the file must have; empty for any."""
         return self.sha256.lower() or self.renewed.get(self.name, "")
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A whole file, and what it is."""
+    """A fetched file, with its digest and version."""
 
     path: Path
     url: str
@@ -60,7 +60,7 @@ class Fetched:
 
     @property
     def origin(self) -> dict[str, str | int]:
-        """What the metrics of the download stage say of it."""
+        """Its entry in the metrics of the download stage."""
         return {"url": self.url, "bytes": self.size_bytes, "sha256": self.sha256}
 
 
@@ -69,9 +69,9 @@ Fetch = Callable[[Source], Fetched]
 
 
 class Fetchable(Config):
-    """Settings of what may come from the web.
+    """Settings of files that may come from the web.
 
-    What does has a field ``renewed``, for the digests that its server last had.
+    A subclass that fetches has a field ``renewed``, for the last digests of its server.
     """
 
     def sources(self, languages: Languages) -> list[Source]:
@@ -80,5 +80,5 @@ class Fetchable(Config):
         return []
 
     def with_digests(self, digests: Mapping[str, str]) -> Self:
-        """Return the same settings with what servers have now, by :attr:`Source.name`."""
+        """Return the same settings with the servers' present digests, by :attr:`Source.name`."""
         return self.model_copy(update={"renewed": dict(digests)})

@@ -30,12 +30,12 @@ MODEL_MAGIC = (793712314).to_bytes(4, "little")
 
 
 class Vectors(Fetchable):
-    """Where pre-trained word vectors come from, as a person sets it."""
+    """Settings of pretrained word vectors."""
 
     kind: str
 
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Write the vectors of each side to ``folder``; return what came, by side.
+        """Write the vectors of each side to ``folder``; return the fetched files, by side.
 
         Raises:
             DownloadError: if they cannot be fetched.
@@ -92,9 +92,9 @@ class DownloadedVectors(Vectors):
 
     def _check_rows(self, path: Path) -> None:
         opened = open_vectors(path)
-        found, wanted = sum(1 for _ in opened.lines), min(self.rows, opened.rows)
-        if found < wanted:
-            raise CorpusError(f"{path} has {found} of {wanted} rows")
+        read, wanted = sum(1 for _ in opened.lines), min(self.rows, opened.rows)
+        if read < wanted:
+            raise CorpusError(f"{path} has {read} of {wanted} rows")
 
 
 class VectorFiles(Vectors):

@@ -118,9 +118,9 @@ class MultiHeadAttention(nn.Module):
         layers = (self.query, self.key, self.value)
         if not is_search(self):
             return self._split(self.query(x)), self.project(x)
-        weights = [one.weight for one in layers]
+        weights = [layer.weight for layer in layers]
         if self.query.bias is not None:
-            weights += [one.bias for one in layers]
+            weights += [layer.bias for layer in layers]
         product, bias = self._stacked.of(*weights)
         all_heads = product.add(bias, x).unflatten(-1, (3 * self.heads, -1))
         query, keys, values = all_heads.transpose(1, 2).chunk(3, dim=1)
@@ -129,7 +129,7 @@ class MultiHeadAttention(nn.Module):
     def look(
         self, x: Float[Tensor, "B M D"], key_value: KeyValue, mask: Float[Tensor, "#B 1 #M S"]
     ) -> Float[Tensor, "B M D"]:
-        """Return what :meth:`forward` does, for few queries; see :meth:`look_from`."""
+        """Do as :meth:`forward`, for few queries; see :meth:`look_from`."""
         return self.look_from(self._split(self.query(x)), key_value, mask)
 
     def look_from(

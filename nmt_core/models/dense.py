@@ -29,7 +29,7 @@ MULTIPLY_PACKED = torch.ops.mkldnn._linear_pointwise  # noqa: SLF001
 
 
 class Derived(nn.Module, Generic[T]):
-    """What is computed of weights, kept until one of them is replaced, written to or trained.
+    """Values computed from weights, kept until one of them is replaced, written to or trained.
 
     Autograd counts what is written to a tensor, but not what a fused optimizer writes; so all is
     forgotten, too, when the model that holds this begins to learn or to predict.
@@ -44,13 +44,13 @@ class Derived(nn.Module, Generic[T]):
         self._kept: tuple[list[int], T] | None = None
 
     def of(self, *weights: Tensor) -> T:
-        """Return what is computed of these weights."""
-        state = [number for one in weights for number in (one.data_ptr(), one._version)]  # noqa: SLF001
-        kept = self._kept  # read once, for other threads may replace it
-        if kept is None or kept[0] != state:
+        """Return the value for these weights."""
+        state = [number for weight in weights for number in (weight.data_ptr(), weight._version)]  # noqa: SLF001
+        cached = self._kept  # read once, for other threads may replace it
+        if cached is None or cached[0] != state:
             with torch.no_grad():
-                kept = self._kept = state, self._compute(*weights)
-        return kept[1]
+                cached = self._kept = state, self._compute(*weights)
+        return cached[1]
 
     @override
     def train(self, mode: bool = True) -> Self:
@@ -63,7 +63,7 @@ class Derived(nn.Module, Generic[T]):
 
 
 def is_search(module: nn.Module) -> bool:
-    """Tell whether a module only predicts: nothing is learnt from what it computes."""
+    """Tell whether a module only predicts, without gradients."""
     return not (module.training or torch.is_grad_enabled())
 
 

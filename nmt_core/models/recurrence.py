@@ -89,12 +89,12 @@ class RecurrentLayer(nn.Module):
         precise = torch.promote_types(x.dtype, torch.float32)
         nothing = x.new_zeros(x.size(0), self.cells.hidden_size, dtype=precise)
         start = (nothing,) * (2 if isinstance(self.cells, nn.LSTM) else 1)
-        found = [
+        directions = [
             unroll(self.cells, x, start, self._mask(nothing), lengths=lengths, backwards=backwards)
             for backwards in ((False, True) if self.cells.bidirectional else (False,))
         ]
-        ends = zip(*(end for _, end in found), strict=True)
-        outputs = torch.cat([outputs for outputs, _ in found], dim=2)
+        ends = zip(*(end for _, end in directions), strict=True)
+        outputs = torch.cat([outputs for outputs, _ in directions], dim=2)
         return outputs.to(x.dtype), tuple(torch.cat(parts, dim=1) for parts in ends)
 
     def _mask(self, hidden: Float[Tensor, "R C"]) -> Float[Tensor, "R C"]:
@@ -102,7 +102,7 @@ class RecurrentLayer(nn.Module):
 
 
 def _parts(last: Tensor | CellState) -> CellState:
-    """Return what torch calls a state as a tuple, which it is of an LSTM alone."""
+    """Return torch's state as a tuple, which it is for an LSTM alone."""
     return last if isinstance(last, tuple) else (last,)
 
 
@@ -112,7 +112,7 @@ def _packed(parts: list[Tensor]) -> Tensor | CellState:
 
 
 class RecurrentStep(nn.Module):
-    """One position of a layer like :class:`RecurrentLayer`, beside whose input something is fed.
+    """One position of a layer like :class:`RecurrentLayer`, with input feeding.
 
     What does not wait for the step before is computed for all positions at once, by
     :meth:`prepare`.

@@ -36,7 +36,7 @@ from nmt_core.models.unrolled import CellState, draw_state_mask
 
 @dataclass(frozen=True)
 class RnnMemory(Memory):
-    """The encoded source; without attention, nobody looks at more than the states to begin from."""
+    """The encoded source; without attention, only its first states are used."""
 
     first: tuple[CellState, ...]  # per decoder layer
     keys: Tensor | None  # (B, S, C), None without attention
@@ -46,7 +46,7 @@ class RnnMemory(Memory):
 
 @dataclass(frozen=True)
 class RnnState(State):
-    """What the decoder remembers of the target so far."""
+    """The decoder's state after the target so far."""
 
     layers: tuple[CellState, ...]  # per decoder layer
     vector: Tensor  # (R, C), the last attentional vector; zeros at the start
@@ -100,10 +100,10 @@ class Encoder(nn.Module):
 def reverse_sequences(
     x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]
 ) -> Float[Tensor, "B S D"]:
-    """Return sequences in reverse; what stands after their ends stays there."""
-    place = torch.arange(x.size(1), device=x.device)
-    mirrored = lengths[:, None] - 1 - place
-    order = mirrored.where(mirrored >= 0, place)
+    """Return sequences in reverse; padding stays in its place."""
+    position = torch.arange(x.size(1), device=x.device)
+    mirrored = lengths[:, None] - 1 - position
+    order = mirrored.where(mirrored >= 0, position)
     return x.gather(1, order[:, :, None].expand_as(x))
 
 
@@ -142,7 +142,7 @@ class Attention(nn.Module):
     def forward(
         self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
     ) -> tuple[Float[Tensor, "R Q C"], Float[Tensor, "R Q S"]]:
-        """Return what every query sees, and its weights; all zeros where all is padding."""
+        """Return the context of every query, and its weights; all zeros where all is padding."""
         keys, values = cast("Tensor", memory.keys), memory.values
         rows, positions, _ = queries.shape
         # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
@@ -153,7 +153,7 @@ class Attention(nn.Module):
     def vector(
         self, context: Float[Tensor, "*N C"], features: Float[Tensor, "*N C"]
     ) -> Float[Tensor, "*N C"]:
-        """Return the attentional vector: what was seen and what the decoder knows."""
+        """Return the attentional vector, of the context and the decoder's output."""
         return self.combine(torch.cat([context, features], dim=-1)).tanh()
 
     def _scores(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B Q S"]:
@@ -192,7 +192,7 @@ class WholeDecoder(nn.Module):
 
 
 class SteppedDecoder(nn.Module):
-    """Reads one position after another, for each waits for what was seen at the one before."""
+    """Decodes position by position, since each needs the attention of the one before."""
 
     def __init__(self, config: RnnConfig, attention: Attention) -> None:
         super().__init__()
@@ -362,7 +362,7 @@ def build_decoder(config: RnnConfig) -> WholeDecoder | SteppedDecoder:
 
 
 def layer_inputs(config: RnnConfig, layers: int) -> list[int]:
-    """Return the features that go into each of so many layers."""
+    """Return the input features of each layer."""
     return [config.width, *[config.hidden_width] * (layers - 1)]
 
 

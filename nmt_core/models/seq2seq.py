@@ -52,11 +52,11 @@ RowsT = TypeVar("RowsT", bound=Rows)
 
 
 class Memory(Rows):
-    """What belongs to a sentence: the encoded source. All its hypotheses share it, uncopied."""
+    """The encoded source of a sentence. All its hypotheses share it, uncopied."""
 
 
 class Carried(NamedTuple):
-    """What a decoder carries from a token to the next, for engines that keep it between steps."""
+    """The tensors of a decoder's state, for engines that keep them between steps."""
 
     past: list[Tensor]
     """What all hypotheses of a sentence share, on axis 0 the sentences: keys and values."""
@@ -67,7 +67,7 @@ class Carried(NamedTuple):
 
 
 class State(Rows):
-    """What belongs to a hypothesis: what the decoder remembers of the target so far."""
+    """The state of a hypothesis: the decoder's memory of the target so far."""
 
     def take_apart(self) -> Carried:
         """Return the tensors that an engine carries; :meth:`put_together` makes a state of them."""
@@ -191,7 +191,7 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: MemoryT, state: StateT
     ) -> tuple[Float[Tensor, "R T D"], StateT]:
-        """Read the next target tokens of every row; return what to predict from, and the new state.
+        """Read the next target tokens of every row; return hidden vectors, and the new state.
 
         ``R`` is a whole multiple of the sentences in ``memory``; see the letters above.
         """
@@ -211,7 +211,7 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         return logits.log_softmax(dim=-1, dtype=precise)
 
     def list_looking(self) -> list[nn.Module]:
-        """Return the modules that return, second, at what each position looks; none without such.
+        """Return the modules whose second output is attention; none without such.
 
         They say it as (R, T, S), several in a mean, or of several heads as (B, H, M, S).
         """

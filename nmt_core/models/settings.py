@@ -12,7 +12,7 @@ AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 
 class Seq2SeqConfig(Config):
-    """What every architecture has in its shape; see :class:`nmt_core.models.seq2seq.Seq2Seq`."""
+    """Settings of every architecture; see :class:`nmt_core.models.seq2seq.Seq2Seq`."""
 
     builds: ClassVar[str]
     """Where the model of such settings is: ``module:class``."""
@@ -32,12 +32,12 @@ class Seq2SeqConfig(Config):
 
     @property
     def normalizes_batches(self) -> bool:
-        """Whether training normalises by the statistics of whole batches."""
+        """Tells whether training normalises by the statistics of whole batches."""
         return False
 
 
 class PositionedConfig(Seq2SeqConfig):
-    """What architectures have in their shape that tell positions apart by adding them to words."""
+    """Settings of architectures that add positional encodings to words."""
 
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """How positions are told apart."""

@@ -60,11 +60,11 @@ class Sublayer(nn.Module):
         self.whole_batch = dense and config.dense_dropout_masks == "batch"
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return ``x`` with what ``block`` adds to it."""
+        """Return ``x`` plus the output of ``block``."""
         return self.add(x, block(self.before(x)))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return ``x`` with what a block made of it normalised: the second half of the above."""
+        """Add the output of a block to ``x`` and normalise: the second half of the above."""
         y = dropout(
             y,
             self.drop,
@@ -119,7 +119,7 @@ class EncoderLayer(nn.Module):
     def go_on(
         self, x: Float[Tensor, "R T D"], past: KeyValue, blocked: Bool[Tensor, "1 1 T P"] | None
     ) -> tuple[Float[Tensor, "R T D"], KeyValue]:
-        """Read what follows a past; return the same shape, and the P keys and values of both."""
+        """Read tokens after a past; return the same shape, and the P keys and values of both."""
         y = self.attend.before(x)
         pairs = zip(past, self.attention.project(y), strict=True)
         keys, values = (torch.cat(pair, dim=2) for pair in pairs)
@@ -155,7 +155,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Tensor, source: KeyValue, source_mask: Tensor, past: "LayerCache"
     ) -> tuple[Tensor, Cache]:
-        """Read what follows the past, (B, M, D); return the same shape, and the past with it."""
+        """Read tokens after the past, (B, M, D); return the same shape, and the longer past."""
         y = self.attend_self.before(x)
         query, (keys, values) = self.self_attention.project_all(y)
         cache = past.cache.extended(past.end, keys, values)
@@ -166,7 +166,7 @@ class DecoderLayer(nn.Module):
 
 
 class LayerCache(NamedTuple):
-    """What one layer of the decoder has read."""
+    """Keys and values of one decoder layer."""
 
     cache: Cache
     end: int
@@ -258,7 +258,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def _go_on(
         self, x: Float[Tensor, "R T D"], memory: TransformerMemory, state: TransformerState
     ) -> tuple[Tensor, TransformerState]:
-        """Read what follows what was read, all hypotheses of a sentence together."""
+        """Read next tokens, all hypotheses of a sentence together."""
         rows, length, width = x.shape
         sentences = memory.blocked.size(0)
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
@@ -301,7 +301,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
 
     @property
     def aligning(self) -> DecoderLayer:
-        """The layer that says at what a position looks."""
+        """The layer whose attention is reported."""
         return self._decoder()[max(0, len(self.decoder) - 2)]
 
     def _decoder(self) -> list[DecoderLayer]:
@@ -333,7 +333,7 @@ def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:
 def make_descent_mask(
     state: TransformerState, x: Float[Tensor, "R T D"], hypotheses: int
 ) -> Float[Tensor, "B 1 M end+M"] | None:
-    """Say what the hypotheses' next positions may see: what they are made of, and themselves.
+    """Mask the hypotheses' next positions: they see their own ancestors and themselves.
 
     Args:
         state: what was read.
@@ -348,8 +348,8 @@ def make_descent_mask(
         return None
     sentences = rows // hypotheses
     before = x.new_zeros(sentences, 1, hypotheses, state.end) if state.mask is None else state.mask
-    place = torch.arange(length * hypotheses, device=x.device)
-    back = place[:, None] - place
+    position = torch.arange(length * hypotheses, device=x.device)
+    back = position[:, None] - position
     own = (back >= 0) & (back % hypotheses == 0)
     new = torch.zeros(own.shape, dtype=x.dtype, device=x.device).masked_fill_(~own, -torch.inf)
     return torch.cat([before.repeat(1, 1, length, 1), new.expand(sentences, 1, -1, -1)], dim=3)

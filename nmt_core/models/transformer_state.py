@@ -1,4 +1,4 @@
-"""What a Transformer keeps of a sentence while it writes: keys and values, and who sees which."""
+"""The state of a Transformer's decoder: keys and values, and the mask of hypotheses."""
 
 from dataclasses import dataclass, replace
 
@@ -24,10 +24,10 @@ class TransformerMemory(Memory):
 
 
 class Cache:
-    """Keys and values of what was written, with room behind them for what will be.
+    """Keys and values of written tokens, with room behind them for later ones.
 
-    What is behind the end of a state is nothing to it. So the first who writes there does it in
-    place, and who comes later gets a copy.
+    A state ignores all that is behind its end. So the first write past the end is in place, and
+    later writers copy.
 
     Args:
         keys: (B, H, room, d).
@@ -39,7 +39,7 @@ class Cache:
         self.keys, self.values, self.written = keys, values, written
 
     def extended(self, end: int, keys: Tensor, values: Tensor) -> "Cache":
-        """Return what stands before ``end``, and after it these, (B, H, n, d) each."""
+        """Append keys and values, (B, H, n, d) each, at ``end``."""
         if torch.is_grad_enabled():  # gradients need what was there
             before, after = self.first(end), (keys, values)
             longer = [torch.cat(both, dim=2) for both in zip(before, after, strict=True)]
@@ -57,7 +57,7 @@ class Cache:
         return cache
 
     def first(self, end: int) -> KeyValue:
-        """Return what stands before ``end``."""
+        """Return keys and values before ``end``."""
         if end == self.keys.size(2):
             return self.keys, self.values
         return self.keys[:, :, :end], self.values[:, :, :end]

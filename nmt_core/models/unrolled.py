@@ -1,4 +1,4 @@
-"""A recurrent layer step by step, with dropout on what goes from step to step.
+"""A recurrent layer step by step, with dropout between steps.
 
 It computes with the weights of torch's layer what that computes, and beside that keeps a mask on
 the recurrent state, which torch's has no place for. Only training takes it.
@@ -46,9 +46,9 @@ def gru(
     return (torch.lerp(value, hidden, keep),)
 
 
-def choose(real: Bool[Tensor, "R 1"], after: CellState, before: CellState) -> CellState:
+def choose(is_token: Bool[Tensor, "R 1"], after: CellState, before: CellState) -> CellState:
     """Return the state after a position where there is one, and before it where not."""
-    return tuple(new.where(real, old) for new, old in zip(after, before, strict=True))
+    return tuple(new.where(is_token, old) for new, old in zip(after, before, strict=True))
 
 
 def step_lstm(
@@ -90,7 +90,7 @@ def unroll(
     lengths: Int[Tensor, " R"] | None = None,
     backwards: bool = False,
 ) -> tuple[Float[Tensor, "R T C"], CellState]:
-    """Return what one direction of torch's layer gives at every position, and its last state.
+    """Return the outputs of one direction of torch's layer, and its last state.
 
     Args:
         layer: of one layer's weights.
@@ -107,13 +107,13 @@ def unroll(
     advance = STEPS[type(layer)]
     outputs = []
     order = range(x.size(1))
-    for place in reversed(order) if backwards else order:
-        after = advance(prepared[:, place], F.linear(state[0] * mask, *recurrent), state)
+    for position in reversed(order) if backwards else order:
+        after = advance(prepared[:, position], F.linear(state[0] * mask, *recurrent), state)
         shown = after[0]
         if lengths is not None:
-            real = (place < lengths)[:, None]
-            state = choose(real, after, state)
-            shown = shown * real
+            is_token = (position < lengths)[:, None]
+            state = choose(is_token, after, state)
+            shown = shown * is_token
         else:
             state = after
         outputs.append(shown)

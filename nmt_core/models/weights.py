@@ -22,7 +22,7 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_own_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Bring back what :func:`own_tensors` gave, and with it all tied names.
+    """Load the tensors of :func:`own_tensors`, with all tied names.
 
     Raises:
         CheckpointError: if any other tensor is missing, unknown or of another shape.

@@ -79,7 +79,7 @@ class ServedModel:
 
 
 class FolderSource:
-    """A folder whose content may be replaced by another export."""
+    """A folder with an export, which another one may replace."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -82,12 +82,12 @@ class MergeDropout:
         _, first, middle, last = merges[number]
         at = before.index(middle)
         ends = before[:at] + before[at + 1 :]
-        kept = [each for each in merges if each[3] <= first or each[1] >= last]
+        others = [each for each in merges if each[3] <= first or each[1] >= last]
         for new in self._merges(word, ends[max(0, at - 2) : at + 2]):
-            bisect.insort(kept, new)
+            bisect.insort(others, new)
         made = (self._pieces[word[first:last]][0],)
         self._after[state * STRIDE + number] = following = len(self._states)
-        self._states.append((ends, tuple(kept), pieces[: at - 1] + made + pieces[at + 1 :]))
+        self._states.append((ends, tuple(others), pieces[: at - 1] + made + pieces[at + 1 :]))
         return following
 
     def _merges(self, word: str, ends: tuple[int, ...]) -> Iterator[Merge]:
@@ -135,16 +135,16 @@ class UnigramLattice:
         totals, lattice = [0.0], [([0.0], [(0, 0)])]
         for end in range(1, len(word) + 1):
             starts = range(max(0, end - self._longest), end)
-            found = [
+            pieces = [
                 (start, *self._pieces[word[start:end]])
                 for start in starts
                 if word[start:end] in self._pieces
             ]
-            logs = [totals[start] + self._alpha * score for start, _, score in found]
+            logs = [totals[start] + self._alpha * score for start, _, score in pieces]
             most = max(logs)
             sums = [*accumulate(math.exp(log - most) for log in logs)]
             totals.append(most + math.log(sums[-1]))
-            lattice.append((sums, [(start, number) for start, number, _ in found]))
+            lattice.append((sums, [(start, number) for start, number, _ in pieces]))
         self._ends += len(word)
         self._words[word] = lattice
         return lattice

@@ -13,7 +13,7 @@ from nmt_core.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Tokenized:
-    """A line with its tokens, cut once for all who need them; only its own side may read it."""
+    """A line with its tokens, cut once; only its own side may read it."""
 
     line: str
     tokens: list[str]
@@ -21,7 +21,7 @@ class Tokenized:
 
 @dataclass(frozen=True)
 class Side:
-    """A tokenizer and its vocabulary; lines are normalised here, whatever is asked of them."""
+    """A tokenizer and its vocabulary; every method normalises its lines."""
 
     tokenizer: Tokenizer
     vocabulary: Vocabulary
@@ -46,7 +46,7 @@ class Side:
         return self.tokenize(line).tokens
 
     def surfaces(self, line: str) -> list[str]:
-        """Return for each token of a line what to write where it is copied untranslated."""
+        """Return the text of each token of a line, for tokens that are copied."""
         return self.tokenizer.surfaces(normalize(line))
 
     def ids(self, line: str | Tokenized) -> list[int]:

@@ -51,7 +51,7 @@ class SpacyWords:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read what :meth:`save` wrote.
+        """Read the files of :meth:`save`.
 
         Raises:
             TokenizerError: if the folder holds no such tokenizer, or was written with a spaCy of
@@ -145,7 +145,7 @@ class SpacyWords:
 
 
 class _Chunk(NamedTuple):
-    """What lies between two spaces."""
+    """Text between two spaces."""
 
     words: tuple[str, ...]
     opens: frozenset[str]

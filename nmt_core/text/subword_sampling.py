@@ -46,11 +46,11 @@ class SubwordSampler:
     """
 
     def __init__(self, config: SubwordSampling, tokenizer: Tokenizer) -> None:
-        found = tokenizer.model_type if isinstance(tokenizer, Subwords) else "no subwords"
-        if not isinstance(tokenizer, Subwords) or found != SAMPLED[config.kind]:
+        kind = tokenizer.model_type if isinstance(tokenizer, Subwords) else "no subwords"
+        if not isinstance(tokenizer, Subwords) or kind != SAMPLED[config.kind]:
             raise ConfigError(
                 f"train.subword_sampling.kind {config.kind!r} needs a tokenizer of model_type "
-                f"{SAMPLED[config.kind]!r}, got {found}; choose what fits, or 'none'"
+                f"{SAMPLED[config.kind]!r}, got {kind}; choose what fits, or 'none'"
             )
         scored = tokenizer.scored_pieces
         self._texts = {number: piece for piece, (number, _) in scored.items()}
@@ -77,7 +77,7 @@ class SubwordSampler:
         ]
 
     def _parts(self, numbers: Sequence[int]) -> Iterator[str | int]:
-        """Yield words, and the numbers of what is no part of any."""
+        """Yield words, and the numbers of tokens outside of words."""
         word = ""
         for number in numbers:
             text = self._texts.get(number)

@@ -22,7 +22,7 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
 class SubwordConfig(Config):
-    """How subwords are learnt."""
+    """Settings of learning subwords."""
 
     model_type: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
@@ -92,7 +92,7 @@ class Subwords:
 
     @classmethod
     def load(cls, folder: Path) -> "Subwords":
-        """Read what :meth:`save` wrote.
+        """Read the files of :meth:`save`.
 
         Raises:
             TokenizerError: if that is empty, which SentencePiece takes for a model without pieces.
@@ -127,7 +127,7 @@ class Subwords:
 
     @property
     def model_type(self) -> Literal["bpe", "unigram"]:
-        """What kind of model it is: BPE scores pieces by rank, a unigram by log-probability."""
+        """The kind of model: BPE scores pieces by rank, a unigram by log-probability."""
         ranks = all(score.is_integer() for _, score in self.scored_pieces.values())
         return "bpe" if ranks else "unigram"
 
@@ -136,7 +136,7 @@ class Subwords:
         return self._processor.encode(normalize(line), out_type=str)
 
     def surfaces(self, line: str) -> list[str]:
-        """Return the pieces of a line, which are what they stand for."""
+        """Return the pieces of a line, which are also their surface text."""
         return self.encode(line)
 
     def decode(self, tokens: Sequence[str]) -> str:

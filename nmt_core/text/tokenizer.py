@@ -1,4 +1,4 @@
-"""Lines to tokens and back. What a tokenizer cannot bring back it must not pretend to."""
+"""Lines to tokens and back."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ class Tokenizer(Protocol):
         """Return the tokens of one normalised line; none holds a space."""
 
     def surfaces(self, line: str) -> list[str]:
-        """Return for each token of :meth:`encode` what to write where it is copied untranslated.
+        """Return the text of each token of :meth:`encode`, for tokens that are copied.
 
         The tokens themselves, where they keep all that the line shows.
         """
@@ -26,4 +26,4 @@ class Tokenizer(Protocol):
         """Return the line that the tokens make."""
 
     def save(self, folder: Path) -> None:
-        """Write ``tokenizer.json`` and whatever else :func:`load_tokenizer` needs."""
+        """Write ``tokenizer.json`` and other files that :func:`load_tokenizer` needs."""

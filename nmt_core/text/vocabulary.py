@@ -44,10 +44,10 @@ class Vocabulary:
             max_size: tokens to keep, the reserved ones not counted; None keeps all.
             min_count: occurrences below which a token is left out.
         """
-        kept = [token for token, count in counts.items() if count >= min_count]
-        kept = [token for token in kept if token not in SPECIALS]
-        kept.sort(key=lambda token: (-counts[token], token))
-        return cls([*SPECIALS, *kept[:max_size]])
+        frequent = [token for token, count in counts.items() if count >= min_count]
+        frequent = [token for token in frequent if token not in SPECIALS]
+        frequent.sort(key=lambda token: (-counts[token], token))
+        return cls([*SPECIALS, *frequent[:max_size]])
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":

@@ -1,1 +1,1 @@
-"""What translations are scored by: each file is a metric of its name, ``ter.py`` with ``Ter``."""
+"""Metrics: each file is a metric of its name, such as ``ter.py`` with ``Ter``."""

@@ -45,9 +45,9 @@ class Bleu(SacreBleuMetric):
         resamples: int = 0,
     ) -> Score:
         """Return the score of a test set; warn of a 0 that may come from another language."""
-        found = super().score(hypotheses, references, sources, resamples=resamples)
+        score = super().score(hypotheses, references, sources, resamples=resamples)
         letters = Chrf(self.language)
-        if found.value == 0 and (other := letters.score(hypotheses, references, sources).value) > 0:
+        if score.value == 0 and (other := letters.score(hypotheses, references, sources).value) > 0:
             _log.warning(
                 "BLEU is 0 but chrF %.1f: letters agree, and no words as %s cuts them; is the "
                 "target language, %s, the right one?",
@@ -55,7 +55,7 @@ class Bleu(SacreBleuMetric):
                 tokenizer_of(self.language),
                 self.language,
             )
-        return found
+        return score
 
     def score_of_sums(self, sums: Float[np.ndarray, "R C"]) -> Float[np.ndarray, " R"]:
         """Return BLEU (0-100) of summed counts: lengths, matches per order, n-grams per order.

@@ -31,7 +31,7 @@ class Chrf(SacreBleuMetric):
 
 
 class _Chrf(CHRF):
-    """Gives plain floats only: a zero is one, but what a resample scores is NumPy's.
+    """Gives plain floats only: a zero is one, but a score of resamples is NumPy's.
 
     sacreBLEU cannot average the two, and hypotheses bad enough have both.
     """

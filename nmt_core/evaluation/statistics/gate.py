@@ -1,4 +1,4 @@
-"""Whether a challenger may take the champion's place: promoted on evidence, or not at all.
+"""The gate: statistical tests whether a challenger may replace the champion.
 
 Both have translated the same untouched test set. The challenger is promoted if it is better in the
 first metric by a useful amount, and by more than chance gives according to two tests at once
@@ -38,7 +38,7 @@ class GateError(NmtError):
 
 
 class GateConfig(Config):
-    """How much evidence a promotion takes."""
+    """Settings of the gate."""
 
     metrics: list[Annotated[str, AfterValidator(METRICS.check)]] = Field(
         DEFAULT_METRICS, min_length=1
@@ -75,7 +75,7 @@ class Candidate:
 
 
 class Effect(Config):
-    """How the challenger differs from the champion in one metric."""
+    """The difference between challenger and champion in one metric."""
 
     metric: str
     """By its name."""
@@ -99,7 +99,7 @@ class Effect(Config):
 
 
 class Verdict(Config):
-    """What becomes of the challenger, and why."""
+    """The decision on a challenger, with its reason."""
 
     outcome: Literal["promote", "hold", "reject"]
     reason: str
@@ -117,7 +117,7 @@ class Verdict(Config):
 def judge(
     champion: Candidate, challenger: Candidate, config: GateConfig, *, language: str
 ) -> Verdict:
-    """Return what becomes of the challenger.
+    """Decide on the challenger.
 
     Args:
         champion: holds its place without evidence to the contrary.
@@ -160,7 +160,7 @@ def judge(
 
 
 def check_outputs(champion: Candidate, challenger: Candidate) -> None:
-    """Refuse what would mean nothing.
+    """Refuse systems that cannot be compared.
 
     Raises:
         GateError: naming what differs.
@@ -199,7 +199,7 @@ def load_testable_metric(name: str, language: str) -> SummedMetric:
 def measure_effect(
     name: str, metric: SummedMetric, champion: Counts, challenger: Counts, *, config: GateConfig
 ) -> Effect:
-    """Measure and test the difference in one metric, from what each sentence counts."""
+    """Measure and test the difference in one metric, from counts of sentences."""
     test = run_paired_test(
         metric.score_of_sums,
         challenger,
@@ -229,11 +229,11 @@ def judge_effects(
 ) -> tuple[Literal["promote", "hold", "reject"], str]:
     """Return the outcome and its reason."""
     level = config.significance
-    for found, corrected in zip(effects, correct_holm([e.worse for e in effects]), strict=True):
+    for effect, corrected in zip(effects, correct_holm([e.worse for e in effects]), strict=True):
         if corrected <= level:
             among = f", corrected for {len(effects)} metrics" if len(effects) > 1 else ""
             return "reject", (
-                f"{describe_change(found)}, which chance alone would give with probability "
+                f"{describe_change(effect)}, which chance alone would give with probability "
                 f"{corrected:.4f}{among}"
             )
     first = effects[0]

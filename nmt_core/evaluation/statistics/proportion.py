@@ -1,4 +1,4 @@
-"""How sure a share of right answers is, and a difference between two such shares."""
+"""Intervals of a share of right answers, and tests of differences between two shares."""
 
 import math
 from statistics import NormalDist
@@ -22,7 +22,7 @@ def compute_wilson_interval(
 
 
 def compute_mcnemar_p(first: int, second: int) -> float:
-    """Return how likely a difference is by chance, of two who answered the same questions.
+    """Return the p-value of a difference between two systems on the same questions.
 
     The exact test of McNemar 1947, two-sided: where one alone is right, a fair coin says which.
 

@@ -1,4 +1,4 @@
-"""Scores of thousands of resampled test sets at once, from what each sentence adds to the counts.
+"""Scores of thousands of resampled test sets at once, from counts of sentences.
 
 A metric is a function of sums over sentences; the sums of all resamples are one matrix product.
 
@@ -24,7 +24,7 @@ RESAMPLES_AT_ONCE = 1000
 
 
 class PValues(NamedTuple):
-    """How probable it is by chance, according to two tests."""
+    """The p-values of a difference by two tests."""
 
     bootstrap: float
     randomization: float
@@ -83,25 +83,25 @@ def run_paired_test(
 
     Args:
         score_of_sums: the metric.
-        first: what each sentence of a system adds to the metric's counts.
+        first: the metric's counts of each sentence of a system.
         second: the same of the other system.
         resamples: of the bootstrap.
         trials: of the randomisation; no p-value is below one in so many.
         seed: draws both.
     """
     sums = first.sum(axis=0), second.sum(axis=0)
-    one, other = score_of_sums(np.stack(sums))
+    ours, theirs = score_of_sums(np.stack(sums))
     drawn = [
         score_of_sums(draw @ first) - score_of_sums(draw @ second)
         for draw in (_drawn(len(first), chunk, seed) for chunk in _chunks(resamples))
     ]
     moved = (_flips(len(first), chunk, seed) @ (second - first) for chunk in _chunks(trials))
     exchanged = [score_of_sums(sums[0] + m) - score_of_sums(sums[1] - m) for m in moved]
-    return PairedTest(float(one - other), np.concatenate(drawn), np.concatenate(exchanged))
+    return PairedTest(float(ours - theirs), np.concatenate(drawn), np.concatenate(exchanged))
 
 
 def compute_p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:
-    """Return the share of resamples as extreme as what was seen, which is one of them.
+    """Return the share of resamples as extreme as the observed one, which is one of them.
 
     Ties count: leaving them out would make sure of what differs in a few sentences only.
     """
@@ -118,7 +118,7 @@ def _chunks(total: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=2)
 def _drawn(sentences: int, chunk: tuple[int, int], seed: int) -> Float[np.ndarray, "R N"]:
-    """Return how often each sentence is drawn for each of a chunk of test sets."""
+    """Count the draws of each sentence for each of some test sets."""
     number, rows = chunk
     draw = make_generator(seed, "bootstrap", number)
     chance = np.full(sentences, 1 / sentences)

@@ -1,4 +1,4 @@
-"""How sure a mean over seeds is: another test set would give another score, and so would new seeds.
+"""Intervals and tests of means over seeds, by the variance of both test sets and seeds.
 
 Seeds and sentences are crossed, and their variances add. To resample both (Owen 2007; Sellam et
 al. 2022, for models) needs many seeds: three have ten different resamples, whose spread is too
@@ -16,16 +16,16 @@ from scipy import special
 
 
 class VarianceSource(NamedTuple):
-    """Where a number's uncertainty comes from."""
+    """A source of a number's variance."""
 
     variance: float
-    """What it adds to the number's."""
+    """Its part of the number's variance."""
     freedom: float
     """Degrees of freedom of that estimate."""
 
 
 def measure_seeds(scores: Sequence[float]) -> VarianceSource:
-    """Return what the choice of seeds adds to the variance of their mean score.
+    """Return the part of seeds in the variance of their mean score.
 
     Args:
         scores: of at least two seeds.
@@ -36,14 +36,14 @@ def measure_seeds(scores: Sequence[float]) -> VarianceSource:
 def compute_t_interval(
     value: float, sources: Sequence[VarianceSource], *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return the interval of a number whose uncertainty comes from independent sources."""
+    """Return the interval of a number with independent sources of variance."""
     error, freedom = _combine(sources)
     half = error * float(special.stdtrit(freedom, (1 + confidence) / 2))
     return value - half, value + half
 
 
 def compute_t_p_value(value: float, sources: Sequence[VarianceSource]) -> float:
-    """Return how probable a number is by chance that is as far from 0, on either side."""
+    """Return the two-sided p-value of a number's distance from 0."""
     error, freedom = _combine(sources)
     if not error:
         return float(value == 0)

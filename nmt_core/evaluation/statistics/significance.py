@@ -1,4 +1,4 @@
-"""Whether one system is better than another, or the test set or the seeds were kind to it.
+"""Tests of significance between systems, over test sets and seeds.
 
 Two tests ask about the choice of sentences, two-sided, on the same resamples for all: paired
 bootstrap resampling (Koehn 2004) and paired approximate randomisation (Riezler and Maxwell 2005).
@@ -26,7 +26,7 @@ SEED = 1
 
 
 class Difference(Config):
-    """How two systems differ in one metric, and how probable as much would be by chance."""
+    """The difference between two systems in one metric, with its p-values."""
 
     metric: str
     """By its name."""
@@ -54,7 +54,7 @@ class Difference(Config):
 
 
 def average_seeds(score_of_sums: ScoreOfSums, seeds: int) -> ScoreOfSums:
-    """Return the mean score of seeds whose counts stand side by side."""
+    """Return the mean score of seeds, from their counts side by side."""
 
     def score(sums: Float[np.ndarray, "R KC"]) -> Float[np.ndarray, " R"]:
         return np.mean([score_of_sums(part) for part in np.split(sums, seeds, axis=1)], axis=0)
@@ -105,7 +105,7 @@ def compare_all(
         ConfigError: if what cuts the language into words is not installed.
     """
     [number] = {len(seeds) for seeds in systems.values()}
-    found: list[Difference] = []
+    all_differences: list[Difference] = []
     for name in metrics:
         metric = load_metric(name, language)
         if not isinstance(metric, SummedMetric):
@@ -116,7 +116,7 @@ def compare_all(
         }
         score = average_seeds(metric.score_of_sums, number)
         scores = {
-            system: metric.score_of_sums(np.stack([one.sum(axis=0) for one in seeds])).tolist()
+            system: metric.score_of_sums(np.stack([each.sum(axis=0) for each in seeds])).tolist()
             for system, seeds in counts.items()
         }
         pairs = list(combinations(counts, 2))
@@ -134,8 +134,8 @@ def compare_all(
             judge_over_seeds(test, [scores[system] for system in pair], len(references))
             for pair, test in zip(pairs, tests, strict=True)
         ]
-        found += gather_differences(name, pairs, tests, over_seeds)
-    return found
+        all_differences += gather_differences(name, pairs, tests, over_seeds)
+    return all_differences
 
 
 def gather_differences(
@@ -144,21 +144,21 @@ def gather_differences(
     tests: Sequence[PairedTest],
     over_seeds: Sequence[float | None],
 ) -> list[Difference]:
-    """Return what was found of each pair in one metric, with the p-values of all corrected."""
+    """Return the difference of each pair in one metric, with corrected p-values."""
     p_values = [test.apart() for test in tests]
     columns = {
-        "bootstrap": [found.bootstrap for found in p_values],
-        "randomization": [found.randomization for found in p_values],
-        "seeds": [found for found in over_seeds if found is not None],
+        "bootstrap": [values.bootstrap for values in p_values],
+        "randomization": [values.randomization for values in p_values],
+        "seeds": [values for values in over_seeds if values is not None],
     }
-    columns |= {f"{name}_holm": correct_holm(found) for name, found in columns.items()}
+    columns |= {f"{name}_holm": correct_holm(values) for name, values in columns.items()}
     return [
         Difference(
             metric=metric,
             first=first,
             second=second,
             value=tests[number].seen,
-            **{name: found[number] for name, found in columns.items() if found},
+            **{name: values[number] for name, values in columns.items() if values},
         )
         for number, (first, second) in enumerate(pairs)
     ]

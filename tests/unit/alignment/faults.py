@@ -4,8 +4,8 @@ FAULTS = [
     (
         "an aligner's empty word that forgets its place",
         "nmt_core/alignment/lattice.py",
-        "after = found + none[word] * state",
-        "after = found + none[word] * start",
+        "after = arrived + none[word] * state",
+        "after = arrived + none[word] * start",
     ),
     (
         "an aligner's jumps that are only counted",

@@ -16,14 +16,14 @@ FAULTS = [
     (
         "one piece too few, so that an edit in each hides a near duplicate",
         "nmt_core/corpora/near_duplicates.py",
-        "cut_pieces(len(words), self._edits[place] + 1)",
-        "cut_pieces(len(words), max(1, self._edits[place]))",
+        "cut_pieces(len(words), self._edits[number] + 1)",
+        "cut_pieces(len(words), max(1, self._edits[number]))",
     ),
     (
         "near sentences of the same length alone",
         "nmt_core/corpora/near_duplicates.py",
-        "and abs(len(words) - len(self._sentences[place])) <= most",
-        "and len(words) == len(self._sentences[place])",
+        "and abs(len(words) - len(self._sentences[number])) <= most",
+        "and len(words) == len(self._sentences[number])",
     ),
     (
         "near duplicates of one side",

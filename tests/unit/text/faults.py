@@ -16,8 +16,8 @@ FAULTS = [
     (
         "subwords: merges left out for good",
         "nmt_core/text/segmentations.py",
-        "        kept = [each for each in merges if",
-        "        kept = [each for each in merges[number:] if",
+        "        others = [each for each in merges if",
+        "        others = [each for each in merges[number:] if",
     ),
     (
         "subwords: as many segmentations as there are, of equal chance",
