@@ -256,7 +256,7 @@ def main(
     steps: Annotated[int | None, typer.Option(help="Budget in optimizer updates.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Budget in target tokens.")] = None,
     seeds: Annotated[
-        str, typer.Option(help="How many seeds to train each model with, or which: 3, or 1,2,3.")
+        str, typer.Option(help="Seeds of each model, by number or as a list: 3, or 1,2,3.")
     ] = "1",
     jobs: Annotated[
         int, typer.Option(min=1, help="Experiments at once, sharing the processor's cores.")

@@ -222,7 +222,7 @@ def main(
     schedule: Annotated[
         Schedule | None,
         typer.Option(
-            help="Weekly retraining: on in one clone, on pools, or off; without, as it is."
+            help="Weekly retraining: on in one clone, on pools, or off; unchanged by default."
         ),
     ] = None,
 ) -> None:

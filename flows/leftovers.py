@@ -2,7 +2,7 @@
 
 DVC writes ``dvc.lock`` and its list of locks in place. Killed meanwhile, it leaves a part of them,
 often nothing, which no dvc reads any more; and it takes a lock for held while any process has the
-number of the one that took it. So whatever was killed, the same command would fail for ever.
+number of the one that took it. So after a kill the same command would fail for ever.
 """
 
 import json
@@ -114,7 +114,7 @@ def _holds(info: dict[str, Any]) -> bool:
     _, *arguments = info["cmd"].split(" ")
     try:
         command = " ".join(psutil.Process(info["pid"]).cmdline())
-    except psutil.AccessDenied:  # somebody else's, of which only the number is known
+    except psutil.AccessDenied:  # another user's, only its number is known
         return True
     except psutil.Error:
         return False

@@ -2,7 +2,7 @@
 
 Between clones goes nothing but a commit, the text of params.yaml and what DVC's remote holds. Each
 part walks through the stages from the first, for DVC to find in the remote what was made elsewhere:
-a lock file of another clone would be believed with whatever params.yaml.
+a lock file of another clone would be believed with any params.yaml.
 """
 
 import os

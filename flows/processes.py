@@ -34,7 +34,7 @@ if sys.platform == "linux":
         sys.exit("who started this is gone")
 os.execv(command[0], command)
 """
-"""Start a command that is told to end when we die, by whatever signal; exec keeps the order.
+"""Start a command that gets a signal when this process ends for any reason; exec keeps the order.
 
 A program of its own, since forking Python code in a process with threads may lock up. SIGINT is
 ordinary again: a shell starts what it puts into the background with SIGINT ignored, and Prefect,
@@ -80,7 +80,7 @@ def run_to_the_end(
     Args:
         command: an absolute path and arguments.
         environment: all its variables.
-        say: is told what is waited for.
+        say: takes messages on what is waited for.
         last_word: the signal that it gets if we are killed.
     """
     adopt_orphans()

@@ -16,7 +16,7 @@ from nmt_core.base.errors import ConfigError
 
 
 def main(
-    deployment: Annotated[str, typer.Argument(help="What make deploy has offered.")],
+    deployment: Annotated[str, typer.Argument(help="Deployment of make deploy.")],
     settings: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="As in make repro.")
     ] = None,

@@ -63,13 +63,13 @@ ABANDONED = (
 
 
 def main(
-    pool: Annotated[str, typer.Argument(help="Pool whose runs are taken; made if there is none.")],
+    pool: Annotated[str, typer.Argument(help="Pool to take runs from; made if there is none.")],
     limit: Annotated[int, typer.Option(min=1, help="Runs at once.")] = 1,
     name: Annotated[
-        str | None, typer.Option(help="What the server shows. [POOL-PROCESS, and this machine]")
+        str | None, typer.Option(help="Name on the server. [POOL-PROCESS, and this machine]")
     ] = None,
     leashed: Annotated[  # noqa: FBT002 - an option
-        bool, typer.Option("--leashed", help="Stop when the program that started this ends.")
+        bool, typer.Option("--leashed", help="Stop when the parent process ends.")
     ] = False,
 ) -> None:
     """Run the flows of a pool on this machine, in this clone, until told to stop."""

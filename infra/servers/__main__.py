@@ -51,10 +51,10 @@ def format_ports(ports: Mapping[str, int]) -> str:
 
 def main(
     database: Annotated[
-        Database, typer.Option(help="Where Prefect and MLflow keep their records.")
+        Database, typer.Option(help="Database of Prefect and MLflow.")
     ] = Database.sqlite,
     files: Annotated[
-        Files, typer.Option(help="Where MLflow keeps files; DVC can use the store of S3, too.")
+        Files, typer.Option(help="File store of MLflow; DVC can use the S3 one, too.")
     ] = Files.folder,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is for this machine alone.")
@@ -66,9 +66,9 @@ def main(
             help=f"Where a server listens, if not at {format_ports(PORTS)}; 0 is any free port.",
         ),
     ] = None,
-    folder: Annotated[Path, typer.Option(help="Where everything is kept.")] = FOLDER,
+    folder: Annotated[Path, typer.Option(help="Folder of all data.")] = FOLDER,
     leashed: Annotated[  # noqa: FBT002 - an option
-        bool, typer.Option("--leashed", help="Stop when the program that started this ends.")
+        bool, typer.Option("--leashed", help="Stop when the parent process ends.")
     ] = False,
 ) -> None:
     """Run Prefect and MLflow on this machine until told to stop."""

@@ -141,7 +141,7 @@ def learn_aligner(
     Args:
         lines: source and target; pairs that are too long, or empty on a side, are passed over.
         config: how to learn.
-        tell: is told after each iteration its name and the log-likelihood before it.
+        tell: takes the name of each iteration and the log-likelihood before it.
 
     Raises:
         CorpusError: if no pair is left.

@@ -18,17 +18,15 @@ from nmt_core.cli.lines import read_parallel
 def align(
     *,
     source: Annotated[Path, typer.Option(metavar="FILE", help="Sentences, one a line, UTF-8.")],
-    target: Annotated[Path, typer.Option(metavar="FILE", help="Their translations.")],
+    target: Annotated[Path, typer.Option(metavar="FILE", help="Their translations, one a line.")],
     out: Annotated[
         Path | None, typer.Option(metavar="LINKS", help="File to write the links to.")
     ] = None,
     learn: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Learn an aligner from these sentences; keep it there."),
+        typer.Option(metavar="DIR", help="Learn an aligner from these sentences into this folder."),
     ] = None,
-    aligner: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Align by what was learnt before.")
-    ] = None,
+    aligner: Annotated[Path | None, typer.Option(metavar="DIR", help="Use this aligner.")] = None,
 ) -> None:
     """Align the words of parallel text.
 

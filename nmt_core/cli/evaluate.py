@@ -31,9 +31,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         list[Path],
         typer.Option(metavar="DIR", help="Exported model; repeatable, to compare several."),
     ],
-    source: Annotated[
-        Path, typer.Option(metavar="FILE", help="Lines to translate_with_progress, UTF-8.")
-    ],
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Lines to translate, UTF-8.")],
     reference: Annotated[
         Path, typer.Option(metavar="FILE", help="Reference translations, one a line, UTF-8.")
     ],
@@ -50,7 +48,9 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write all translations there, separated by tabs."),
+        typer.Option(
+            metavar="FILE", help="Write all translations to this file, separated by tabs."
+        ),
     ] = None,
     engine: EngineName = "auto",
     device: Device = "auto",

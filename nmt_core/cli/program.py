@@ -51,11 +51,11 @@ BUILT_IN = {
     "align": ("nmt_core.cli.align:align", "Align the words of parallel text."),
     "learn": (
         f"{LANGUAGE_MODEL_COMMANDS}:learn",
-        "Learn a language model: how likely is a text, and what comes next, or is missing?",
+        "Learn a language model, causal or masked, from text.",
     ),
     "generate": (
         f"{LANGUAGE_MODEL_COMMANDS}:generate",
-        "Write a text, each token drawn from what the model expects after those before it.",
+        "Generate text, each token drawn from the model's distribution.",
     ),
     "fill": (
         f"{LANGUAGE_MODEL_COMMANDS}:fill",

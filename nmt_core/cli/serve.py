@@ -27,7 +27,10 @@ def serve(  # noqa: PLR0913 - one argument per option
         ),
     ],
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; by default, here alone.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; by default, this machine alone."
+        ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, help="Port; 0 takes a free one.")] = 5001,
     engine: EngineName = "auto",
@@ -35,7 +38,9 @@ def serve(  # noqa: PLR0913 - one argument per option
     threads: Threads = None,
     api_keys: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Serve only who has a key; one a line. \\[default: all]"),
+        typer.Option(
+            metavar="FILE", help="Require an API key of this file, one a line. \\[default: all]"
+        ),
     ] = None,
     rate_limit: Annotated[
         int | None,

@@ -86,7 +86,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         typer.Option(metavar="DIR", help="Write attention maps to this folder."),
     ] = None,
     interactive: Annotated[
-        bool, typer.Option("--interactive", "-i", help="Ask for lines, show how sure the model is.")
+        bool,
+        typer.Option("--interactive", "-i", help="Ask for lines, and show the model's confidence."),
     ] = False,
     batch_tokens: Annotated[
         int | None,

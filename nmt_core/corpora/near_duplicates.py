@@ -134,7 +134,7 @@ def cut_words(line: str) -> list[str]:
 
 def allow_edits(words: int, distance: float) -> int:
     """Return the number of edits up to which a sentence is near one of ``words`` words."""
-    return int(words * distance + 1e-9)  # 5 words at 0.2 are 1, whatever the rounding
+    return int(words * distance + 1e-9)  # 5 words at 0.2 are 1, in spite of rounding
 
 
 def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 Rate = Annotated[float, Field(gt=0, lt=10_000)]
 
 PER = 10_000
-"""Rates of the split are given in so many sentences."""
+"""The denominator of the split's rates."""
 
 MAX_SALT_BYTES = 64
 """Longest key that BLAKE2b takes."""

@@ -36,7 +36,7 @@ def sample(
 ) -> list[list[Hypothesis]]:
     """Translate a batch; return ``sampling.samples`` hypotheses per sentence, as they were drawn.
 
-    Their scores are the model's own, whatever temperature and truncation they were drawn with. The
+    Their scores are the model's own, for any temperature and truncation. The
     model must be in evaluation mode.
 
     Args:

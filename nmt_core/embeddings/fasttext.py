@@ -33,7 +33,7 @@ to run and now and then are not numbers. With ten threads it would fill all, but
 """
 
 LARGEST = 1e4
-"""No training gets there; memory that nobody filled does."""
+"""No training gets there, but uninitialised memory does."""
 
 
 class Task(Config):
@@ -118,7 +118,7 @@ def _start(task: Task) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "nmt_core.embeddings.fasttext", task.model_dump_json()],
         env=os.environ | ZEROED_MEMORY | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        stdin=subprocess.PIPE,  # open as long as somebody waits for the result
+        stdin=subprocess.PIPE,  # open while the parent waits for the result
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
@@ -143,7 +143,7 @@ def _result(task: Task, process: subprocess.Popen[str]) -> WordVectors:
 
 
 def _end_with_parent() -> None:
-    os.read(0, 1)  # standard input: returns when the other end is closed, whoever did it
+    os.read(0, 1)  # standard input: returns when the other end is closed
     os._exit(1)
 
 

@@ -25,7 +25,7 @@ METRICS: "Registry[type[Metric]]" = Registry("a metric", "nmt.metrics", list_met
 """The class of each metric by its name."""
 
 DEFAULT_METRICS = ["bleu", "chrf"]
-"""What is measured where nobody asks for other metrics; the first one leads."""
+"""The default metrics, the most important one first."""
 
 
 def load_metric(name: str, language: str) -> "Metric":

@@ -1,1 +1,1 @@
-"""What is no translation: language models and classifiers of text; the rest does without them."""
+"""Extensions beyond translation: language models and text classifiers, which nothing else needs."""

@@ -26,7 +26,7 @@ def change_settings(default: ConfigT, settings: Sequence[str], *, at: str) -> Co
 
 
 def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
-    """Turn ``model.order=3`` into nested values; what is no JSON is a word.
+    """Turn ``model.order=3`` into nested values; a value that is no JSON is a word.
 
     Raises:
         ConfigError: if a setting has no value, or its place is a value already.
@@ -37,15 +37,15 @@ def parse_setting(settings: Sequence[str]) -> dict[str, Any]:
         if not (name and equals):
             raise ConfigError(f"--set {setting} has no value; write --set name=value")
         *way, last = name.split(".")
-        place = values
+        node = values
         for step in way:
-            place = place.setdefault(step, {})
-            if not isinstance(place, dict):
+            node = node.setdefault(step, {})
+            if not isinstance(node, dict):
                 raise ConfigError(f"--set {setting} is at odds with a setting before it")
         try:
-            place[last] = json.loads(value)
+            node[last] = json.loads(value)
         except ValueError:
-            place[last] = value
+            node[last] = value
     return values
 
 
@@ -72,7 +72,7 @@ class Setting(NamedTuple):
 def explain_settings(
     title: str, default: Config, *, beside: Config | None = None
 ) -> Callable[[Command], Command]:
-    """Add settings, with what the code says of them, to the help of a command.
+    """Add settings, with their docstrings, to the help of a command.
 
     Args:
         title: what they are.
@@ -80,7 +80,7 @@ def explain_settings(
         beside: settings that have been explained; only others are.
     """
     known = [*list_settings(beside)] if beside else []
-    settings = [one for one in list_settings(default) if one not in known]
+    settings = [setting for setting in list_settings(default) if setting not in known]
 
     def explain(command: Command) -> Command:
         command.__doc__ = f"{inspect.getdoc(command)}\n\n{title}\n\n{render_settings(settings)}"
@@ -90,7 +90,7 @@ def explain_settings(
 
 
 def list_settings(default: Config, *, at: str = "") -> Iterator[Setting]:
-    """Yield every setting by its default and what its code says of it; the default kind first."""
+    """Yield every setting with its default and its docstring; the default kind first."""
     words = read_docstrings(type(default))
     for name, field in type(default).model_fields.items():
         value, kinds = getattr(default, name), list_kinds(field)
@@ -104,7 +104,7 @@ def list_settings(default: Config, *, at: str = "") -> Iterator[Setting]:
             yield from list_settings(value, at=f"{at}{name}.")
         elif name != "kind":
             choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-            others = " or ".join(f"`{one}`" for one in choices if one != value)
+            others = " or ".join(f"`{choice}`" for choice in choices if choice != value)
             yield Setting(f"{at}{name}", value, words[name] + (f" Or {others}." if others else ""))
 
 

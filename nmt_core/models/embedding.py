@@ -125,7 +125,7 @@ class SinusoidalPositions(nn.Module):
         """Return words plus positions ``first``, ``first + 1``, and so on."""
         end = first + words.size(1)
         if end > len(self.table):
-            with torch.inference_mode(False):  # whoever trains reads them, too
+            with torch.inference_mode(False):  # training reads them, too
                 self.table = sinusoids(2 * end, words.size(2)).to(self.table)
         signal = self.table[first:end]
         return words + (signal if self.scale is None else self.scale * signal)

@@ -75,8 +75,8 @@ class Cache:
 class TransformerState(State):
     """Keys and values of the target so far.
 
-    They stay where they were written, by whichever hypothesis of a sentence, and a mask tells of
-    which hypotheses each now living one is made. So who follows whom costs next to nothing.
+    They stay where any hypothesis of a sentence has written them, and a mask marks the ancestors of
+    each live hypothesis. So reordering hypotheses costs next to nothing.
     """
 
     layers: tuple[Cache, ...]  # per decoder layer

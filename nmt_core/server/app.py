@@ -71,7 +71,7 @@ async def run_service(app: FastAPI) -> AsyncIterator[None]:
 def watch_models(service: Service, stopped: Event) -> None:
     """Look again and again whether other models are to be served.
 
-    It is a thread of its own, which nobody waits for: a registry may take minutes not to answer.
+    It is a daemon thread of its own, since a registry may take minutes until it fails to answer.
     """
     while not stopped.wait(service.config.watch_seconds):
         service.metrics.swaps.inc(len(service.models.renew()))

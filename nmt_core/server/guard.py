@@ -132,7 +132,7 @@ class Visit:
             await self._app(self._scope, self.receive, self.send)
         except RequestError as error:
             await self._refuse(error)
-        except ClientDisconnect:  # nobody reads an answer
+        except ClientDisconnect:  # the answer has no reader
             self._status = 499
         except TimeoutError:
             _log.info("a client took its answer too slowly", extra={"id": self._id})

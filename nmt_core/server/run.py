@@ -25,7 +25,7 @@ from nmt_core.server.settings import ServerConfig
 _log = logging.getLogger(__name__)
 
 UNGUARDED = (
-    "whoever reaches this address may use the server; give --api-keys FILE, or leave --host out"
+    "anybody who reaches this address may use the server; give --api-keys FILE, or leave --host out"
 )
 """The warning of a server that is open to others without a key."""
 

@@ -95,7 +95,7 @@ def find_problem(folder: Path, *, engine: str, device: str, threads: int | None)
         load_verified(folder, engine=engine, device=device, threads=threads)
     except NmtError as error:
         return str(error)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a sentence
+    except Exception as error:  # noqa: BLE001 - any error is reported in a sentence
         frame = describe_failure(error).rpartition(" > ")[0].rpartition(" > ")[2]
         return (
             f"{folder} cannot be translated with ({type(error).__name__} at {frame}); export the "

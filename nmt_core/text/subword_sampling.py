@@ -1,7 +1,7 @@
 """Other subwords of the same line: BPE-dropout and sampling from a unigram model.
 
 A model that reads each sentence in other subwords every time learns what words are made of.
-SentencePiece can sample, too, but draws otherwise in every process, whatever seed it is given.
+SentencePiece can sample, too, but draws differently in every process, for any seed.
 """
 
 from collections.abc import Iterator, Sequence

@@ -270,7 +270,7 @@ class Translator:
         tokens = text.tokens[: self.config.max_source_tokens]
         if len(tokens) < len(text.tokens):
             _log.warning(
-                "a line has %d tokens, of which the first %d are read; give each of its sentences "
+                "a line has %d tokens, but only the first %d are read; give each of its sentences "
                 "a line of its own: %.60s",
                 len(text.tokens),
                 len(tokens),

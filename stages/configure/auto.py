@@ -47,7 +47,7 @@ class TextRow(Config):
     """Settings for a corpus up to some size."""
 
     pairs: int | None
-    """Up to so many pairs of train; null for any number."""
+    """Greatest number of pairs of train; null for any."""
     vocab_size: int
     dropout: float
     """Where all of the text is seen; what is not seen again cannot be learnt by heart."""
@@ -57,9 +57,9 @@ class ModelRow(Config):
     """A preset for a budget up to some size."""
 
     tokens: int | None
-    """Up to so many target tokens; null for any number."""
+    """Greatest number of target tokens; null for any."""
     passes: float = 0.0
-    """Where they are at least so many passes over the text."""
+    """Least number of passes over the text."""
     preset: str
     settings: dict[str, int | float | str] = Field(default_factory=dict)
     """Further settings of the preset, by dotted path."""
@@ -150,8 +150,8 @@ def choose(
     size = download.corpus.estimate_size(download.languages)
     if size is None:
         raise ConfigError(
-            f"nobody knows before the download how large a corpus of kind {download.corpus.kind!r} "
-            f"is; choose {' and '.join(f'{name}=' for name in wanted)} yourself"
+            f"the size of a corpus of kind {download.corpus.kind!r} is unknown before the download; "
+            f"choose {' and '.join(f'{name}=' for name in wanted)} yourself"
         )
     row = take_row(known.text, "pairs", size.pairs)
     epoch = estimate_tokens(size, row.vocab_size)
@@ -224,7 +224,7 @@ def count_tokens(budget: Budget, *, epoch: int, batch_tokens: int, speed: float)
     """Estimate the target tokens of a budget.
 
     Args:
-        budget: when training ends, at whichever limit is reached first.
+        budget: limits of training; the first one that is reached ends it.
         epoch: target tokens of the text.
         batch_tokens: target tokens of an update.
         speed: target tokens a second.

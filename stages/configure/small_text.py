@@ -38,7 +38,7 @@ def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str
         if not isinstance(download.corpus, FilesCorpus):
             return [], ""
         pairs = download.corpus.estimate_size(download.languages).pairs
-    except NmtError:  # whoever reads the settings, or the text, tells what is wrong
+    except NmtError:  # readers of the settings, or of the text, report it
         return [], ""
     settings = [] if _are_set("download.split", given) else fit_split(download, pairs)
     if not _are_set("tokenize", given):

@@ -35,9 +35,9 @@ PAIR = re.compile("nmt-([a-z]+)-([a-z]+)")
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Name = Annotated[
     str | None,
-    typer.Option(help="Registered model; without, that of the languages of params.yaml."),
+    typer.Option(help="Registered model; by default, that of the languages of params.yaml."),
 ]
-Reason = Annotated[str, typer.Option(help="Why, for whoever looks later.")]
+Reason = Annotated[str, typer.Option(help="Reason, for the record.")]
 
 
 def find_user() -> str:
@@ -136,10 +136,8 @@ def serve_by_mlflow(registry: Registry, port: int) -> NoReturn:
 
 @app.command()
 def follow(
-    folder: Annotated[Path, typer.Argument(help="What is to hold the champion.")],
-    seconds: Annotated[
-        float, typer.Option(min=0.1, help="How long to wait before looking again.")
-    ] = 30,
+    folder: Annotated[Path, typer.Argument(help="Folder for the champion.")],
+    seconds: Annotated[float, typer.Option(min=0.1, help="Seconds between checks.")] = 30,
     name: Name = None,
 ) -> None:
     """Keep the current champion in a folder, for a server elsewhere, until Ctrl-C."""

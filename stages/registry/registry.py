@@ -164,7 +164,7 @@ class Registry:
             version = self._holding(exported.digest)
         if version is None:
             raise RegistryError(
-                f"{exported.folder} is not the export that was to be registered; somebody has "
+                f"{exported.folder} is not the export to register; another process has "
                 f"written it anew meanwhile, so try again"
             )
         return version
@@ -298,7 +298,7 @@ class Registry:
                 f"version {number}" if number else "none" for number in (champion, expected)
             )
             raise ChampionMovedError(
-                f"the champion of {self.name} is {got} by now, not {seen}; somebody else has "
+                f"the champion of {self.name} is {got} by now, not {seen}; another process has "
                 f"moved it, so look again"
             )
 

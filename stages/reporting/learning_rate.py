@@ -52,7 +52,7 @@ def trace_learning_rate(record: Mapping[str, Any]) -> Curve:
     Args:
         record: ``training.json``; between validations, as many target tokens count for each update.
 
-    Where a schedule follows seconds, which nobody has written down, the rates are those of the
+    Where a schedule follows seconds, which are not recorded, the rates are those of the
     points of the curve; where hardly one was due, as if each update had taken as long.
     """
     wanted = ("schedule", "budget")

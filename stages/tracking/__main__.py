@@ -65,7 +65,7 @@ def tell_unsent() -> None:
 @app.command()
 def sync(
     fingerprints: Annotated[
-        list[str] | None, typer.Argument(help="Runs to bring up to date; all without any.")
+        list[str] | None, typer.Argument(help="Runs to bring up to date; all by default.")
     ] = None,
 ) -> None:
     """Send missing entries of journals to MLflow; sending again does no harm."""

@@ -326,7 +326,7 @@ def send(journal: Journal) -> int:
     """Bring MLflow up to date with a journal; return how many points were missing.
 
     Raises:
-        TrackingError: if MLflow cannot be reached, or does not do as it is told.
+        TrackingError: if MLflow cannot be reached, or refuses.
     """
     uri = tracking_uri()
     try:

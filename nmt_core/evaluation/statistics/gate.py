@@ -5,7 +5,7 @@ first metric by a useful amount, and by more than chance gives according to two 
 (paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
 is rejected if it is shown to be worse in any, by p-values corrected for the number of metrics (Holm
 1979): more metrics are no more occasions to be rejected by chance. Anything else is held: the
-champion stays, and nobody was proved wrong.
+champion stays, and neither is proved better.
 
 All this is of two models as they are, on the choice of test sentences. It says nothing of the
 settings that made them: with another seed the same settings may lose.

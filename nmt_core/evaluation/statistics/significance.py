@@ -99,7 +99,7 @@ def compare_all(
         metrics: by name.
         language: of the hypotheses; a code such as en.
         resamples: of the bootstrap.
-        trials: of the randomisation; no p-value of it is below one in so many.
+        trials: of the randomisation; its least p-value is about 1 / ``trials``.
 
     Raises:
         ConfigError: if what cuts the language into words is not installed.

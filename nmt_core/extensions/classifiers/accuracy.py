@@ -1,4 +1,4 @@
-"""How often a classifier is right, beside another, by chance or not."""
+"""Accuracy of a classifier, and tests of its difference from another."""
 
 from pathlib import Path
 
@@ -26,8 +26,8 @@ def measure_accuracy(
     right = find_right(classifier, texts, labelled)
     counts = [("accuracy", sum(right), len(texts))]
     for label in texts.classes:
-        found = [one for one, wanted in zip(right, texts.labels, strict=True) if wanted == label]
-        counts.append((f"of {label}", sum(found), len(found)))
+        hits = [hit for hit, wanted in zip(right, texts.labels, strict=True) if wanted == label]
+        counts.append((f"of {label}", sum(hits), len(hits)))
     lines = []
     if other is not None:
         against = find_right(other, texts, labelled)
@@ -50,13 +50,13 @@ def find_right(classifier: TextClassifier, texts: LabelledTexts, path: Path) -> 
             f"{path} has the label {strange[0]!r}, which the classifier does not know; "
             f"it knows {', '.join(classifier.classes)}"
         )
-    found: list[str] = []
+    labels: list[str] = []
     with show_progress() as advance:
         for at in range(0, len(texts), PORTION):
             portion = texts.texts[at : at + PORTION]
-            found += [judged.label for judged in classifier.classify(portion)]
+            labels += [judged.label for judged in classifier.classify(portion)]
             advance(len(portion))
-    return [label == answer for label, answer in zip(texts.labels, found, strict=True)]
+    return [label == answer for label, answer in zip(texts.labels, labels, strict=True)]
 
 
 def describe_share(name: str, good: int, total: int) -> str:

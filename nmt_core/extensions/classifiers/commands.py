@@ -56,7 +56,7 @@ DEFAULTS = LearnClassifierConfig()
 def learn_classifier(
     *,
     kind: Annotated[
-        Literal["recurrent", "bag"], typer.Option(help="What reads: recurrent layers, or a mean.")
+        Literal["recurrent", "bag"], typer.Option(help="Encoder: recurrent layers, or a mean.")
     ] = "recurrent",
     labelled: Annotated[
         Path, typer.Option(metavar="FILE", help="Lines of label, tab, text, UTF-8.")
@@ -162,7 +162,7 @@ def learn_classifier(
 def read_settings(
     kind: str, chosen: Sequence[str], initial: MaskedTextModel | None, vectors: Path | None
 ) -> LearnClassifierConfig | FineTuneConfig:
-    """Return what is to be learnt, from ``name=value`` for all that is not as by default.
+    """Build the settings of learning from ``name=value`` for those that differ from the defaults.
 
     Raises:
         ConfigError: naming what is unknown, of the wrong type or at odds with the rest.
@@ -200,7 +200,7 @@ def classify(
     model: ClassifierFolder,
     labelled: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Lines of label, tab, text: tell how many are right."),
+        typer.Option(metavar="FILE", help="Measure accuracy on lines of label, tab, text."),
     ] = None,
     against: Annotated[
         Path | None,
@@ -232,12 +232,12 @@ def classify(
         typer.echo(measure_accuracy(classifier, labelled, other))
         return
     for lines in read_chunks(open_standard_input()):
-        for found in classifier.classify(lines):
-            typer.echo(f"{found.label}\t{found.probability:.4f}")
+        for judged in classifier.classify(lines):
+            typer.echo(f"{judged.label}\t{judged.probability:.4f}")
 
 
 def open_classifier(folder: Path, device: str, threads: int | None) -> TextClassifier:
-    """Load what ``nmt learn-classifier`` wrote."""
+    """Load a classifier of ``nmt learn-classifier``."""
     compute.set_threads(threads)
     return load_classifier(folder, device=device)
 
@@ -248,7 +248,7 @@ def neighbours(
     model: ClassifierFolder,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="Neighbours of each word.")] = 8,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw them, as a PNG, there.")
+        Path | None, typer.Option(metavar="FILE", help="Write a PNG of them to this file.")
     ] = None,
 ) -> None:
     """Tell which words are nearest to some, before a classifier learnt and after.
@@ -263,24 +263,24 @@ def neighbours(
     """
     asked = [decode_argument(word, name="WORD") for word in words]
     classifier = open_classifier(model, "cpu", None)
-    found = find_neighbours(classifier, asked, count=count)
+    neighbourhoods = find_neighbours(classifier, asked, count=count)
     table = Table("word", "before learning", "cosine", "after learning", "cosine")
-    for one in found:
-        for place, (before, after) in enumerate(zip(one.before, one.after, strict=True)):
-            name = "" if place else one.word
+    for near in neighbourhoods:
+        for rank, (before, after) in enumerate(zip(near.before, near.after, strict=True)):
+            name = "" if rank else near.word
             cells = [name, before.word, f"{before.similarity:.3f}"]
             table.add_row(*map(Text, [*cells, after.word, f"{after.similarity:.3f}"]))
         table.add_section()
     Console().print(table)
     if picture is not None:
-        draw(picture, classifier, found)
+        draw(picture, classifier, neighbourhoods)
 
 
-def draw(path: Path, classifier: TextClassifier, found: Sequence[Neighbourhood]) -> None:
+def draw(path: Path, classifier: TextClassifier, neighbourhoods: Sequence[Neighbourhood]) -> None:
     """Write a picture of words and their neighbours after learning."""
-    group = {one.word: number for number, one in enumerate(found)}
-    for number, one in enumerate(found):
-        for neighbour in one.after:
+    group = {near.word: number for number, near in enumerate(neighbourhoods)}
+    for number, near in enumerate(neighbourhoods):
+        for neighbour in near.after:
             group.setdefault(neighbour.word, number)
     rows = classifier.words.vocabulary.encode(group)
     weights = (classifier.initial, classifier.model.embedding.weight.detach().cpu())

@@ -119,7 +119,7 @@ def build_word_classifier(
 def pool(
     x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"], kind: Pool
 ) -> Float[Tensor, "B D"]:
-    """Return what a text is judged by."""
+    """Return the features of a text."""
     pools = {"max": pool_largest, "mean": pool_mean, "last": pool_last}
     return pools[kind](x, padding)
 
@@ -131,8 +131,8 @@ def pool_largest(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Flo
 
 def pool_mean(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:
     """Return the mean of every feature over all positions but padding."""
-    real = (~padding).sum(dim=1, keepdim=True)
-    return x.masked_fill(padding[..., None], 0).sum(dim=1) / real
+    lengths = (~padding).sum(dim=1, keepdim=True)
+    return x.masked_fill(padding[..., None], 0).sum(dim=1) / lengths
 
 
 def pool_last(x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]) -> Float[Tensor, "B D"]:

@@ -1,4 +1,4 @@
-"""Which words are near a word, before and after learning."""
+"""Nearest neighbours of words, before and after learning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Neighbour(NamedTuple):
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """What is near a word, nearest first."""
+    """The neighbours of a word, nearest first."""
 
     word: str
     before: tuple[Neighbour, ...]
@@ -99,4 +99,4 @@ def _nearest(
     similarity = rows @ rows[row]
     similarity[[*range(len(SPECIALS)), row]] = -np.inf
     order = np.argsort(-similarity, kind="stable")[: min(count, len(tokens) - len(SPECIALS) - 1)]
-    return tuple(Neighbour(tokens[place], float(similarity[place])) for place in order)
+    return tuple(Neighbour(tokens[index], float(similarity[index])) for index in order)

@@ -1,4 +1,4 @@
-"""What a classifier is and how it learns, as a person sets it; this file imports no torch."""
+"""Settings of a classifier and its training; this file imports no torch."""
 
 from typing import Annotated, Literal
 
@@ -11,7 +11,7 @@ from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
 
 
 class TextConfig(Config):
-    """How a text becomes numbers."""
+    """Settings of the tokens of a text."""
 
     words: int = Field(10_000, ge=1, le=10_000_000)
     """Most frequent words, each with an embedding of its own."""
@@ -85,7 +85,7 @@ ClassifierShape = Annotated[
 
 
 class ClassifierTrainingConfig(Config):
-    """How a classifier is trained."""
+    """Settings of training."""
 
     epochs: int = Field(3, ge=1)
     """Passes over the texts; the best one on what is held out is kept."""
@@ -104,10 +104,10 @@ class ClassifierTrainingConfig(Config):
 
 
 class LearnClassifierConfig(Config):
-    """A classifier: its shape, what it reads, and how it learns."""
+    """A classifier: its shape, its tokens and its training."""
 
     text: TextConfig = TextConfig()
-    """How a text becomes numbers."""
+    """Settings of the tokens of a text."""
     model: Annotated[ClassifierConfig | BagConfig, Field(discriminator="kind")] = ClassifierConfig()
     """Its shape."""
     training: ClassifierTrainingConfig = ClassifierTrainingConfig()
@@ -138,7 +138,7 @@ BAG = LearnClassifierConfig(
 
 
 class FineTuneConfig(Config):
-    """A classifier that starts from a masked language model, whose tokens and shape it has."""
+    """A classifier that starts from a masked language model, with its tokens and shape."""
 
     model: EncoderClassifierConfig = EncoderClassifierConfig()
     """Its shape; the encoder's is that of the language model, but for dropout."""

@@ -21,7 +21,7 @@ BATCH_TOKENS = 2**14
 
 
 class Judgement(NamedTuple):
-    """What a classifier thinks of a text."""
+    """The label of a text, with its probability."""
 
     label: str
     """The most probable one."""
@@ -50,7 +50,7 @@ class TextClassifier:
     def classify(self, texts: Sequence[str]) -> list[Judgement]:
         """Return the label of every text, with the probabilities of all.
 
-        They are those of a text alone, whatever others there are, but for the last bits.
+        They do not depend on other texts of a batch, but for the last bits.
         """
         if not texts:
             return []
@@ -62,9 +62,9 @@ class TextClassifier:
 @torch.inference_mode()
 def predict_logits(model: AnyClassifier, texts: Sequence[Sequence[int]]) -> Float[Tensor, "N C"]:
     """Return the logits of every text, on the processor, in batches of similar length."""
-    found = torch.empty(len(texts), model.output.out_features)
+    logits = torch.empty(len(texts), model.output.out_features)
     lengths = {row: len(text) for row, text in enumerate(texts)}
     for rows in batches_by_length(lengths, max_tokens=BATCH_TOKENS):
         tokens = pad([texts[row] for row in rows]).to(model.output.weight.device)
-        found[rows] = model(tokens).cpu()
-    return found
+        logits[rows] = model(tokens).cpu()
+    return logits

@@ -50,13 +50,13 @@ class HashedWords:
         Behind them stand those of words in a row, if these are read.
         """
         words, longest = self.split(text), self.config.longest
-        kept = words[:longest] if self.config.keep == "first" else words[-longest:]
+        read = words[:longest] if self.config.keep == "first" else words[-longest:]
         rows = (
             row
             for length in range(2, self.config.ngrams + 1)
-            for row in zip(*(kept[first:] for first in range(length)), strict=False)
+            for row in zip(*(read[first:] for first in range(length)), strict=False)
         )
-        return [*map(self.number, kept), *map(self._number_row, rows)] or [UNK]
+        return [*map(self.number, read), *map(self._number_row, rows)] or [UNK]
 
     def _number_row(self, words: Sequence[str]) -> int:
         """Return the number of words in a row."""

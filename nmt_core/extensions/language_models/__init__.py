@@ -1,4 +1,4 @@
-"""Language models: how likely is a text, and what comes next? Each kind a file and a line here.
+"""Language models of several kinds, each with a file and a line here.
 
 One of them, the masked one, says what is missing instead.
 """

@@ -70,7 +70,7 @@ def write_language_model(
 
 
 def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
-    """Verify a model of what comes next and load it.
+    """Verify a causal language model and load it.
 
     Raises:
         BundleError: if it is incomplete, altered, of another format, or no such language model.

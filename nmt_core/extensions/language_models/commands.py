@@ -60,7 +60,7 @@ def learn(  # noqa: PLR0913 - one argument per option
     settings: Changes = None,
     threads: Threads = None,
 ) -> None:
-    """Learn a language model: how likely is a text, and what comes next, or is missing?
+    """Learn a language model, causal or masked, from text.
 
     A training that is stopped goes on after its last whole epoch when the same command is given.
 
@@ -169,7 +169,7 @@ def remove_checkpoints(folder: Path) -> None:
 
 
 def show_training(total_steps: int) -> TrainingDisplay:
-    """Show a training of so many updates on standard error."""
+    """Show the progress of a training on standard error."""
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
 
 
@@ -200,7 +200,7 @@ def generate(  # noqa: PLR0913 - one argument per option
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Write a text, each token drawn from what the model expects after those before it.
+    """Generate text, each token drawn from the model's distribution.
 
     **Examples**
 
@@ -258,6 +258,6 @@ def fill(
 
 
 def open_model(folder: Path, device: str, threads: int | None) -> TextModel:
-    """Load what ``nmt learn`` wrote."""
+    """Load a language model of ``nmt learn``."""
     compute.set_threads(threads)
     return bundle.load_language_model(folder, device=device)

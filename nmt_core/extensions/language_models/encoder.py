@@ -43,7 +43,7 @@ class TransformerEncoder(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "B S"], padding: Bool[Tensor, "B S"]
     ) -> Float[Tensor, "B S D"]:
-        """Return what every position makes of all that are no padding."""
+        """Return the hidden vector of every position; padding is ignored."""
         blocked = padding[:, None, None]
         x = self._drop(self.embedding(tokens))
         for layer in self.layers:

@@ -23,7 +23,7 @@ from nmt_core.translation.translator import Translator
 
 @dataclass(frozen=True)
 class FusedState(State):
-    """What both models remember of a hypothesis."""
+    """The states of both models for a hypothesis."""
 
     translation: State
     language: State
@@ -76,7 +76,7 @@ class Fused(Seq2Seq[Memory, FusedState]):
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: Memory, state: FusedState
     ) -> tuple[Float[Tensor, "R T V"], FusedState]:
-        """See the contract; what is predicted from are the weighted log-probabilities already."""
+        """See the contract; hidden vectors are the weighted log-probabilities already."""
         hidden, translation = self.translation.decode(tokens, memory, state.translation)
         log_probs = self.translation.log_probs(hidden)
         if not self.weight:  # 0 times minus infinity is no number
@@ -112,7 +112,7 @@ def check_vocabularies(target: Vocabulary, language: Vocabulary) -> None:
     if target.tokens == language.tokens:
         return
     pairs = zip(target.tokens, language.tokens, strict=False)
-    where = next((place for place, (one, other) in enumerate(pairs) if one != other), None)
+    where = next((n for n, (ours, theirs) in enumerate(pairs) if ours != theirs), None)
     difference = (
         f"{len(target)} target and {len(language)} language tokens"
         if where is None

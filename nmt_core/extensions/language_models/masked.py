@@ -46,7 +46,7 @@ class MaskedLanguageModel(Restorable):
         self.output.weight = self.encoder.embedding.table.weight
 
     def read(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T D"]:
-        """Return what to predict every token from."""
+        """Return the hidden vector of every token."""
         return self.encoder(tokens, tokens == PAD)
 
     def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V+1"]:

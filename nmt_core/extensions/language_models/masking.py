@@ -1,4 +1,4 @@
-"""What a masked language model learns from: tokens to find (Devlin et al. 2019, section 3.1).
+"""Masking for masked language models (Devlin et al. 2019, section 3.1).
 
 Which are hidden, and how, is a function of seed, epoch and where a line stands in the text.
 """
@@ -25,7 +25,7 @@ Tokens = Int[np.ndarray, " T"]
 
 @dataclass(frozen=True)
 class MaskedWindows:
-    """A text in windows, some of whose tokens are to be found.
+    """A text in windows with some tokens masked.
 
     Attributes:
         windows: the text, cut.
@@ -56,7 +56,7 @@ class MaskedWindows:
 
 
 def mask_tokens(tokens: Tokens, words: int, draw: np.random.Generator) -> tuple[Tokens, Tokens]:
-    """Choose 15 % of the tokens, at least one; return what is read instead, and what is to find.
+    """Mask 15 % of the tokens, at least one; return the masked tokens and the targets.
 
     Reserved tokens are not chosen. Of those chosen each is, by chance, the mask (80 %), any token
     that is not reserved (10 %), or itself (10 %).

@@ -29,7 +29,7 @@ StateT = TypeVar("StateT", bound="Past")
 
 
 class Past(State):
-    """What a language model remembers of what it has read."""
+    """The state of a language model after the tokens read."""
 
     def detach(self) -> Self:
         """Return the same, but no error is sent back through it."""
@@ -37,7 +37,7 @@ class Past(State):
 
 
 class LanguageModelSettings(Config):
-    """What every language model has in its settings."""
+    """Settings of every language model."""
 
     builds: ClassVar[str]
     """Where the model of such settings is: ``module:class``."""
@@ -98,7 +98,7 @@ class LanguageModel(Restorable, ABC, Generic[StateT]):
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         return next(chain(self.parameters(), self.buffers())).device
 
     @abstractmethod
@@ -109,7 +109,7 @@ class LanguageModel(Restorable, ABC, Generic[StateT]):
     def decode(
         self, tokens: Int[Tensor, "R T"], state: StateT
     ) -> tuple[Shaped[Tensor, "R T D"], StateT]:
-        """Read the next tokens of every row; return what to predict from, and the new state."""
+        """Read the next tokens of every row; return hidden vectors, and the new state."""
 
     @abstractmethod
     def log_probs(self, hidden: Shaped[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:

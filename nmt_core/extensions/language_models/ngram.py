@@ -1,6 +1,6 @@
 """Counting language models: how often did a token follow the last N - 1 tokens?
 
-Maximum likelihood gives probability 0 to whatever was not seen. Two remedies: adding k to every
+Maximum likelihood gives probability 0 to unseen k-grams. Two remedies: adding k to every
 count (Lidstone), and interpolated Kneser-Ney (Kneser and Ney 1995; Chen and Goodman 1999), which
 takes a discount off every count, spends it on the shorter context, and there counts in how many
 contexts a token stood instead of how often. At the bottom all tokens are equally likely.
@@ -188,21 +188,21 @@ class NGram(LanguageModel[Window]):
 
     def _find(self, contexts: Int[Tensor, "N C"]) -> list[Int[Tensor, " N"]]:
         """Return the number of the last k tokens, for k = 0 to N - 1; UNSEEN if it has none."""
-        found = []
+        numbers = []
         for k in range(self.config.order):
             number = contexts.new_zeros(len(contexts))
             latest = contexts[:, contexts.size(1) - k :]
             for shares, token in zip(self._shares(), latest.T, strict=False):
                 number = shares.find(number, token)
-            found.append(number)
+            numbers.append(number)
         if isinstance(self.config.smoothing, AddK):  # it never looks at a shorter context
             longest = _lengths(contexts)
-            found = [n.masked_fill(longest != k, UNSEEN) for k, n in enumerate(found)]
-        return found
+            numbers = [n.masked_fill(longest != k, UNSEEN) for k, n in enumerate(numbers)]
+        return numbers
 
 
 class Shares(nn.Module):
-    """What every k-gram of a level has of its context's probability, and what is left over.
+    """Probabilities of the k-grams of a level, and the mass left over for each context.
 
     P(token | context) = share(context, token) + left(context) * P(token | shorter context)
     """
@@ -246,8 +246,8 @@ class Shares(nn.Module):
         if not len(self.keys):
             return torch.full_like(context, UNSEEN)
         key = context * self.words + token
-        place = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
-        return place.where((self.keys[place] == key) & (context != UNSEEN), UNSEEN)
+        index = torch.searchsorted(self.keys, key).clamp(max=len(self.keys) - 1)
+        return index.where((self.keys[index] == key) & (context != UNSEEN), UNSEEN)
 
     def pick(
         self, p: Float[Tensor, " N"], context: Int[Tensor, " N"], wanted: Int[Tensor, " N"]

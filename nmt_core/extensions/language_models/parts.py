@@ -1,4 +1,4 @@
-"""A text cut in order: what is learnt from, what is validated on, what is tested on at the end."""
+"""Parts of a text in order: training, validation and test."""
 
 from typing import NamedTuple
 

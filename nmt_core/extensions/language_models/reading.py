@@ -1,4 +1,4 @@
-"""How a text is read in training: window after window in order, or windows in any order.
+"""Batches of a text in training: successive windows, or windows in random order.
 
 A row begins with BOS, which says that nothing is known of what came before. Targets are PAD where
 there is nothing to learn: in padding, and at the BOS between two lines.
@@ -20,19 +20,19 @@ from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.text.vocabulary import BOS, PAD
 
 _Span = tuple[int, int]
-"""Where a part of a text begins and ends."""
+"""Begin and end of a part of a text."""
 
 
 class TextBatch(NamedTuple):
-    """What is read in one step."""
+    """A batch of one step."""
 
     tokens: Int[Tensor, "R T"]
     targets: Int[Tensor, "R T"]
     continues: bool
-    """Whether every row goes on where it ended in the passage before."""
+    """Whether every row continues its row of the batch before."""
 
     def to(self, device: torch.device) -> "TextBatch":
-        """Return the passage on a device."""
+        """Return the batch on a device."""
         return TextBatch(self.tokens.to(device), self.targets.to(device), self.continues)
 
 
@@ -43,7 +43,7 @@ class Streams:
     Attributes:
         text: in which BOS begins what is independent.
         rows: streams, R; fewer for a short text.
-        window: tokens per passage, T.
+        window: tokens of a row, T.
     """
 
     text: Int[np.ndarray, " N"]
@@ -81,7 +81,7 @@ class Windows:
 
     Attributes:
         text: in which BOS begins what is independent.
-        rows: windows per passage, R.
+        rows: windows of a batch, R.
         window: tokens per window at most, T.
         seed: where chance comes from.
     """
@@ -103,12 +103,12 @@ class Windows:
             yield TextBatch(pad(tokens), pad(targets), continues=False)
 
     def batches(self, epoch: int) -> Iterator[list[_Span]]:
-        """Yield where the windows of every passage begin and end in the text."""
+        """Yield the begin and end of the windows of every batch in the text."""
         draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
         lengths = [end - begin for begin, end in spans]
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
-            yield [spans[place] for place in batch]
+            yield [spans[row] for row in batch]
 
     def _spans(self, epoch: int) -> list[_Span]:
         begins = 1 + np.flatnonzero(self.text == BOS)

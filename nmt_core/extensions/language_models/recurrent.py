@@ -75,7 +75,7 @@ class RecurrentConfig(LanguageModelSettings):
 
 @dataclass(frozen=True)
 class Recollection(Past):
-    """What every layer remembers: (h, c) of an LSTM, (h,) of others, (R, D) each."""
+    """The states of all layers: (h, c) of an LSTM, (h,) of others, (R, D) each."""
 
     layers: tuple[tuple[Tensor, ...], ...]
 
@@ -143,7 +143,7 @@ class Recurrent(NeuralLanguageModel[Recollection]):
     def _advance(
         self, layer: nn.Module, x: Float[Tensor, "R T I"], before: CellState
     ) -> tuple[Float[Tensor, "R T D"], CellState]:
-        """Return what a layer gives for the next tokens, and its state after them."""
+        """Return the outputs of a layer for the next tokens, and its state after them."""
         if self.training and self.config.state_dropout:
             mask = draw_state_mask(before[0], self.config.state_dropout)
             return unroll(cast("nn.RNNBase", layer), x, before, mask)

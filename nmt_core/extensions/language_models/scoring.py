@@ -1,4 +1,4 @@
-"""How likely is a text? The log-likelihood of every token."""
+"""Log-likelihoods of the tokens of a text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,21 +27,21 @@ BATCH_TOKENS = 4096
 def stream_log_likelihoods(
     model: LanguageModel[Any], tokens: Sequence[int]
 ) -> Float[np.ndarray, " T-1"]:
-    """Read one stream from its first token on; return what every later one was worth, 0 for BOS."""
+    """Read one stream; return the log-likelihood of every token after the first, 0 for BOS."""
     stream = torch.tensor(tokens, device=model.device)
-    state, found = model.start(1), [np.zeros(0)]
+    state, parts = model.start(1), [np.zeros(0)]
     for begin in range(0, len(stream) - 1, CHUNK):
         chunk = stream[begin : begin + CHUNK + 1]
         hidden, state = model.decode(chunk[None, :-1], state)
-        found.append(_worth(model, hidden[0], chunk[1:]).double().cpu().numpy())
-    return np.concatenate(found)
+        parts.append(_worth(model, hidden[0], chunk[1:]).double().cpu().numpy())
+    return np.concatenate(parts)
 
 
 @torch.inference_mode()
 def line_log_likelihoods(
     model: LanguageModel[Any], lines: Sequence[Sequence[int]]
 ) -> list[Float[np.ndarray, " T-1"]]:
-    """Return what every token after the first was worth, of lines that each begin with BOS.
+    """Return the log-likelihoods of tokens after the first, of lines that each begin with BOS.
 
     A model that was trained to go on from line to line reads them as one stream.
     """
@@ -50,12 +50,12 @@ def line_log_likelihoods(
         worth = stream_log_likelihoods(model, stream)
         ends = np.cumsum([len(line) for line in lines])
         return [worth[end - len(line) : end - 1] for line, end in zip(lines, ends, strict=True)]
-    found: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
+    scores: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
     lengths = {row: len(line) for row, line in enumerate(lines)}
     for rows in batches_by_length(lengths, max_tokens=BATCH_TOKENS):
         for row, worth in zip(rows, _together(model, [lines[row] for row in rows]), strict=True):
-            found[row] = worth
-    return found
+            scores[row] = worth
+    return scores
 
 
 def _together(
@@ -63,8 +63,8 @@ def _together(
 ) -> list[Float[np.ndarray, " T-1"]]:
     tokens = pad(lines).to(model.device)
     hidden, _ = model.decode(tokens[:, :-1], model.start(len(lines)))
-    real = tokens[:, 1:] != PAD
-    worth = _worth(model, hidden[real], tokens[:, 1:][real]).double().cpu()
+    is_token = tokens[:, 1:] != PAD
+    worth = _worth(model, hidden[is_token], tokens[:, 1:][is_token]).double().cpu()
     return [part.numpy() for part in worth.split([len(line) - 1 for line in lines])]
 
 

@@ -1,4 +1,4 @@
-"""Text in, numbers out, and text out again: a language model with what its tokens are."""
+"""A language model with its tokens: scores of texts, and generated text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class TextModel:
         self.model.eval()
 
     def score(self, lines: Sequence[str]) -> list[LogLikelihood]:
-        """Return what the model thinks of every line, its end included.
+        """Return the log-likelihood of every line, its end included.
 
         Characters are read as one stream, each line after those before it; so are words and
         subwords by a model that was trained to go on from line to line. Of words and subwords, a

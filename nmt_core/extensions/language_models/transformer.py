@@ -1,4 +1,4 @@
-"""The Transformer language model: layers that see what came before (Radford et al. 2018).
+"""The Transformer language model, with causal layers (Radford et al. 2018).
 
 Of a longer text it sees the last tokens, at least half a context of them: where a context is full,
 its newer half is read again as the beginning of the next one, after BOS, as training windows begin.
@@ -34,7 +34,7 @@ class TransformerLanguageConfig(LanguageModelSettings, EncoderConfig):
 
 @dataclass(frozen=True)
 class Context(Past):
-    """What is seen of what was read, n tokens."""
+    """Keys and values of the n tokens read."""
 
     tokens: Tensor  # (R, n)
     layers: tuple[KeyValue, ...]  # keys and values of every layer, (R, H, n, d) each

@@ -1,4 +1,4 @@
-"""What a text is made of, to a language model: characters, words, or the tokens of a translator.
+"""Tokens of language models: characters, words, or the subwords of a translator.
 
 Characters make a document, kept verbatim, line ends included, and read as one stream. Words and
 subwords make lines, each from BOS to EOS, as translations are.
@@ -92,11 +92,11 @@ class Units:
 
     @property
     def document(self) -> bool:
-        """Whether a text is one stream, rather than lines."""
+        """Tells whether a text is one stream, rather than lines."""
         return isinstance(self.config, CharacterUnit)
 
     def encode(self, text: str, *, name: str = "text") -> Int[np.ndarray, " T"]:
-        """Return a text as one array, in which BOS begins what is independent; no blank lines.
+        """Return a text as one array; BOS begins independent parts; blank lines are left out.
 
         Raises:
             CorpusError: if nothing is left, by what the text is called.
@@ -140,7 +140,7 @@ class Units:
 
     @classmethod
     def load(cls, folder: Path) -> "Units":
-        """Read what :meth:`save` wrote.
+        """Read the files of :meth:`save`.
 
         Raises:
             BundleError: if the folder holds no language model.

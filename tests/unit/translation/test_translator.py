@@ -161,7 +161,7 @@ def test_a_line_too_long_is_cut_and_says_so(caplog):
     translator = toy_translator(max_source_tokens=2)
 
     assert translator.translate(["one two three"]) == translator.translate(["one two"])
-    assert "3 tokens, of which the first 2 are read" in caplog.text
+    assert "3 tokens, but only the first 2 are read" in caplog.text
     assert "give each of its sentences a line of its own: one two three" in caplog.text
     assert len(caplog.records) == 1
 
@@ -172,7 +172,7 @@ def test_a_beginning_too_long_is_cut_and_says_so(caplog):
     found = translator.translate(["one"], prefixes=["two two one one"])
 
     assert found == translator.translate(["one"], prefixes=["two two"])
-    assert "4 tokens, of which the first 2 are read" in caplog.text
+    assert "4 tokens, but only the first 2 are read" in caplog.text
 
 
 def test_the_best_come_first_with_their_probabilities():
@@ -466,4 +466,4 @@ def test_a_pair_too_long_is_scored_as_far_as_it_is_read(caplog):
     [cut] = score_pairs(translator, [("one two three", "two one  one")])
 
     assert [cut] == score_pairs(translator, [("one two", "two one")])
-    assert caplog.text.count("3 tokens, of which the first 2 are read") == 2
+    assert caplog.text.count("3 tokens, but only the first 2 are read") == 2

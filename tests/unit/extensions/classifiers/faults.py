@@ -28,8 +28,8 @@ FAULTS = [
     (
         "pretrain: a mean over padding",
         "nmt_core/extensions/classifiers/model.py",
-        "real = (~padding).sum(dim=1, keepdim=True)",
-        "real = padding.size(1)",
+        "lengths = (~padding).sum(dim=1, keepdim=True)",
+        "lengths = padding.size(1)",
     ),
     (
         "pretrain: what one alone finds taken for what the other does",
