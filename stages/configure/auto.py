@@ -150,7 +150,7 @@ def choose(
     size = download.corpus.estimate_size(download.languages)
     if size is None:
         raise ConfigError(
-            f"the size of a corpus of kind {download.corpus.kind!r} is unknown before the download; "
+            f"a corpus of kind {download.corpus.kind!r} has no known size before its download; "
             f"choose {' and '.join(f'{name}=' for name in wanted)} yourself"
         )
     row = take_row(known.text, "pairs", size.pairs)

@@ -159,7 +159,7 @@ def describe_novel(scores: dict[str, Any]) -> str:
 def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:
     """Describe near duplicates of the test set in train, and the scores without them."""
     if not near:
-        return "near duplicates of test in train were not searched for"
+        return "not searched for"
     removed = "removed from train" if download.near_duplicates.remove else "left in train"
     text = (
         f"{near['pairs']:,} pairs, of which a side differs from one of test or validation in at "

@@ -105,7 +105,7 @@ def test_a_card_says_how_good_of_what_and_how_to_use_it():
         ["", "<code>BLEU|nrefs:1|tok:13a</code>"],
         ["chrF", "55.5 (95 % confidence: 54.0 to 57.0)"],
         ["", "<code>chrF2|nrefs:1|nc:6</code>"],
-        ["near duplicates", "near duplicates of test in train were not searched for"],
+        ["near duplicates", "not searched for"],
         ["perplexity", "4.48 per target token"],
         ["failures", "0 empty, 2 copied, 0 looping, 11 too long, of 1,000 sentences"],
         [
