@@ -48,9 +48,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write all translations to this file, separated by tabs."
-        ),
+        typer.Option(metavar="FILE", help="Write the translations to this file, with tabs."),
     ] = None,
     engine: EngineName = "auto",
     device: Device = "auto",
@@ -80,10 +78,7 @@ def evaluate(  # noqa: PLR0913 - one argument per option
         for name, folder in name_models(model).items()
     }
     code = language or find_language(translators)
-    systems = {
-        name: translate_with_progress(translator, sources)
-        for name, translator in translators.items()
-    }
+    systems = {name: translate_all(model, sources) for name, model in translators.items()}
     for lines in systems.values():
         warn_of_tokenized(lines, references)
     if out is not None:
@@ -115,18 +110,14 @@ def find_language(translators: Mapping[str, Translator]) -> str:
     Raises:
         ConfigError: if they do not say so, or write several.
     """
-    written = {
-        translator.languages.target for translator in translators.values() if translator.languages
-    }
+    written = {model.languages.target for model in translators.values() if model.languages}
     if len(written) != 1:
-        reason = (
-            f"the models write {' and '.join(sorted(written))}" if written else "no model tells"
-        )
-        raise ConfigError(f"{reason}; name the target language by --language")
+        who = f"the models write {' and '.join(sorted(written))}" if written else "no model tells"
+        raise ConfigError(f"{who}; name the target language by --language")
     return written.pop()
 
 
-def translate_with_progress(translator: Translator, lines: Sequence[str]) -> list[str]:
+def translate_all(translator: Translator, lines: Sequence[str]) -> list[str]:
     """Return the translations of a test set, with the progress shown."""
     texts: list[str] = []
     portion = max(PORTION, len(lines) // 8)  # batches of like lengths need many lines

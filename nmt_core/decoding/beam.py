@@ -113,14 +113,14 @@ def search_beams(
         ends = candidates.tokens == EOS
         if ends.any():
             ended = candidates.log_prob / length**config.length_penalty
-            for row, column_number in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
-                candidate = Candidates._make(column[row, [column_number]] for column in candidates)
+            for row, rank in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
+                chosen = Candidates._make(column[row, [rank]] for column in candidates)
                 best = finished[sentences[row]]
                 best.append(
                     end(
-                        live.grow(candidate, following),
-                        candidate.log_prob,
-                        ended[row, column_number],
+                        live.grow(chosen, following),
+                        chosen.log_prob,
+                        ended[row, rank],
                     )
                 )
                 best.sort(key=lambda hypothesis: -hypothesis.score)

@@ -23,7 +23,7 @@ WORD = re.compile(rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+"
 UNALIGNED = -1
 """The link of a word whose counterpart is surely linked with another one."""
 
-SENTENCEPIECE_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+META_SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
 """The character for a space in tokens of SentencePiece."""
 
 
@@ -196,16 +196,12 @@ def _find_tokens(text: str, tokens: Sequence[str]) -> list[Span]:
     """Return where the tokens of a text stand in it, about where they do not spell it."""
     characters = [number for number, character in enumerate(text) if not character.isspace()]
     words = _group(characters, lambda number: number > 0 and text[number - 1].isspace())
-    groups = _group(
-        [*range(len(tokens))], lambda token: tokens[token].startswith(SENTENCEPIECE_SPACE)
-    )
+    groups = _group([*range(len(tokens))], lambda token: tokens[token].startswith(META_SPACE))
     if len(words) != len(groups):
         words, groups = [characters], [[*range(len(tokens))]]
     spans = []
     for word, group in zip(words, groups, strict=True):
-        lengths = [
-            len(tokens[token].replace(SENTENCEPIECE_SPACE, "").replace(" ", "")) for token in group
-        ]
+        lengths = [len(tokens[token].replace(META_SPACE, "").replace(" ", "")) for token in group]
         scale = len(word) / max(sum(lengths), 1)
         edges = [round(edge * scale) for edge in accumulate(lengths, initial=0)]
         for first, last in pairwise(edges):

@@ -227,30 +227,21 @@ def _link(
     all_source: list[Span] = []
     all_target: list[Span] = []
     links: list[int] = []
-    for sentence, (source_span, target_span) in zip(sentences, pairs, strict=True):
+    for sentence, (src, tgt) in zip(sentences, pairs, strict=True):
         before, after = (
-            text[source_span.start : source_span.end],
-            target[target_span.start : target_span.end],
+            text[src.start : src.end],
+            target[tgt.start : tgt.end],
         )
         inner = [
-            cut - source_span.start
-            for cut in cuts[
-                bisect_right(cuts, source_span.start) : bisect_left(cuts, source_span.end)
-            ]
+            cut - src.start
+            for cut in cuts[bisect_right(cuts, src.start) : bisect_left(cuts, src.end)]
         ]
         source = find_words(before, inner)
         words = find_words(after, carry_cuts(before, inner, after) if inner else ())
         aligned = align_words(before, source, sentence.tokens, sentence.translated, after, words)
-        links += [
-            UNALIGNED if word_number == UNALIGNED else len(all_source) + word_number
-            for word_number in aligned
-        ]
-        all_source += [
-            Span(source_span.start + word.start, source_span.start + word.end) for word in source
-        ]
-        all_target += [
-            Span(target_span.start + word.start, target_span.start + word.end) for word in words
-        ]
+        links += [UNALIGNED if word == UNALIGNED else len(all_source) + word for word in aligned]
+        all_source += [Span(src.start + word.start, src.start + word.end) for word in source]
+        all_target += [Span(tgt.start + word.start, tgt.start + word.end) for word in words]
     return _Words(all_source, all_target, links, pairs)
 
 

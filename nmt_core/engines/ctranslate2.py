@@ -32,7 +32,7 @@ END = SPECIALS[EOS]
 Tokens = list[str]
 
 
-class TokenSentence(NamedTuple):
+class TokenTask(NamedTuple):
     """A sentence to translate."""
 
     source: Tokens
@@ -84,7 +84,7 @@ class CTranslate2Engine(PlainEngine):
         attention: bool,
     ) -> list[list[Hypothesis]]:
         tasks = [
-            TokenSentence(
+            TokenTask(
                 [self.source.tokens[number] for number in request.source],
                 search.limit_length(len(request.source)),
             )
@@ -94,17 +94,10 @@ class CTranslate2Engine(PlainEngine):
         best = [candidates[: search.n_best] for candidates in searched]
         if probabilities:
             best = self._score(tasks, best)
-        return [
-            [self._number(candidate, search) for candidate in candidates] for candidates in best
-        ]
+        return [[self._number(each, search) for each in candidates] for candidates in best]
 
     def _search(
-        self,
-        tasks: Sequence[TokenSentence],
-        search: BeamConfig,
-        batch_tokens: int,
-        *,
-        attention: bool,
+        self, tasks: Sequence[TokenTask], search: BeamConfig, batch_tokens: int, *, attention: bool
     ) -> list[list[TokenHypothesis]]:
         """Return all candidates of every task, best first.
 
@@ -117,28 +110,24 @@ class CTranslate2Engine(PlainEngine):
         beyond = [
             row
             for row, task in enumerate(tasks)
-            if any(
-                not candidate.ended or len(candidate.tokens) > task.limit
-                for candidate in by_row[row]
-            )
+            if any(not each.ended or len(each.tokens) > task.limit for each in by_row[row])
         ]
         alone = ([row] for row in beyond)
         by_row |= dict(self._run(tasks, alone, search, attention=attention))
-        ended = [[end_candidate(candidate) for candidate in by_row[row]] for row in beyond]
+        ended = [[end_candidate(each) for each in by_row[row]] for row in beyond]
         for row, candidates in zip(
             beyond, self._score([tasks[row] for row in beyond], ended), strict=True
         ):
-            different = {tuple(candidate.tokens): candidate for candidate in candidates}.values()
+            different = {tuple(each.tokens): each for each in candidates}.values()
             rescored = [
-                candidate._replace(score=score_terms(candidate.terms, search), terms=())
-                for candidate in different
+                each._replace(score=score_terms(each.terms, search), terms=()) for each in different
             ]
-            by_row[row] = sorted(rescored, key=lambda candidate: -candidate.score)
+            by_row[row] = sorted(rescored, key=lambda each: -each.score)
         return [by_row[row] for row in range(len(tasks))]
 
     def _run(
         self,
-        tasks: Sequence[TokenSentence],
+        tasks: Sequence[TokenTask],
         batches: Iterable[Sequence[int]],
         search: BeamConfig,
         *,
@@ -177,24 +166,24 @@ class CTranslate2Engine(PlainEngine):
                 yield row, [TokenHypothesis(*column) for column in columns]
 
     def _score(
-        self, tasks: Sequence[TokenSentence], searched: Sequence[Sequence[TokenHypothesis]]
+        self, tasks: Sequence[TokenTask], searched: Sequence[Sequence[TokenHypothesis]]
     ) -> list[list[TokenHypothesis]]:
         """Return candidates with the log-probability of each of their tokens."""
         pairs = [
-            (task, candidate)
+            (task, each)
             for task, candidates in zip(tasks, searched, strict=True)
-            for candidate in candidates
+            for each in candidates
         ]
         with explain_failure(self.name, RuntimeError):
             results = self.program.score_batch(
                 [task.source for task, _ in pairs],
-                [candidate.tokens[:-1] for _, candidate in pairs],
+                [each.tokens[:-1] for _, each in pairs],
                 max_batch_size=MOST_ROWS,
                 max_input_length=0,
             )
         scored = iter(
-            candidate._replace(terms=tuple(result.log_probs))
-            for (_, candidate), result in zip(pairs, results, strict=True)
+            each._replace(terms=tuple(result.log_probs))
+            for (_, each), result in zip(pairs, results, strict=True)
         )
         return [[next(scored) for _ in candidates] for candidates in searched]
 

@@ -6,13 +6,7 @@ import os
 import httpx
 
 from nmt_core.base.errors import DownloadError
-from nmt_core.fetch.address import (
-    SCHEMES,
-    UNREADABLE_ADDRESS,
-    is_link_local,
-    is_private,
-    redact_url,
-)
+from nmt_core.fetch.address import BAD_ADDRESS, SCHEMES, is_link_local, is_private, redact_url
 
 
 def parse(url: str, setting: str) -> httpx.URL:
@@ -24,7 +18,7 @@ def parse(url: str, setting: str) -> httpx.URL:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
-        raise DownloadError(f"{setting} holds {UNREADABLE_ADDRESS}; mend it") from None
+        raise DownloadError(f"{setting} holds {BAD_ADDRESS}; mend it") from None
     if parsed.scheme not in SCHEMES or not parsed.host:
         raise DownloadError(
             f"{redact_url(url)} cannot be fetched; {setting} must begin with http:// or https://"

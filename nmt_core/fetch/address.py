@@ -29,7 +29,7 @@ TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-UNREADABLE_ADDRESS = "an address that cannot be read"
+BAD_ADDRESS = "an address that cannot be read"
 
 _SECRET_NAME = re.compile(r"auth|credential|key|pass|pwd|secret|sig|token", re.IGNORECASE)
 _QUERY = re.compile(r"(?<=://)([^\s?#]*)\?[^\s'\")]*")
@@ -37,7 +37,7 @@ _USER = re.compile(r"(?<=://)[^\s/?#]*@")
 
 
 def _checked(url: str) -> str:
-    if not re.fullmatch(r"https?://\S+", url) or redact_url(url) == UNREADABLE_ADDRESS:
+    if not re.fullmatch(r"https?://\S+", url) or redact_url(url) == BAD_ADDRESS:
         raise ValueError(
             f"must begin with http:// or https:// and hold no space, got {redact_url(url)!r}"
         )
@@ -65,10 +65,10 @@ def redact_url(url: str) -> str:
         parsed = urlsplit(url)
         _ = parsed.port  # raises an error for what is no number
     except ValueError:
-        return UNREADABLE_ADDRESS
+        return BAD_ADDRESS
     address, mark, _ = url.partition("#")[0].partition("?")
     bare = _USER.sub("", address)
-    return UNREADABLE_ADDRESS if "@" in bare and not parsed.netloc else f"{bare}{mark and '?...'}"
+    return BAD_ADDRESS if "@" in bare and not parsed.netloc else f"{bare}{mark and '?...'}"
 
 
 def redact(text: str) -> str:

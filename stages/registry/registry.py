@@ -95,13 +95,9 @@ class Registry:
         with self._client() as client:
             answers = client.search_model_versions(f"name = '{self.name}'")
         versions = (
-            Version(number=int(version.version), tags=unpack_tags(version.tags))
-            for version in answers
+            Version(number=int(each.version), tags=unpack_tags(each.tags)) for each in answers
         )
-        return {
-            version.number: version
-            for version in sorted(versions, key=lambda version: -version.number)
-        }
+        return {each.number: each for each in sorted(versions, key=lambda each: -each.number)}
 
     def champion(self) -> Version | None:
         """Return the champion, if there is one."""

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.alignment import SENTENCEPIECE_SPACE, align_words, carry_cuts, find_words
+from nmt_core.documents.alignment import META_SPACE, align_words, carry_cuts, find_words
 from tests.support.echoes import Answer
 
 texts = st.text("aé1 ,.'-本カ。\N{COMBINING ACUTE ACCENT}\n")
@@ -124,7 +124,7 @@ def draw_tokens(chance):
     for _ in range(chance.randint(1, 4)):
         for number, letter in enumerate(chance.choices("ab,.", k=chance.randint(1, 6))):
             if not number or chance.random() < 0.4:
-                tokens.append("" if number else SENTENCEPIECE_SPACE)
+                tokens.append("" if number else META_SPACE)
             of_token[len(text)] = len(tokens) - 1
             tokens[-1] += letter
             text += letter

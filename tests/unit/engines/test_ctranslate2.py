@@ -333,7 +333,7 @@ def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
         engine.search(requests(2), GREEDY, **QUIET)
     with pytest.raises(BundleError, match=told):
         engine._score(
-            [engine_file.TokenSentence(["a"], 3)], [[engine_file.TokenHypothesis(["b"], -1.0, [])]]
+            [engine_file.TokenTask(["a"], 3)], [[engine_file.TokenHypothesis(["b"], -1.0, [])]]
         )
 
 
