@@ -105,7 +105,7 @@ from nmt_core.engines.registered import Program
             text=(LINES, LINES),
             language="en",
             threads=1,
-        ).told["copying_int8"]
+        ).reports["copying_int8"]
         for name, model in models.items()
     }
 
