@@ -99,27 +99,6 @@ def draw_learning_curve(
     _save(figure, path)
 
 
-def draw_positions(path: Path, signal: Float[np.ndarray, "T D"]) -> None:
-    """Write a PNG of positional encodings: sines, cosines, and both as they alternate.
-
-    Time goes to the right and features upwards, as in figure 2 of van der Goten 2018.
-
-    Args:
-        path: where to write.
-        signal: sine on even and cosine on odd features, from -1 to 1.
-    """
-    figure = Figure(figsize=(12, 3.8), layout="constrained")
-    panels = {"sine": signal[:, 0::2], "cosine": signal[:, 1::2], "juxtaposed": signal}
-    for axes, (title, part) in zip(figure.subplots(1, 3), panels.items(), strict=True):
-        style = {"cmap": "RdBu_r", "vmin": -1.0, "vmax": 1.0, "interpolation": "nearest"}
-        image = axes.imshow(part.T, origin="lower", aspect="auto", **style)
-        axes.set_title(title, fontsize="medium")
-        axes.set_xlabel("position")
-        axes.set_ylabel("feature" if title == "juxtaposed" else "every other feature")
-    figure.colorbar(image, ax=axes, fraction=0.05)
-    _save(figure, path)
-
-
 @dataclass(frozen=True)
 class Interval:
     """A system's score, how sure it is, and the score of every seed."""
@@ -129,40 +108,6 @@ class Interval:
     low: float
     high: float
     points: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Curves over one pair of axes, with labels; ``ticks`` makes x logarithmic."""
-
-    curves: Sequence[Curve]
-    x: str
-    y: str
-    ticks: Sequence[float] = ()
-
-
-def draw_panels(path: Path, panels: Sequence[Panel], *, points: bool = True) -> None:
-    """Write a PNG with panels side by side, a colour for each label; ``points`` marks the values.
-
-    The legend stands in the last panel, and nowhere if there is one label only.
-    """
-    labels = list(dict.fromkeys(curve.label for panel in panels for curve in panel.curves))
-    colors = dict(zip(labels, _colors(len(labels)), strict=True))
-    figure = Figure(figsize=(5.5 * len(panels), 3.6), layout="constrained")
-    for panel, axes in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
-        for curve in panel.curves:
-            style = {"color": colors[curve.label], "label": curve.label}
-            axes.plot(curve.x, curve.y, ".-" if points else "-", linewidth=1.3, **style)
-        if panel.ticks:
-            axes.set_xscale("log")
-            axes.set_xticks(panel.ticks, [f"{tick:g}" for tick in panel.ticks], minor=False)
-            axes.set_xticks([], minor=True)
-        axes.set_xlabel(panel.x)
-        axes.set_ylabel(panel.y)
-        _tidy(axes)
-    if len(labels) > 1:
-        axes.legend(frameon=False)
-    _save(figure, path)
 
 
 def draw_comparison(

@@ -13,15 +13,11 @@ from nmt_core.evaluation.fonts import choose_fonts
 from nmt_core.evaluation.pictures import (
     Curve,
     Interval,
-    Panel,
     draw_attention_map,
     draw_comparison,
     draw_learning_curve,
-    draw_panels,
-    draw_positions,
     draw_words,
 )
-from nmt_core.models.embedding import sinusoids
 
 SOURCE = ["▁Die", "▁Eule", "</s>"]
 TARGET = ["▁The", "▁owl", "s", "</s>"]
@@ -180,45 +176,12 @@ def test_a_training_is_drawn_alike_twice_and_another_otherwise(tmp_path, validat
     assert (drawn[0] == drawn[3]) == (validations <= 1)
 
 
-def test_panels_are_drawn_alike_twice_and_other_numbers_otherwise(tmp_path):
-    """Sizes from 1 to 50 stand on a logarithmic axis."""
-    drawn = []
-    for number, (top, ticks) in enumerate([(2.0, ()), (2.0, ()), (3.0, ()), (2.0, (1, 50))]):
-        curves = [Curve(name, [1, 50], [1.0, top + more]) for more, name in enumerate("ab")]
-        panels = [
-            Panel(curves, "beam size", "BLEU", ticks),
-            Panel(curves[:1], "beam size", "length"),
-        ]
-        draw_panels(tmp_path / f"{number}.png", panels)
-        drawn.append((tmp_path / f"{number}.png").read_bytes())
-
-    assert drawn[0] == drawn[1]
-    assert len(set(drawn)) == 3
-
-
 def drawn_panels(monkeypatch, draw, *arguments, **more):
     """What is drawn on each axes: the arrays of its images and lines."""
-    [figure] = drawn_figures(monkeypatch, draw, *arguments, **more)
-    return figure.axes
-
-
-def drawn_figures(monkeypatch, draw, *arguments, **more):
     figures = []
     monkeypatch.setattr(pictures, "_save", lambda figure, _: figures.append(figure))
     draw(Path("unwritten"), *arguments, **more)
-    return figures
-
-
-def test_positions_are_drawn_by_time_and_feature(monkeypatch):
-    """Sines are the even features, cosines the odd ones, and all stand juxtaposed."""
-    signal = sinusoids(7, 4).numpy()
-    axes = drawn_panels(monkeypatch, draw_positions, signal)
-    sine, cosine, both = (one.images[0].get_array() for one in axes[:3])
-
-    assert both.shape == (4, 7)
-    assert np.array_equal(both.T, signal)
-    assert np.array_equal(sine[0], np.sin(np.arange(7)).astype(np.float32))
-    assert np.array_equal(cosine[0], np.cos(np.arange(7)).astype(np.float32))
+    return figures[0].axes
 
 
 def test_the_learning_rate_stands_beside_losses_and_scores(monkeypatch):
@@ -237,19 +200,6 @@ def test_the_learning_rate_stands_beside_losses_and_scores(monkeypatch):
         "validation",
         "training",
     ]
-
-
-def test_a_curve_is_drawn_in_its_panel_and_in_the_colour_of_its_label(monkeypatch):
-    first = [Curve("rnn", [1, 2], [30.0, 40.0]), Curve("convs2s", [1, 3], [10.0, 20.0])]
-    panels = [Panel(first, "beam size", "BLEU"), Panel(first[1:], "beam size", "length")]
-    axes = drawn_panels(monkeypatch, draw_panels, panels)
-
-    assert [
-        [(line.get_label(), [*line.get_xdata()], [*line.get_ydata()]) for line in one.lines]
-        for one in axes
-    ] == [[(curve.label, curve.x, curve.y) for curve in panel.curves] for panel in panels]
-    rnn, convs2s, again = (line.get_color() for one in axes for line in one.lines)
-    assert rnn != convs2s == again
 
 
 def test_words_stand_at_their_points_in_the_fonts_that_have_them(monkeypatch):
@@ -275,23 +225,14 @@ def test_many_systems_have_a_colour_each_and_few_keep_theirs():
 
 
 def test_every_axis_says_what_it_shows(monkeypatch):
-    """Of curves, of positions and of systems: no number stands there without its unit."""
+    """Of curves and of systems: no number stands there without its unit."""
     curve, rate = Curve("BLEU", [1, 2], [3.0, 4.0]), Curve("learning rate", [1, 2], [0.1, 0.2])
     interval = Interval("rnn", 4.0, 3.0, 5.0, [4.0])
-    figures = [
-        *drawn_figures(monkeypatch, draw_learning_curve, [curve] * 2, curve, rate),
-        *drawn_figures(monkeypatch, draw_positions, sinusoids(20, 8).numpy()),
-        *drawn_figures(monkeypatch, draw_panels, [Panel([curve], "beam size", "length")]),
-    ]
-    assert 3 == len(figures)
-    axes = [one for figure in figures for one in figure.axes if one.has_data()]
-    assert [] == [
-        (one.get_xlabel(), one.get_ylabel())
-        for one in axes
-        if one.get_label() != "<colorbar>" and not (one.get_xlabel() and one.get_ylabel())
-    ]
+    panels = drawn_panels(monkeypatch, draw_learning_curve, [curve] * 2, curve, rate)
+    assert 3 == len(panels)
+    assert all(one.get_xlabel() and one.get_ylabel() for one in panels)
 
-    [compared] = drawn_figures(
+    scores, learning = drawn_panels(
         monkeypatch,
         draw_comparison,
         [interval],
@@ -300,7 +241,6 @@ def test_every_axis_says_what_it_shows(monkeypatch):
         metrics=("BLEU", "chrF"),
         over="sentences",
     )
-    scores, learning = compared.axes
     assert "test BLEU, 95 % interval over sentences" == scores.get_xlabel()
     assert ("minutes", "validation chrF, greedy search") == (
         learning.get_xlabel(),
@@ -310,9 +250,8 @@ def test_every_axis_says_what_it_shows(monkeypatch):
 
 def test_words_of_the_source_stand_above_their_columns(monkeypatch):
     """Where one begins to read; those of the target stand beside their rows."""
-    [figure] = drawn_figures(monkeypatch, draw_attention_map, WEIGHTS, source=SOURCE, target=TARGET)
-    figure.canvas.draw()
-    axes = figure.axes[0]
+    axes = drawn_panels(monkeypatch, draw_attention_map, WEIGHTS, source=SOURCE, target=TARGET)[0]
+    axes.figure.canvas.draw()
     assert ["·Die", "·Eule", "</s>"] == [tick.get_text() for tick in axes.get_xticklabels()]
     assert ["·The", "·owl", "s", "</s>"] == [tick.get_text() for tick in axes.get_yticklabels()]
     assert "top" == axes.xaxis.get_ticks_position()
