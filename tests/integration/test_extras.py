@@ -119,7 +119,7 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
 @pytest.mark.parametrize(
     ("extras", "arguments", "needed", "extra"),
     [
-        (["translate"], ["serve"], "uvicorn", "serve"),
+        (["translate"], ["serve"], "", "serve"),
         (["translate"], ["evaluate", "--source", "a.txt", "--reference", "a.txt"], "", "train"),
         (["translate"], ["learn", "--text", "a.txt", "--out", "b"], "torch", "train"),
         (["translate"], ["translate", "--sample", "2", "Hund"], "torch", "train"),

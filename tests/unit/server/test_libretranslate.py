@@ -8,6 +8,7 @@ differ on purpose, docs/operations.md says so.
 import pytest
 
 from nmt_core.server.app import build_app
+from nmt_core.server.languages import name_language
 from nmt_core.server.limits import read_keys
 from nmt_core.server.models import LanguagePair, Models, Watched
 from nmt_core.server.settings import ServerConfig
@@ -297,3 +298,10 @@ async def test_who_asks_too_often_is_told_to_slow_down():
     assert [200, 429] == [first.status_code, second.status_code]
     assert second.json()["error"].startswith("Slowdown: ")
     assert int(second.headers["Retry-After"]) > 0
+
+
+def test_languages_have_the_names_that_libretranslate_gives_them():
+    codes = ["ar", "bn", "de", "en", "eo", "fa", "he", "ja", "pt", "tl", "zh", "x-own"]
+    english = "Arabic Bengali German English Esperanto Persian Hebrew Japanese Portuguese Tagalog"
+
+    assert [*english.split(), "Chinese", "x-own"] == [name_language(code) for code in codes]
