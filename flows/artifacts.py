@@ -14,6 +14,7 @@ from prefect.context import FlowRunContext
 from nmt_core.base import files
 from nmt_core.evaluation.registered import find_label, find_metric_names
 from stages import paths
+from stages.reporting.markdown import render_pipe_table
 
 SCORES = paths.METRICS / "evaluate.json"
 CURVE = paths.REPORTS / "learning_curve.csv"
@@ -107,13 +108,8 @@ def format_number(number: str) -> str:
 
 def render_table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a table in Markdown, with its cells escaped."""
-    heading = list(names)
-    lines = [
-        heading,
-        ["---"] * len(heading),
-        *([escape_cell(text) for text in row] for row in rows),
-    ]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    escaped = ([escape_cell(text) for text in row] for row in rows)
+    return "\n".join(render_pipe_table(list(names), escaped, numbers="---"))
 
 
 def escape_cell(text: str) -> str:
