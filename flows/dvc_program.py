@@ -346,8 +346,7 @@ def stop_all() -> None:
     _stopped.set()
     for number in (signal.SIGTERM, signal.SIGKILL):
         for session in tuple(_running):
-            with suppress(ProcessLookupError):
-                os.killpg(session, number)
+            processes.signal_all(session, number)
         end = time.monotonic() + GRACE_SECONDS
         while _running and time.monotonic() < end:
             time.sleep(0.05)
@@ -357,16 +356,8 @@ def _run(command: list[str], log: Callable[[str], None], environment: Mapping[st
     """Run a command in a session of its own, line by line, and leave nothing of it behind."""
     if _stopped.is_set():
         return 128 + signal.SIGTERM
-    with subprocess.Popen(
-        processes.leash(command),
-        env=os.environ | {"PATH": prepend_python()} | QUIET | dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-    ) as process:
+    environment = {"PATH": prepend_python(), **QUIET, **environment}
+    with processes.start_session(command, environment) as process:
         assert process.stdout is not None
         _running.add(process.pid)
         try:
@@ -390,12 +381,9 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
     A stage outlives its dvc while it saves; it has ended when the pipe is closed.
     """
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
+    processes.signal_all(process.pid, signal.SIGTERM)
     try:
-        process.communicate(timeout=GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=GRACE_SECONDS)
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        processes.signal_all(process.pid, signal.SIGKILL)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -57,6 +58,36 @@ def leash(
     """
     us = [sys.executable, "-c", LEASHED, str(os.getpid()), str(int(last_word)), user]
     return [*us, *command]
+
+
+def start_session(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    folder: Path | None = None,
+    last_word: signal.Signals = signal.SIGTERM,
+    user: str = "",
+) -> subprocess.Popen[str]:
+    """Start a command in a session of its own that ends with us; all that it says is one pipe.
+
+    Args:
+        command: an absolute path and arguments.
+        environment: variables beside our own.
+        folder: where it runs; ours if there is none.
+        last_word: the signal that it gets when we die.
+        user: whose rights it has, as for :func:`leash`.
+    """
+    return subprocess.Popen(
+        leash(command, last_word=last_word, user=user),
+        cwd=folder,
+        env=os.environ | dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
 
 
 def signal_all(session: int, number: signal.Signals) -> None:

@@ -5,12 +5,13 @@ import shutil
 import stat
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT
 
 from flows import processes
 from infra.servers.secrets import Secrets, write_private
-from infra.servers.server import LOOPBACK, Server, ServerFailed
+from infra.servers.server import Server, ServerFailed
 
 ACCOUNT = "postgres"
 """The user that runs it when we are root, which PostgreSQL refuses."""
@@ -23,29 +24,23 @@ MAX_CONNECTIONS = 200
 """Prefect and each process of MLflow keep up to 15."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Postgres(Server):
     """A database server that listens on TCP alone: a path to a socket may hold 107 bytes."""
 
     name = "postgres"
     parting = SIGINT
     """SIGTERM would wait until all clients have gone."""
+    secrets: Secrets
+    data: str = "data"
+    durable: bool = True
+    """Whether it outlives a crash of the machine, which costs seconds."""
 
-    def __init__(
-        self,
-        folder: Path,
-        secrets: Secrets,
-        *,
-        host: str = LOOPBACK,
-        port: int = 0,
-        data: str = "data",
-        durable: bool = True,
-    ) -> None:
-        super().__init__(folder, host=host, port=port)
-        self._durable = durable
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.user = ACCOUNT if os.geteuid() == 0 else ""
-        self._secrets = secrets
         self._programs = find_programs()
-        self._data = self.folder / data
+        self._data = self.folder / self.data
 
     @property
     def address(self) -> str:
@@ -54,7 +49,7 @@ class Postgres(Server):
 
     def database(self, role: str, *, driver: str) -> str:
         """Return the address of the database of a role, password included."""
-        password = getattr(self._secrets, role)
+        password = getattr(self.secrets, role)
         return f"postgresql+{driver}://{role}:{password}@{self.host}:{self.port}/{role}"
 
     def command(self) -> list[str]:
@@ -64,7 +59,7 @@ class Postgres(Server):
             "port": self.port,
             "unix_socket_directories": "",
             "max_connections": MAX_CONNECTIONS,
-            "fsync": self._durable,
+            "fsync": self.durable,
         }
         chosen = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [str(self._programs / "postgres"), "-D", str(self._data), *chosen]
@@ -86,9 +81,7 @@ class Postgres(Server):
 
     def _create(self) -> None:
         """Make the databases in another folder, at a random port, and rename it."""
-        nascent = Postgres(
-            self.folder.parent, self._secrets, data="data.part", durable=self._durable
-        )
+        nascent = Postgres(self.home, secrets=self.secrets, data="data.part", durable=self.durable)
         shutil.rmtree(nascent._data, ignore_errors=True)
         nascent._initialise()
         nascent.start()
@@ -100,7 +93,7 @@ class Postgres(Server):
 
     def _initialise(self) -> None:
         password = self.folder / "password"
-        write_private(password, self._secrets.administrator)
+        write_private(password, self.secrets.administrator)
         try:
             if self.user:
                 shutil.chown(password, self.user)
@@ -113,7 +106,7 @@ class Postgres(Server):
                     "--auth=scram-sha-256",
                     "--encoding=UTF8",
                     "--locale=C.UTF-8",
-                    *([] if self._durable else ["--no-sync"]),
+                    *([] if self.durable else ["--no-sync"]),
                 ]
             )
         finally:
@@ -125,9 +118,9 @@ class Postgres(Server):
             "PSQLRC": os.devnull,
             "PGHOST": self.host,
             "PGPORT": str(self.port),
-            "PGPASSWORD": self._secrets.administrator,
-            "PREFECT_DATABASE_PASSWORD": self._secrets.prefect,
-            "MLFLOW_DATABASE_PASSWORD": self._secrets.mlflow,
+            "PGPASSWORD": self.secrets.administrator,
+            "PREFECT_DATABASE_PASSWORD": self.secrets.prefect,
+            "MLFLOW_DATABASE_PASSWORD": self.secrets.mlflow,
         }
 
     def _run(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> None:

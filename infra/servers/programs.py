@@ -4,12 +4,13 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
 from infra.servers.secrets import Secrets
-from infra.servers.server import LOOPBACK, Server, ServerFailed, answers_http, make_client
+from infra.servers.server import LOOPBACK, Server, ServerFailed, make_client
 
 BUCKET = "nmt"
 USER = "admin"
@@ -22,29 +23,23 @@ QUIET = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Store(Server):
     """Rclone, as a server of S3: objects are plain files, a bucket is a folder."""
 
     name = "store"
+    secrets: Secrets
 
-    def __init__(
-        self, folder: Path, secrets: Secrets, *, host: str = LOOPBACK, port: int = 0
-    ) -> None:
-        super().__init__(folder, host=host, port=port)
-        self._secrets = secrets
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._rclone = find_rclone()
-
-    @property
-    def address(self) -> str:
-        """The address for clients."""
-        return f"http://{self.host}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
         """Variables for clients of S3."""
         return {
-            "AWS_ACCESS_KEY_ID": self._secrets.key_id,
-            "AWS_SECRET_ACCESS_KEY": self._secrets.key,
+            "AWS_ACCESS_KEY_ID": self.secrets.key_id,
+            "AWS_SECRET_ACCESS_KEY": self.secrets.key,
             "AWS_DEFAULT_REGION": "us-east-1",  # they want one; the store ignores it
             "AWS_ENDPOINT_URL_S3": self.address,
         }
@@ -57,7 +52,7 @@ class Store(Server):
     def variables(self) -> Mapping[str, str]:
         """Return the key, as a list of one pair, hence the quotation marks."""
         return {
-            "RCLONE_AUTH_KEY": f'"{self._secrets.key_id},{self._secrets.key}"',
+            "RCLONE_AUTH_KEY": f'"{self.secrets.key_id},{self.secrets.key}"',
             "RCLONE_CONFIG": str(self.folder / "rclone.conf"),
             "RCLONE_CACHE_DIR": str(self.folder / "cache"),
         }
@@ -75,6 +70,7 @@ class Store(Server):
         return True
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Prefect(Server):
     """Prefect's server, on the database at ``database`` or on a file of its own.
 
@@ -84,24 +80,15 @@ class Prefect(Server):
     """
 
     name = "prefect"
+    health = "/api/ready"
+    """Its /api/health says 200 without a database."""
+    secrets: Secrets
+    database: str | None = None
 
-    def __init__(
-        self,
-        folder: Path,
-        secrets: Secrets,
-        *,
-        database: str | None = None,
-        host: str = LOOPBACK,
-        port: int = 0,
-    ) -> None:
-        super().__init__(folder, host=host, port=port)
-        self._login = f"{USER}:{secrets.password}"
-        self._database = database or f"sqlite+aiosqlite:///{self.folder / 'prefect.db'}"
-
-    @property
-    def address(self) -> str:
-        """The address of its pages."""
-        return f"http://{self.host}:{self.port}"
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._login = f"{USER}:{self.secrets.password}"
+        self._database = self.database or f"sqlite+aiosqlite:///{self.folder / 'prefect.db'}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -132,11 +119,8 @@ class Prefect(Server):
         local = [f"http://localhost:{self.port}"] if self.host == LOOPBACK else []
         return [self.address, *local]
 
-    def answers(self) -> bool:
-        """Tell whether it reaches its database; /api/health says 200 without one."""
-        return answers_http(f"{self.address}/api/ready")
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class MLflow(Server):
     """MLflow's server, on the database at ``database`` or on a file of its own.
 
@@ -145,27 +129,16 @@ class MLflow(Server):
     """
 
     name = "mlflow"
+    health = "/health"
+    secrets: Secrets
+    database: str | None = None
+    store: Store | None = None
 
-    def __init__(
-        self,
-        folder: Path,
-        secrets: Secrets,
-        *,
-        database: str | None = None,
-        store: Store | None = None,
-        host: str = LOOPBACK,
-        port: int = 0,
-    ) -> None:
-        super().__init__(folder, host=host, port=port)
-        self._database = database or f"sqlite:///{self.folder / 'mlflow.db'}"
-        self._store = store
-        self._password = secrets.password if host != LOOPBACK else None
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._database = self.database or f"sqlite:///{self.folder / 'mlflow.db'}"
+        self._password = self.secrets.password if self.host != LOOPBACK else None
         self._logins = self.folder / "logins.ini"
-
-    @property
-    def address(self) -> str:
-        """The address for people and trackers."""
-        return f"http://{self.host}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -211,15 +184,11 @@ class MLflow(Server):
             }
             named = [self.host, f"{self.host}:*", "localhost:*", f"{LOOPBACK}:*"]
             own["MLFLOW_SERVER_ALLOWED_HOSTS"] = ",".join(named)
-        if self._store:
+        if self.store:
             own["MLFLOW_ARTIFACTS_DESTINATION"] = f"s3://{BUCKET}/mlflow"
-            own["MLFLOW_S3_ENDPOINT_URL"] = self._store.address
-            own |= self._store.environment
+            own["MLFLOW_S3_ENDPOINT_URL"] = self.store.address
+            own |= self.store.environment
         return QUIET | own
-
-    def answers(self) -> bool:
-        """Tell whether its health check succeeds."""
-        return answers_http(f"{self.address}/health")
 
 
 def find_rclone() -> str:

@@ -3,19 +3,18 @@
 import errno
 import functools
 import logging
-import os
 import signal
 import socket
 import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import KW_ONLY, dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
 import httpx
 
@@ -46,27 +45,38 @@ class ServerFailed(NmtError):  # noqa: N818 - what happened, as with stages
     """A server cannot be started, or ended before it answered."""
 
 
+@dataclass(eq=False, repr=False)
 class Server(ABC):
     """A program in a session of its own, which ends with this process."""
 
-    name: str
-    parting = signal.SIGTERM
-    """The signal that ends it: when it is stopped, and when this process ends."""
-    user = ""
-    """The user that runs it, if it is another one."""
+    home: Path
+    """The folder of all servers, each of which has a folder of its name there."""
+    _: KW_ONLY
+    host: str = LOOPBACK
+    port: int = 0
+    """0 is any free port."""
 
-    def __init__(self, folder: Path, *, host: str = LOOPBACK, port: int = 0) -> None:
-        self.folder = folder.resolve() / self.name
-        self.host = host
-        self.port = port or find_free_port(host, name=self.name)
-        self.log = folder.resolve() / f"{self.name}.log"
+    name: ClassVar[str]
+    parting: ClassVar = signal.SIGTERM
+    """The signal that ends it: when it is stopped, and when this process ends."""
+    health: ClassVar = ""
+    """The path at which a GET succeeds while it works."""
+
+    def __post_init__(self) -> None:
+        self.folder = self.home.resolve() / self.name
+        self.log = self.home.resolve() / f"{self.name}.log"
+        self.port = self.port or find_free_port(self.host, name=self.name)
+        self.user = ""
+        """The user that runs it, if it is another one."""
         self._process: subprocess.Popen[str] | None = None
-        self._reader: _Reader | None = None
+        self._reader: threading.Thread | None = None
+        self._last = ""
+        """The last line of its log that says anything."""
 
     @property
-    @abstractmethod
     def address(self) -> str:
         """The address for clients."""
+        return f"http://{self.host}:{self.port}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -86,9 +96,9 @@ class Server(ABC):
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(PRIVATE)
 
-    @abstractmethod
     def answers(self) -> bool:
         """Tell whether it works now."""
+        return answers_http(f"{self.address}{self.health}")
 
     @property
     def running(self) -> bool:
@@ -119,19 +129,16 @@ class Server(ABC):
         self.kill()  # what a main process leaves that was killed
         find_free_port(self.host, self.port, name=self.name)
         self.prepare()
-        self._process = subprocess.Popen(
-            processes.leash(self.command(), last_word=self.parting, user=self.user),
-            cwd=self.folder,
-            env=os.environ | dict(self.variables()),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
+        self._process = processes.start_session(
+            self.command(),
+            self.variables(),
+            folder=self.folder,
+            last_word=self.parting,
+            user=self.user,
         )
-        assert self._process.stdout is not None
-        self._reader = _Reader(self._process.stdout, self.log)
+        self._reader = threading.Thread(
+            target=self._write_log, args=(self._process.stdout,), daemon=True
+        )
         self._reader.start()
 
     def wait(self) -> None:
@@ -176,31 +183,17 @@ class Server(ABC):
         assert self._reader is not None
         if not self.running:  # or it may go on to speak for ever
             self._reader.join(10.0)
-        return f"its log ends with {self._reader.last!r}, all is in {self.log}"
+        return f"its log ends with {self._last!r}, all is in {self.log}"
 
-
-class _Reader(threading.Thread):
-    """Copies the output of a program to its log, until all its processes have ended."""
-
-    def __init__(self, lines: IO[str], log: Path) -> None:
-        super().__init__(daemon=True)
-        self._lines = lines
-        self._log = RotatingFileHandler(log, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
-        log.chmod(PRIVATE & ~0o100)
-        self._latest = deque([""], maxlen=1)
-
-    @property
-    def last(self) -> str:
-        """The last line that says anything."""
-        return self._latest[0]
-
-    def run(self) -> None:
-        with self._lines:
-            for line in self._lines:
-                self._log.emit(logging.makeLogRecord({"msg": line.rstrip()}))
-                if line.strip():
-                    self._latest.append(line.strip())
-        self._log.close()
+    def _write_log(self, lines: IO[str]) -> None:
+        """Copy the output of the program to its log, until all its processes have ended."""
+        log = RotatingFileHandler(self.log, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+        self.log.chmod(PRIVATE & ~0o100)
+        self._last = ""
+        with lines, closing(log):
+            for line in lines:
+                log.emit(logging.makeLogRecord({"msg": line.rstrip()}))
+                self._last = line.strip() or self._last
 
 
 def answers_http(url: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from infra.servers.postgres import Postgres
 from infra.servers.programs import MLflow, Prefect, Store
@@ -47,31 +48,19 @@ class Topology:
             ports: by name; 0 or none takes any free one.
             durable: whether the databases outlive a crash of the machine, which costs seconds.
         """
-        chosen = ports or {}
-        secrets = load_secrets(folder / "secrets.json")
+        port = {"postgres": 0, "store": 0, "prefect": 0, "mlflow": 0, **(ports or {})}
+        known: dict[str, Any] = {"secrets": load_secrets(folder / "secrets.json")}
         self.postgres: Postgres | None = None
         self.store: Store | None = None
         if database is Database.postgres:
-            self.postgres = Postgres(
-                folder, secrets, port=chosen.get("postgres", 0), durable=durable
-            )
+            self.postgres = Postgres(folder, port=port["postgres"], durable=durable, **known)
+        known["host"] = host
         if files is Files.s3:
-            self.store = Store(folder, secrets, host=host, port=chosen.get("store", 0))
-        self.prefect = Prefect(
-            folder,
-            secrets,
-            database=self._database("prefect", driver="asyncpg"),
-            host=host,
-            port=chosen.get("prefect", 0),
-        )
-        self.mlflow = MLflow(
-            folder,
-            secrets,
-            database=self._database("mlflow", driver="psycopg2"),
-            store=self.store,
-            host=host,
-            port=chosen.get("mlflow", 0),
-        )
+            self.store = Store(folder, port=port["store"], **known)
+        kept = self._database("prefect", driver="asyncpg")
+        self.prefect = Prefect(folder, port=port["prefect"], database=kept, **known)
+        kept = self._database("mlflow", driver="psycopg2")
+        self.mlflow = MLflow(folder, port=port["mlflow"], database=kept, store=self.store, **known)
         below = [server for server in (self.postgres, self.store) if server]
         self.layers: list[list[Server]] = [[*below], [self.prefect, self.mlflow]]
         """Groups in the order of starting; servers of one group do not need each other."""

@@ -10,7 +10,7 @@ FAULTS = [
     (
         "a database open to other machines",
         "infra/servers/topology.py",
-        'folder, secrets, port=chosen.get("postgres", 0)',
-        'folder, secrets, host=host, port=chosen.get("postgres", 0)',
+        'Postgres(folder, port=port["postgres"]',
+        'Postgres(folder, host=host, port=port["postgres"]',
     ),
 ]

@@ -72,8 +72,8 @@ def test_no_proxy_is_asked_for_a_server(monkeypatch):
 def test_a_server_is_asked_where_it_tells_the_truth(tmp_path, monkeypatch, kind, path, well):
     """Prefect's api/health says that it is well without its database; api/ready does not."""
     asked = []
-    monkeypatch.setattr(programs, "answers_http", lambda url: asked.append(url) or well)
-    one = kind(tmp_path, load_secrets(tmp_path / "secrets.json"))
+    monkeypatch.setattr(server, "answers_http", lambda url: asked.append(url) or well)
+    one = kind(tmp_path, secrets=load_secrets(tmp_path / "secrets.json"))
 
     assert one.answers() is well
     assert asked == [f"{one.address}{path}"]
@@ -84,7 +84,7 @@ def test_a_store_that_refuses_us_answers(tmp_path, monkeypatch):
     monkeypatch.setattr(programs, "find_rclone", lambda: "/rclone")
     with answering(403) as address:
         port = int(address.rpartition(":")[2])
-        store = Store(tmp_path, load_secrets(tmp_path / "secrets.json"), port=port)
+        store = Store(tmp_path, secrets=load_secrets(tmp_path / "secrets.json"), port=port)
         assert store.answers()
     assert not store.answers()
 
@@ -181,7 +181,7 @@ def test_a_database_is_asked_at_its_own_address_and_made_as_durable_as_it_will_b
     monkeypatch.setattr(Postgres, "_administration", lambda self: {})
     for durable in (True, False):
         server = Postgres(
-            full.postgres.folder.parent, full.postgres._secrets, durable=durable, data=str(durable)
+            full.postgres.home, secrets=full.postgres.secrets, durable=durable, data=str(durable)
         )
         server._create()
         assert f"fsync={durable}" in started[-1].command()

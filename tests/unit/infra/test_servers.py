@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -38,8 +39,8 @@ from infra.servers.topology import Database, Files, Topology
 from infra.servers.watch import (
     FIRST_WAIT_SECONDS,
     LONGEST_WAIT_SECONDS,
-    Watch,
     describe_exit,
+    restart,
     watch,
 )
 from nmt_core.base.errors import ConfigError
@@ -58,12 +59,10 @@ HEIR = ANSWER.replace("Popen(wait)", "Popen(wait, stdin=listener)")
 FAIL = "import sys; print('starting', flush=True); sys.exit('no such database')"
 
 
+@dataclass(eq=False)
 class Toy(Server):
     name = "toy"
-
-    def __init__(self, folder, script=ANSWER, **place):
-        super().__init__(folder, **place)
-        self.script = script
+    script: str = field(default=ANSWER, kw_only=False)
 
     @property
     def address(self):
@@ -468,7 +467,7 @@ def test_a_program_of_the_database_that_fails_is_told_with_its_reason(tmp_path, 
     """A script by its own name, where sh runs it; what goes well is no matter of words."""
     monkeypatch.setattr(postgres, "find_programs", lambda: tmp_path)
     monkeypatch.setattr(postgres.os, "geteuid", lambda: 1000)
-    database = postgres.Postgres(tmp_path, load_secrets(tmp_path / "secrets"))
+    database = postgres.Postgres(tmp_path, secrets=load_secrets(tmp_path / "secrets"))
     database.folder.mkdir()
     script = tmp_path / "make.sh"
     script.write_text('echo "$REASON" >&2; exit $CODE')
@@ -531,12 +530,12 @@ class Clock:
 
 def test_what_fails_again_is_started_ever_more_rarely(monkeypatch):
     clock, fake, said = Clock(monkeypatch), Fake(), []
-    watch = Watch(fake, said.append)
+    watched = restart(fake, said.append)
     fake.running = fake.well = False
     moments = []
     while len(moments) < 10:
         before = fake.launched
-        watch.look()
+        next(watched)
         if fake.launched > before:
             moments.append(clock.now)
         clock.now += 0.5
@@ -577,11 +576,11 @@ def test_who_was_killed_is_not_said_to_have_ended_well(code, told):
 
 def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
     clock, fake, said = Clock(monkeypatch), Fake(), []
-    watch = Watch(fake, said.append)
+    watched = restart(fake, said.append)
     for _ in range(2):
         fake.running = False
         for _ in range(4):
-            watch.look()
+            next(watched)
             clock.now += 0.5
 
     assert 2 == fake.launched
@@ -591,18 +590,18 @@ def test_what_answered_again_is_started_soon_the_next_time(monkeypatch):
 
 def test_a_server_is_back_when_it_answers_not_when_it_runs(monkeypatch):
     clock, fake, said = Clock(monkeypatch), Fake(), []
-    watch = Watch(fake, said.append)
+    watched = restart(fake, said.append)
     fake.running = False
-    watch.look()
+    next(watched)
     clock.now += FIRST_WAIT_SECONDS
-    watch.look()
+    next(watched)
     assert fake.running
 
     fake.well = False
-    watch.look()
+    next(watched)
     assert "fake answers again" not in said
     fake.well = True
-    watch.look()
+    next(watched)
     assert "fake answers again" == said[-1]
 
 
