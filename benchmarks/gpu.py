@@ -31,7 +31,8 @@ from nmt_core.data.settings import TokenBatching
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Seq2Seq
 from stages.configure.compose import compose_groups
-from stages.params import TrainParams, build_all
+from stages.configure.sections import build_all
+from stages.params import TrainParams
 
 VOCABULARY = 32_000
 """Tokens of both languages."""

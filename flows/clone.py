@@ -12,7 +12,7 @@ from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.configure import compose
 from stages.configure.refresh import refresh_pins
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.runtime.git import (
     current_branch,
     describe_commit,

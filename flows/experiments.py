@@ -10,7 +10,8 @@ import yaml
 from nmt_core.base.errors import ConfigError
 from stages import paths
 from stages.configure import compose
-from stages.params import DownloadParams, build_all
+from stages.configure.sections import build_all
+from stages.params import DownloadParams
 from stages.runtime.fingerprint import hash_files, hash_json
 
 SECONDS = 300.0

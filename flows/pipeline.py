@@ -34,7 +34,8 @@ from flows.clone import Order
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
-from stages.params import DownloadParams, check_all, load
+from stages.configure.sections import check_all
+from stages.params import DownloadParams, load
 from stages.runtime.git import short_commit
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]

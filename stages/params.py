@@ -1,6 +1,5 @@
 """The sections of params.yaml as types, one per stage, each composed of the library's own."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -18,14 +17,13 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
-from nmt_core.evaluation.words import check_installed
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.fetch.settings import HttpConfig
 from nmt_core.fetch.vectors import NoVectors, VectorsConfig
 from nmt_core.models.architectures import ModelConfig
 from nmt_core.text.languages import Languages
-from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
+from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.budget import Budget
 from nmt_core.training.schedule import ScheduleConfig
@@ -298,114 +296,17 @@ def load(kind: type[Section], section: str, *, path: Path = paths.PARAMS) -> Sec
     Raises:
         ConfigError: if the section is missing or holds anything that ``kind`` does not allow.
     """
-    return _build(kind, read(path), section, source=str(path))
+    return build_section(kind, read(path), section, source=str(path))
 
 
-def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
-    """Read every section, so that a typo costs a second and not a night.
-
-    Raises:
-        ConfigError: naming every wrong key of the whole file.
-    """
-    return build_all(read(path), source=str(path))
-
-
-def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
-    """Build every section of a document.
+def build_section(
+    kind: type[Section], document: dict[str, Any], name: str, *, source: str
+) -> Section:
+    """Build one section of a document.
 
     Raises:
         ConfigError: naming ``source`` and every wrong key.
     """
-    problems = [
-        f"{source}: {name} is not a section; {suggest(str(name), SECTIONS)}"
-        for name in document
-        if name not in SECTIONS
-    ]
-    sections: dict[str, Config] = {}
-    for name, kind in SECTIONS.items():
-        try:
-            sections[name] = _build(kind, document, name, source=source)
-        except ConfigError as error:
-            problems.append(str(error))
-    problems = problems or [f"{source}: {line}" for line in _disagreements(sections)]
-    if problems:
-        raise ConfigError("\n".join(problems))
-    return sections
-
-
-def _disagreements(sections: dict[str, Config]) -> Iterator[str]:
-    """Yield the settings that contradict those of another section."""
-    download, tokenize = sections["download"], sections["tokenize"]
-    embeddings, train = sections["embeddings"], sections["train"]
-    vocabulary = sections["vocabulary"]
-    assert isinstance(download, DownloadParams)
-    assert isinstance(tokenize, TokenizeParams)
-    assert isinstance(vocabulary, VocabularyParams)
-    assert isinstance(embeddings, EmbeddingsParams)
-    assert isinstance(train, TrainParams)
-    if train.model.tie == "all" and not tokenize.joint:
-        yield "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
-    vectors = embeddings.vectors
-    if vectors.kind != "none" and train.model.tie != "none":
-        yield f"train.model.tie must be 'none' with embeddings.vectors.kind {vectors.kind!r}"
-    if isinstance(vectors, TrainedVectors) and vectors.dimensions != train.model.width:
-        yield (
-            f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
-            f"{train.model.width}; make them equal"
-        )
-    yield from _cannot_sample(train.subword_sampling, tokenize, embeddings)
-    try:
-        check_installed(download.languages.target)
-    except ConfigError as error:
-        yield f"download.languages.target: {error}"
-    asked = {
-        "tokenize.kind": tokenize.kind == "initial_model",
-        "vocabulary.words": vocabulary.words == "initial_model",
-    }
-    if download.initial_model.kind == "none":
-        for name in (name for name, does in asked.items() if does):
-            yield (
-                f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
-                f"choose 'bundle', 'champion' or 'language_models'"
-            )
-    if vocabulary.words == "vectors" and tokenize.kind == "characters":
-        yield (
-            "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
-            "'corpus'"
-        )
-    brought = download.vectors.kind != "none"
-    if not brought and "vectors" in (vectors.kind, vocabulary.words):
-        yield (
-            "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
-            "for vectors; choose 'download' or 'file'"
-        )
-
-
-def _cannot_sample(
-    sampling: SubwordSampling, tokenize: TokenizeParams, embeddings: EmbeddingsParams
-) -> Iterator[str]:
-    """Yield why training pairs cannot be cut into other subwords, where they should be."""
-    if sampling.kind == "none":
-        return
-    wanted, name = SAMPLED[sampling.kind], f"train.subword_sampling.kind {sampling.kind!r}"
-    if tokenize.kind in ("characters", "spacy"):
-        yield (
-            f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose "
-            f"'sentencepiece', or sampling 'none'"
-        )
-    elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != wanted:
-        yield (
-            f"{name} needs tokenize.subwords.model_type {wanted!r}, got "
-            f"{tokenize.subwords.model_type!r}"
-        )
-    if embeddings.vectors.kind != "none":
-        yield (
-            f"{name} draws subwords that embeddings.vectors.kind {embeddings.vectors.kind!r} has "
-            f"no vectors of; choose vectors 'none', or sampling 'none'"
-        )
-
-
-def _build(kind: type[Section], document: dict[str, Any], name: str, *, source: str) -> Section:
     values = document.get(name)
     if not isinstance(values, dict):
         section = (

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from stages import paths
 from stages.configure.compose import compose_settings, pin_all, write_params
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.runtime.entry import run_stage
 from stages.runtime.turns import take_turn
 

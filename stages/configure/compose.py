@@ -19,8 +19,9 @@ from nmt_core.fetch.address import redact
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.configure import auto
+from stages.configure.sections import build_all
 from stages.configure.small_text import fit_settings
-from stages.params import SECTIONS, DownloadParams, TrainParams, build_all
+from stages.params import SECTIONS, DownloadParams, TrainParams
 from stages.runtime.params_file import read
 
 HEADING = """\

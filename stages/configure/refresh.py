@@ -26,7 +26,8 @@ from nmt_core.fetch.initial_model import ChampionModel, InitialModelConfig
 from nmt_core.fetch.source import Fetchable
 from stages import paths
 from stages.configure import compose
-from stages.params import DownloadParams, check_all
+from stages.configure.sections import check_all
+from stages.params import DownloadParams
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.registry.versions import RegistryAwayError

@@ -23,7 +23,8 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.configure.compose import is_chosen
-from stages.params import TrainParams, build_all
+from stages.configure.sections import build_all
+from stages.params import TrainParams
 from stages.planning.calibration import STAGES, calibrate
 from stages.planning.prediction import Plan, predict
 from stages.planning.report import show

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 from stages import download, embeddings, tokenize, vocabulary
 from stages.configure.compose import apply_changes, compose_groups
-from stages.params import build_all
+from stages.configure.sections import build_all
 from tests.support.web_server import whole
 
 MODELS = [

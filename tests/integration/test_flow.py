@@ -52,9 +52,9 @@ download:
 """
 
 FLOW = """\
-from stages import params
+from stages.configure import sections
 
-params.check_all = dict  # a toy has no other parameters
+sections.check_all = dict  # a toy has no other parameters
 
 import typer
 from flows.train import main

@@ -15,7 +15,7 @@ from nmt_core.fetch.source import Source
 from stages import download, paths
 from stages.configure import __main__ as configure
 from stages.configure import compose, refresh
-from stages.params import build_all, check_all
+from stages.configure.sections import build_all, check_all
 from tests.support.projects import PROJECT
 from tests.support.web_server import status, whole, without_ranges
 

@@ -26,9 +26,10 @@ from nmt_core.training.schedule import WarmupDecay
 from nmt_core.translation.translator import Translator
 from stages import embeddings, evaluate, export, paths, shard, tokenize, train, vocabulary
 from stages.configure import compose
+from stages.configure.sections import build_all
 from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpus
-from stages.params import TokenizeParams, VocabularyParams, build_all
+from stages.params import TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.runtime.trained import TrainedInputs, load_trained

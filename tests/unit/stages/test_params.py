@@ -7,7 +7,8 @@ import yaml
 from nmt_core.base.config import _tags, list_kinds
 from nmt_core.base.errors import ConfigError
 from nmt_core.evaluation import words
-from stages.params import SECTIONS, TrainParams, build_all, check_all, load
+from stages.configure.sections import build_all, check_all
+from stages.params import SECTIONS, TrainParams, load
 from stages.runtime.params_file import read
 from tests.support.projects import PROJECT
 

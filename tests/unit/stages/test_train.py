@@ -7,7 +7,7 @@ from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Progress
 from stages import paths, train
 from stages.configure import compose
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.tracking.journal import Journal
 
 CONF = paths.CONF.absolute()

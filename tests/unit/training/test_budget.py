@@ -9,7 +9,7 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
 from nmt_core.training.budget import Budget
 from stages.configure import compose
-from stages.params import build_all
+from stages.configure.sections import build_all
 
 limits = st.one_of(st.none(), st.integers(1, 1000))
 budgets = (

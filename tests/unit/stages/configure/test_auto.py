@@ -15,8 +15,8 @@ from nmt_core.text.languages import Languages
 from nmt_core.training.budget import Budget
 from stages.configure import auto, compose
 from stages.configure.__main__ import main
+from stages.configure.sections import build_all
 from stages.demo.corpus import CHARACTERS, DemoCorpus
-from stages.params import build_all
 from tests.support.projects import PROJECT
 
 LANGUAGES = Languages(source="de", target="en")

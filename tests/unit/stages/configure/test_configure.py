@@ -13,7 +13,8 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import download, paths
 from stages.configure import compose, presets
 from stages.configure.__main__ import main
-from stages.params import SECTIONS, build_all, check_all
+from stages.configure.sections import build_all, check_all
+from stages.params import SECTIONS
 from stages.runtime.params_file import ParamsLoader
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow

@@ -4,7 +4,7 @@ import pytest
 
 from nmt_core.corpora.splitting import PER
 from stages.configure.compose import compose_settings
-from stages.params import build_all
+from stages.configure.sections import build_all
 from tests.support.projects import PROJECT
 
 FILES = [

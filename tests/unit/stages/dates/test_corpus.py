@@ -9,7 +9,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import download
 from stages.configure.compose import compose_groups
-from stages.params import build_all
+from stages.configure.sections import build_all
 
 FEW = ("train_pairs=40", "validation_pairs=5", "test_pairs=6", "first_year=1998", "last_year=1999")
 

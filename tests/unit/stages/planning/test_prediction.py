@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.configure.compose import compose_settings
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.planning.calibration import (
     DATA_STAGES,
     STAGES,

@@ -3,7 +3,7 @@
 import pytest
 
 from stages.configure.compose import compose_settings
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.planning.prediction import Plan, PredictedTraining, Prediction, Range
 from stages.planning.report import describe, show
 from stages.planning.scratch import change_settings

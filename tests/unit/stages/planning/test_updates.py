@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stages.configure.compose import compose_settings
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.planning.scratch import change_settings
 from stages.planning.updates import expect_updates
 from tests.support.projects import PROJECT

@@ -13,7 +13,7 @@ from nmt_core.training.distributed import ALONE
 from nmt_core.training.interrupt import Interrupted
 from stages import train
 from stages.configure import compose
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.runtime.fingerprint import compute_fingerprint, hash_json, parse_code
 from tests.support.projects import PROJECT
 

@@ -1,0 +1,126 @@
+"""All sections of params.yaml at once, and what each demands of the others."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, suggest
+from nmt_core.embeddings.settings import TrainedVectors
+from nmt_core.evaluation.words import check_installed
+from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
+from stages import paths
+from stages.params import (
+    SECTIONS,
+    DownloadParams,
+    EmbeddingsParams,
+    TokenizeParams,
+    TrainParams,
+    VocabularyParams,
+    build_section,
+)
+from stages.runtime.params_file import read
+
+
+def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
+    """Read every section, so that a typo costs a second and not a night.
+
+    Raises:
+        ConfigError: naming every wrong key of the whole file.
+    """
+    return build_all(read(path), source=str(path))
+
+
+def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
+    """Build every section of a document.
+
+    Raises:
+        ConfigError: naming ``source`` and every wrong key.
+    """
+    problems = [
+        f"{source}: {name} is not a section; {suggest(str(name), SECTIONS)}"
+        for name in document
+        if name not in SECTIONS
+    ]
+    sections: dict[str, Config] = {}
+    for name, kind in SECTIONS.items():
+        try:
+            sections[name] = build_section(kind, document, name, source=source)
+        except ConfigError as error:
+            problems.append(str(error))
+    problems = problems or [f"{source}: {line}" for line in find_disagreements(sections)]
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return sections
+
+
+def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
+    """Yield the settings that contradict those of another section."""
+    download, tokenize = sections["download"], sections["tokenize"]
+    embeddings, train = sections["embeddings"], sections["train"]
+    vocabulary = sections["vocabulary"]
+    assert isinstance(download, DownloadParams)
+    assert isinstance(tokenize, TokenizeParams)
+    assert isinstance(vocabulary, VocabularyParams)
+    assert isinstance(embeddings, EmbeddingsParams)
+    assert isinstance(train, TrainParams)
+    if train.model.tie == "all" and not tokenize.joint:
+        yield "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
+    vectors = embeddings.vectors
+    if vectors.kind != "none" and train.model.tie != "none":
+        yield f"train.model.tie must be 'none' with embeddings.vectors.kind {vectors.kind!r}"
+    if isinstance(vectors, TrainedVectors) and vectors.dimensions != train.model.width:
+        yield (
+            f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
+            f"{train.model.width}; make them equal"
+        )
+    yield from check_sampling(train.subword_sampling, tokenize, embeddings)
+    try:
+        check_installed(download.languages.target)
+    except ConfigError as error:
+        yield f"download.languages.target: {error}"
+    asked = {
+        "tokenize.kind": tokenize.kind == "initial_model",
+        "vocabulary.words": vocabulary.words == "initial_model",
+    }
+    if download.initial_model.kind == "none":
+        for name in (name for name, does in asked.items() if does):
+            yield (
+                f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
+                f"choose 'bundle', 'champion' or 'language_models'"
+            )
+    if vocabulary.words == "vectors" and tokenize.kind == "characters":
+        yield (
+            "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
+            "'corpus'"
+        )
+    brought = download.vectors.kind != "none"
+    if not brought and "vectors" in (vectors.kind, vocabulary.words):
+        yield (
+            "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
+            "for vectors; choose 'download' or 'file'"
+        )
+
+
+def check_sampling(
+    sampling: SubwordSampling, tokenize: TokenizeParams, embeddings: EmbeddingsParams
+) -> Iterator[str]:
+    """Yield why training pairs cannot be cut into other subwords, where they should be."""
+    if sampling.kind == "none":
+        return
+    wanted, name = SAMPLED[sampling.kind], f"train.subword_sampling.kind {sampling.kind!r}"
+    if tokenize.kind in ("characters", "spacy"):
+        yield (
+            f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose "
+            f"'sentencepiece', or sampling 'none'"
+        )
+    elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != wanted:
+        yield (
+            f"{name} needs tokenize.subwords.model_type {wanted!r}, got "
+            f"{tokenize.subwords.model_type!r}"
+        )
+    if embeddings.vectors.kind != "none":
+        yield (
+            f"{name} draws subwords that embeddings.vectors.kind {embeddings.vectors.kind!r} has "
+            f"no vectors of; choose vectors 'none', or sampling 'none'"
+        )
