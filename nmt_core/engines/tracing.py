@@ -27,7 +27,7 @@ from nmt_core.engines.engine import InexpressibleError
 from nmt_core.engines.quantization import quantize
 from nmt_core.engines.settings import AFTER, DECODER, ENCODER, Precision
 from nmt_core.models.embedding import SinusoidalPositions
-from nmt_core.models.seq2seq import Carried, Memory, Seq2Seq, State, leave_source_start
+from nmt_core.models.seq2seq import Carried, Memory, Seq2Seq, State
 from nmt_core.text.vocabulary import EOS, PAD
 
 OPERATORS = 17
@@ -84,8 +84,7 @@ class Decode(nn.Module):
             hidden, after = self.model.decode(tokens, memory, state)
         log_probs = self.model.project(hidden[:, -1]).log_softmax(dim=-1)
         seen = [join_looks(looks)] if looks else []
-        if self.model.source_start:
-            seen = [leave_source_start(look) for look in seen]
+        seen = [self.model.leave_source_start(look) for look in seen]
         carried = after.take_apart()
         return (log_probs, *seen, *carried.past, *carried.own)
 

@@ -19,21 +19,8 @@ from typing_extensions import override
 from nmt_core.models.attention import masked_softmax
 from nmt_core.models.dense import Dense, Derived, Product, is_search
 from nmt_core.models.dropout import dropout
-from nmt_core.models.embedding import (
-    OutputLayer,
-    embedding,
-    tie,
-    word_table,
-)
-from nmt_core.models.seq2seq import (
-    Carried,
-    Memory,
-    Pretrained,
-    Seq2Seq,
-    State,
-    begin_source,
-    leave_source_start,
-)
+from nmt_core.models.embedding import OutputLayer, embedding, tie, word_table
+from nmt_core.models.seq2seq import Carried, Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
 
@@ -328,8 +315,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def encode(
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> ConvS2SMemory:
-        if self.source_start:
-            source, source_padding = begin_source(source, source_padding)
+        source, source_padding = self.begin_source(source, source_padding)
         words = self._drop(self.source_embedding(source))
         x = self.encoder_input(words)
         for layer in self.encoder:
@@ -363,12 +349,6 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         )
 
     @override
-    def project(
-        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
-    ) -> Tensor:
-        return self.output(hidden, tokens)
-
-    @override
     def list_looking(self) -> list[nn.Module]:
         return [layer.attention for layer in self._decoder()]
 
@@ -378,8 +358,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the mean of all layers, for which of them aligns best is chance."""
         *_, weights = self._read(tokens, memory, self.start(memory))
-        mean = torch.stack(weights).mean(dim=0)
-        return leave_source_start(mean) if self.source_start else mean
+        return self.leave_source_start(torch.stack(weights).mean(dim=0))
 
     def _read(
         self, tokens: Tensor, memory: ConvS2SMemory, state: ConvS2SState

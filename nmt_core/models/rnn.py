@@ -22,14 +22,7 @@ from nmt_core.models.dense import Dense
 from nmt_core.models.dropout import dropout
 from nmt_core.models.embedding import OutputLayer, tie, word_table
 from nmt_core.models.recurrence import STATE_PARTS, RecurrentLayer, RecurrentStep
-from nmt_core.models.seq2seq import (
-    Memory,
-    Pretrained,
-    Seq2Seq,
-    State,
-    begin_source,
-    leave_source_start,
-)
+from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import AttentionKind, RnnConfig
 from nmt_core.models.unrolled import CellState, draw_state_mask
 
@@ -295,8 +288,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
 
     @override
     def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> RnnMemory:
-        if self.source_start:
-            source, source_padding = begin_source(source, source_padding)
+        source, source_padding = self.begin_source(source, source_padding)
         words = self.source_embedding(source) * self.scale
         values, ends = self.encoder(words, source_padding)
         ends += ends[-1:] * (len(self.bridges) - len(ends))
@@ -329,12 +321,6 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         return self.readout(vectors), after
 
     @override
-    def project(
-        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
-    ) -> Tensor:
-        return self.output(hidden, tokens)
-
-    @override
     def list_looking(self) -> list[nn.Module]:
         return [] if self.decoder.attention is None else [self.decoder.attention]
 
@@ -343,9 +329,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self, tokens: Int[Tensor, "B T"], memory: RnnMemory
     ) -> Float[Tensor, "B T S"] | None:
         _, weights, _ = self._read(tokens, memory, self.start(memory))
-        if weights is None or not self.source_start:
-            return weights
-        return leave_source_start(weights)
+        return None if weights is None else self.leave_source_start(weights)
 
     def _read(self, tokens: Tensor, memory: RnnMemory, state: RnnState) -> Decoded:
         return self.decoder(self.target_embedding(tokens) * self.scale, memory, state)

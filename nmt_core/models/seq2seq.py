@@ -124,19 +124,6 @@ class Pretrained:
     frozen: bool  # whether they stay as they are
 
 
-def begin_source(
-    source: Int[Tensor, "B S"], padding: Bool[Tensor, "B S"]
-) -> tuple[Int[Tensor, "B S+1"], Bool[Tensor, "B S+1"]]:
-    """Return sentences that begin with BOS, and where their padding is."""
-    return F.pad(source, (1, 0), value=BOS), F.pad(padding, (1, 0), value=False)
-
-
-def leave_source_start(weights: Float[Tensor, "*N S+1"]) -> Float[Tensor, "*N S"]:
-    """Return attention without that to BOS, which the other positions share by their weights."""
-    rest = weights[..., 1:]
-    return rest / rest.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(rest.dtype).tiny)
-
-
 class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
     """Scores target sequences given source sequences.
 
@@ -178,6 +165,8 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
 
     source_start: bool = False
     """Whether the source is read from BOS on, which callers do not give."""
+    output: nn.Module
+    """The layer that computes logits of hidden vectors, unless ``project`` is overridden."""
 
     @abstractmethod
     def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> MemoryT:
@@ -196,11 +185,12 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         ``R`` is a whole multiple of the sentences in ``memory``; see the letters above.
         """
 
-    @abstractmethod
     def project(
         self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
     ) -> Float[Tensor, "*N V"] | Float[Tensor, "*N M"]:
         """Return the logits of the next token: of all tokens, or of the given ones alone."""
+        logits: Tensor = self.output(hidden, tokens)
+        return logits
 
     def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
         """Return the log-probabilities of the next token, in float32 or better."""
@@ -225,6 +215,21 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
 
         The rows sum to one over the source; several heads are averaged.
         """
+
+    def begin_source(
+        self, source: Int[Tensor, "B S"], padding: Bool[Tensor, "B S"]
+    ) -> tuple[Tensor, Tensor]:
+        """Return sentences, with BOS before them if the model reads one, and their padding."""
+        if not self.source_start:
+            return source, padding
+        return F.pad(source, (1, 0), value=BOS), F.pad(padding, (1, 0), value=False)
+
+    def leave_source_start(self, weights: Float[Tensor, "*N L"]) -> Float[Tensor, "*N S"]:
+        """Return attention without BOS, whose share is spread over the other positions."""
+        if not self.source_start:
+            return weights
+        rest = weights[..., 1:]
+        return rest / rest.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(rest.dtype).tiny)
 
     def forward(
         self,

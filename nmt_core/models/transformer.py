@@ -25,12 +25,7 @@ from nmt_core.models.embedding import (
     tie,
     word_table,
 )
-from nmt_core.models.seq2seq import (
-    Pretrained,
-    Seq2Seq,
-    begin_source,
-    leave_source_start,
-)
+from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 from nmt_core.models.transformer_state import Cache, TransformerMemory, TransformerState
 
@@ -219,8 +214,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def encode(
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> TransformerMemory:
-        if self.source_start:
-            source, source_padding = begin_source(source, source_padding)
+        source, source_padding = self.begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self._drop(self.source_embedding(source))
         for layer in self.encoder:
@@ -275,12 +269,6 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         return x, TransformerState(tuple(caches), mask, state.end + length * hypotheses, position=0)
 
     @override
-    def project(
-        self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
-    ) -> Tensor:
-        return self.output(hidden, tokens)
-
-    @override
     def list_looking(self) -> list[nn.Module]:
         return [self.aligning.cross_attention.attend]
 
@@ -297,7 +285,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         x, _ = layer.look_back(x)
         queries = layer.attend_source.before(x)
         weights = layer.cross_attention.weights(queries, source, memory.blocked)
-        return leave_source_start(weights) if self.source_start else weights
+        return self.leave_source_start(weights)
 
     @property
     def aligning(self) -> DecoderLayer:
