@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from scipy.stats import binomtest
+
 from nmt_core.base.errors import CorpusError
 from nmt_core.cli.lines import show_progress
-from nmt_core.evaluation.statistics.proportion import compute_mcnemar_p, compute_wilson_interval
 from nmt_core.extensions.classifiers.labelled import LabelledTexts, read_labelled
 from nmt_core.extensions.classifiers.text_classifier import TextClassifier
 
@@ -34,7 +35,8 @@ def measure_accuracy(
         counts.append(("the other's accuracy", sum(against), len(texts)))
         pairs = list(zip(right, against, strict=True))
         first, second = pairs.count((True, False)), pairs.count((False, True))
-        p = compute_mcnemar_p(first, second)
+        # the exact test of McNemar 1947: where one alone is right, a fair coin says which
+        p = binomtest(first, first + second).pvalue if first + second else 1.0
         lines = [f"right alone\t{first:,}, the other {second:,}\tMcNemar's p = {p:.2g}"]
     return "\n".join([*(describe_share(*count) for count in counts), *lines])
 
@@ -60,7 +62,7 @@ def find_right(classifier: TextClassifier, texts: LabelledTexts, path: Path) -> 
 
 
 def describe_share(name: str, good: int, total: int) -> str:
-    """Return a line that tells a share with its interval."""
-    low, high = compute_wilson_interval(good, total)
+    """Return a line that tells a share with its interval (Wilson 1927)."""
+    low, high = binomtest(good, total).proportion_ci(method="wilson")
     share = f"{100 * good / total:.2f} %\t{100 * low:.2f} to {100 * high:.2f} %"
     return f"{name}\t{share}\t{good:,} of {total:,}"

@@ -16,7 +16,6 @@ from nmt_core.base.seal import digest_bundle, require_replaceable
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks
 from nmt_core.cli.options import Changes, Device, Threads
 from nmt_core.extensions.classifiers import training
-from nmt_core.extensions.classifiers.accuracy import measure_accuracy
 from nmt_core.extensions.classifiers.bundle import FORMAT, load_classifier, write_classifier
 from nmt_core.extensions.classifiers.initial import InitialTokens, describe_encoder
 from nmt_core.extensions.classifiers.labelled import hold_out, read_labelled
@@ -229,7 +228,8 @@ def classify(
     classifier = open_classifier(model, device, threads)
     if labelled is not None:
         other = open_classifier(against, device, threads) if against else None
-        typer.echo(measure_accuracy(classifier, labelled, other))
+        measure = resolve_name("nmt_core.extensions.classifiers.accuracy:measure_accuracy")
+        typer.echo(measure(classifier, labelled, other))  # by scipy.stats, slow to import
         return
     for lines in read_chunks(open_standard_input()):
         for judged in classifier.classify(lines):

@@ -2,12 +2,6 @@
 
 FAULTS = [
     (
-        "an interval of a share by Wald",
-        "nmt_core/evaluation/statistics/proportion.py",
-        "(share + weight / 2) / (1 + weight)",
-        "share",
-    ),
-    (
         "p-values corrected as if all were the smallest",
         "nmt_core/evaluation/statistics/significance.py",
         "(len(p_values) - rank) * p_values[number]",
