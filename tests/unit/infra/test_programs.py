@@ -13,15 +13,7 @@ from infra.servers.postgres import Postgres
 from infra.servers.programs import MLflow, Prefect, Store
 from infra.servers.secrets import load_secrets
 from infra.servers.server import answers_http, find_free_port
-from infra.servers.topology import Database, Files, Topology
-
-
-@pytest.fixture
-def full(tmp_path, monkeypatch):
-    """All four, with databases in PostgreSQL and files in the store."""
-    monkeypatch.setattr("infra.servers.postgres.find_programs", lambda: tmp_path)
-    monkeypatch.setattr("infra.servers.programs.find_rclone", lambda: "/rclone")
-    return Topology(tmp_path, database=Database.postgres, files=Files.s3)
+from infra.servers.topology import Topology
 
 
 @contextmanager

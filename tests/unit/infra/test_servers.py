@@ -240,14 +240,6 @@ def test_servers_write_nothing_that_others_can_read(tmp_path):
 # the real ones
 
 
-@pytest.fixture
-def full(tmp_path, monkeypatch):
-    """All four, with the programs to run them or without."""
-    monkeypatch.setattr("infra.servers.postgres.find_programs", lambda: tmp_path)
-    monkeypatch.setattr("infra.servers.programs.find_rclone", lambda: "/rclone")
-    return Topology(tmp_path, database=Database.postgres, files=Files.s3)
-
-
 def test_no_secret_stands_in_a_command(full, tmp_path):
     secrets = load_secrets(tmp_path / "secrets.json").model_dump().values()
     words = [word for one in full for word in one.command()]
