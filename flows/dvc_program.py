@@ -135,19 +135,19 @@ def pull(*, log: Callable[[str], None]) -> None:
     _remote(["pull", "--quiet"], log)
 
 
+def _ask(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run dvc for what it answers."""
+    command = [sys.executable, "-m", "dvc", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def check_remote() -> None:
     """Make sure that there is a remote to share results by.
 
     Raises:
         NmtError: if there is none.
     """
-    answer = subprocess.run(
-        [sys.executable, "-m", "dvc", "config", "core.remote"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if not answer.stdout.strip():
+    if not _ask("config", "core.remote").stdout.strip():
         raise NmtError(
             "DVC has no remote, by which clones share what they make; run, in every clone: "
             "dvc remote add --local --default shared URL"
@@ -160,12 +160,8 @@ def check_up_to_date() -> None:
     Raises:
         NmtError: naming a stage that is not.
     """
-    answer = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    answer = _ask("status", "--json")
+    answer.check_returncode()
     if behind := json.loads(answer.stdout):
         raise NmtError(f"what was pulled is not what this clone would make: {', '.join(behind)}")
 
@@ -175,12 +171,7 @@ def count_done(stages: Sequence[str]) -> int:
 
     Another dvc may be at work, which :func:`reproduce` waits for.
     """
-    answer = subprocess.run(
-        [sys.executable, "-m", "dvc", "status", "--json", *stages],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    answer = _ask("status", "--json", *stages)
     if answer.returncode:
         return 0
     behind = json.loads(answer.stdout)
