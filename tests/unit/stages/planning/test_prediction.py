@@ -113,6 +113,14 @@ def test_training_is_its_start_its_updates_and_its_validations():
     assert 10 + 150 in training.first_validation
 
 
+def test_a_prediction_is_narrow_enough_to_decide_by():
+    made = plan().stages
+
+    assert made["train"].seconds.high < 2 * made["train"].seconds.low
+    assert made["shard"].seconds.high < 5 * made["shard"].seconds.low
+    assert made["train"].memory_bytes < 2 * 10**8
+
+
 def test_a_budget_of_seconds_takes_them_and_comes_to_fewer_updates_or_more():
     made = plan(**{"train.budget": {"seconds": 600.0}})
 

@@ -84,7 +84,7 @@ def test_a_budget_that_ends_within_the_first_pass_is_too_small(chosen):
 
     assert "\n" not in told
     assert "95 %" in told
-    assert "500,000" in told
+    assert "500,000 target tokens, 0:08:20 of updates" in told  # of 1,000 a second
     assert "train.budget.seconds" in told
     assert ("MODEL=auto" in told) is not chosen
 

@@ -1,12 +1,17 @@
 """A part of a corpus: drawn at random, always the same, and nothing of the real one is touched."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base import files
-from nmt_core.base.errors import CorpusError
-from stages.planning.scratch import count_pairs, draw_rows, write_sample
+from nmt_core.base.errors import CorpusError, NmtError
+from stages import paths
+from stages.planning.scratch import Scratch, count_pairs, draw_rows, write_sample
+from stages.runtime.usage import Recorded
 
 PAIRS = {"train": 40, "validation": 3, "test": 5}
 
@@ -65,3 +70,72 @@ def test_a_corpus_without_pairs_is_named(corpus, tmp_path, split):
         count_pairs(corpus)
     with pytest.raises(CorpusError, match=r"no train and no validation and no test pairs"):
         count_pairs(tmp_path)
+
+
+PROBE = """
+import json, os, sys
+from pathlib import Path
+import yaml
+
+settings = yaml.safe_load(Path("params.yaml").read_text())
+Path("seen.json").write_text(json.dumps([settings, dict(os.environ)]))
+if settings["probe"]["end"] == "broken":
+    sys.exit("first\\nit is broken")
+if settings["probe"]["end"] == "well":
+    usage = {"seconds": 2.5, "processor_seconds": 1.5, "memory_bytes": 7, "settings": "0a"}
+    Path("runs/usage").mkdir(parents=True, exist_ok=True)
+    Path("runs/usage/probe.json").write_text(json.dumps(usage))
+"""
+"""A stage that says what it finds."""
+
+
+@pytest.fixture
+def scratch(project):
+    """A scratch project of a single stage."""
+    for name, code in (("__init__", ""), ("probe", PROBE)):
+        files.write_text(project / f"scratch/stages/{name}.py", code)
+    return Scratch(project / "scratch", {"probe": {"end": "well"}, "other": {"seed": 1}})
+
+
+def test_a_stage_runs_in_the_folder_tied_to_no_run_and_no_server(scratch, monkeypatch):
+    for name in ("MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "NMT_COMPARISON", "LANGUAGE_OF_MINE"):
+        monkeypatch.setenv(name, "canary")
+    used = scratch.run("probe", {"other.seed": 2})
+    settings, environment = files.read_json(scratch.folder / "seen.json")
+
+    assert used == Recorded(seconds=2.5, processor_seconds=1.5, memory_bytes=7, settings="0a")
+    assert settings == {"probe": {"end": "well"}, "other": {"seed": 2}}
+    assert scratch.settings["other"] == {"seed": 1}
+    assert [name for name, text in environment.items() if text == "canary"] == ["LANGUAGE_OF_MINE"]
+    assert environment["MLFLOW_TRACKING_URI"] == f"sqlite:///{scratch.folder}/mlflow.db"
+
+
+@pytest.mark.parametrize(("end", "told"), [("broken", "it is broken"), ("silent", "exit code 0")])
+def test_a_stage_that_fails_or_says_nothing_is_told(scratch, end, told):
+    """Though one before it has said what it took."""
+    scratch.run("probe", {})
+    with pytest.raises(NmtError, match=rf"^the probe stage fails on a part .* predicted: {told}$"):
+        scratch.run("probe", {"probe.end": end})
+
+
+def test_a_scratch_project_has_the_code_and_a_part_of_the_text(project, corpus):
+    paths.CORPUS.parent.mkdir()
+    corpus.rename(paths.CORPUS)
+    files.write_json(paths.METRICS / "download.json", {"pairs": PAIRS})
+    files.write_text(Path("stages/tokenize.py"), "code\n")
+    files.write_text(paths.MLFLOW, "a database")
+    entry = {"outs": ["data/shards", "one.bin"], "metrics": ["metrics/shard.json"]}
+    paths.PIPELINE.write_text(yaml.safe_dump({"stages": {"shard": entry}}))
+    made = Scratch.make(project / "scratch", {}, {"train": 7})
+    for name, size in (("data/shards/a", 300), ("data/shards/in/b", 20), ("one.bin", 1)):
+        files.write_text(made.folder / name, "x" * size)
+    (made.folder / "data/shards/link").symlink_to(project / "mlflow.db")
+    files.write_text(made.folder / "runs/f/journal.jsonl", '{"kind": "run"}\n{"kind": "end"}\n')
+
+    for place in ("stages", "dvc.yaml", "metrics/download.json", "data/corpus/test.source"):
+        assert (made.folder / place).resolve() == (project / place).resolve()
+    assert len([*files.read_lines(made.folder / paths.CORPUS / "train.source")]) == 7
+    assert not (made.folder / "mlflow.db").is_symlink()
+    assert (made.folder / "mlflow.db").read_text() == "a database"
+    assert made.count_kept_bytes("shard") == 321
+    assert made.read_journal() == [{"kind": "run"}, {"kind": "end"}]

@@ -58,6 +58,7 @@ def test_the_limit_that_is_reached_first_ends_a_training(limits, each):
     [
         ({"steps": 1}, 300, [1]),
         ({"steps": 600}, 300, [300, 600]),
+        ({"steps": 599}, 300, [300, 599]),
         ({"steps": 601}, 300, [300, 600, 601]),
         # 4 updates a second, validated a dozen times, but not at every turn of a short one
         ({"seconds": 240.0}, 10**6, [*range(80, 961, 80)]),
