@@ -220,8 +220,8 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
                 f"{name}_worse_p": row.worse,
             }
             tracker.metrics(numbers, step=0)
-        for path in sorted(folder.glob("promotion.*")):
-            tracker.artifact(path)
+        for name in ("promotion.json", "promotion.md"):
+            tracker.artifact(folder / name)
 
 
 def render_verdict(contest: Contest) -> str:

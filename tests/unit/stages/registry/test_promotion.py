@@ -2,7 +2,9 @@
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,12 +17,15 @@ from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
     Contest,
     check_same_test_set,
+    enact,
     list_effects,
     list_evidence,
     render_verdict,
     run_contest,
 )
-from stages.registry.versions import RegistryError, Version
+from stages.registry.versions import Promotion, RegistryError, Version
+from stages.tracking.journal import Journal
+from stages.tracking.tracker import open_tracker
 
 HASH = "by hash, 10 in 10,000, salt 'nmt'"
 TAGS = {
@@ -77,7 +82,9 @@ def test_a_champion_of_unknown_origin_is_refused():
 
 
 class Champions:
-    """A registry whose champion is the third version."""
+    """A registry whose champion is the third version, or none."""
+
+    name = "nmt-de-en"
 
     def champion(self):
         return champion()
@@ -98,8 +105,23 @@ def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeyp
     challenger = replace(CHALLENGER, language="zh", tags=TAGS | {"bundle_sha256": "new"})
     found = run_contest(Champions(), challenger, EvaluateParams(), gate=GateConfig())
 
-    assert found.outcome == "promote"
+    assert (found.outcome, found.challenger, found.champion) == ("promote", "new", 3)
+    assert found.reason == found.verdict.reason
     assert 0 < found.verdict.effects[0].champion < found.verdict.effects[0].challenger
+
+
+def test_the_first_of_all_and_the_champion_itself_meet_nobody(monkeypatch):
+    contest = partial(run_contest, Champions(), CHALLENGER, EvaluateParams(), gate=GateConfig())
+    assert contest() == Contest(
+        outcome="same",
+        reason="version 3, the champion, is this very export",
+        challenger="c",
+        champion=3,
+    )
+    monkeypatch.setattr(Champions, "champion", lambda _: None)
+    assert contest() == Contest(
+        outcome="first", reason="nmt-de-en has no champion yet", challenger="c", champion=None
+    )
 
 
 EFFECT = {"champion": 20.0, "challenger": 21.5, "difference": 1.5, "better": 0.02, "worse": 0.99}
@@ -154,9 +176,45 @@ def test_a_contest_without_opponent_is_told_in_a_line():
     assert list_effects(first) == ()
 
 
+def test_what_came_of_a_contest_is_kept_with_the_run_unless_it_was_none(project, monkeypatch):
+    monkeypatch.setattr(promotion, "open_tracker", partial(open_tracker, enabled=False))
+    promotion.record_verdict(held(None, outcome="same"), CHALLENGER)
+    assert not Path("runs").exists()
+    promotion.record_verdict(held(), CHALLENGER)
+    entries, _ = Journal("f").read()
+
+    assert Contest.model_validate_json(Path("runs/f/promotion.json").read_bytes()) == held()
+    assert Path("runs/f/promotion.md").read_text() == render_verdict(held())
+    told = {"gate_outcome": "promote", "gate_reason": "it is better"}
+    assert entries[0]["tags"].items() >= told.items()
+    assert [(one["values"], one["step"]) for one in entries if one["kind"] == "metrics"] == [
+        (
+            {
+                f"gate_{name}_difference": 1.5,
+                f"gate_{name}_better_p": 0.02,
+                f"gate_{name}_worse_p": 0.99,
+            },
+            0,
+        )
+        for name in ("bleu", "chrf")
+    ]
+    kept = [one["name"] for one in entries if one["kind"] == "artifact"]
+    assert kept == ["promotion.json", "promotion.md"]
+
+
 @pytest.mark.parametrize("outcome", ["promote", "hold", "reject", "first", "same"])
 def test_who_wins(outcome):
+    """And becomes champion, in the place of the one that it met, with what that is founded on."""
     found = held(outcome=outcome)
+    asked = []
+    registry = SimpleNamespace(
+        version_holding=lambda exported: Version(number=4, tags=exported.tags),
+        promote=lambda number, **wish: not asked.append((number, wish)),
+    )
+    assert enact(registry, found, CHALLENGER, promotion="p", by="me") == found.won
+    evidence, report = dict(list_evidence(found, CHALLENGER)), render_verdict(found)
+    wish = Promotion(id="p", by="me", reason=found.reason, evidence=evidence, report=report)
+    assert asked == [(4, {"expected": 3, "promotion": wish})] * found.won
 
     assert found.won == (outcome in ("promote", "first"))
     assert found == Contest.model_validate_json(found.model_dump_json())

@@ -1,19 +1,29 @@
 """Whatever is promoted, withdrawn, repeated or killed, in any order: the champion is whole."""
 
+import os
 from collections import Counter
 from contextlib import nullcontext, suppress
-from itertools import count
+from itertools import count, pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stages.registry import __main__ as program
 from stages.registry import registry as module
+from stages.registry.exported import Exported, HeldOut
 from stages.registry.overview import find_last_event
 from stages.registry.registry import Registry
-from stages.registry.versions import ChampionMovedError, Promotion, RegistryError
-from stages.tracking.journal import pack_tags, unpack_tags
+from stages.registry.versions import (
+    ChampionMovedError,
+    Promotion,
+    RegistryAwayError,
+    RegistryError,
+)
+from stages.tracking.journal import BUNDLE_DIGEST, pack_tags, unpack_tags
+from stages.tracking.tracker import TrackingError
 
 VERSIONS = (1, 2, 3)
 WHOLE = {"promotion", "promoted_at", "promoted_by", "reason", "previous_champion"}
@@ -269,3 +279,64 @@ def test_what_is_packed_is_unpacked_and_short():
     assert pack_tags(tags).keys() == {"bleu", "reason", "record"}
     assert [*pack_tags(tags)][-1] == "record"  # which says that a promotion was made
     assert pack_tags({"bleu": "1"}) == unpack_tags({"bleu": "1"}) == {"bleu": "1"}
+
+
+EXPORTED = Exported(
+    Path("models/export"),
+    "nmt-de-en",
+    "en",
+    HeldOut([], []),
+    {"fingerprint": "f", BUNDLE_DIGEST: "0a"},
+)
+
+
+def test_an_export_that_is_not_registered_is_sent_once(project, monkeypatch):
+    registry, mlflow = opened()
+    sent = []
+    monkeypatch.setattr(module, "send", sent.append)
+    with pytest.raises(RegistryError, match=r"models/export is not the export that was to be"):
+        registry.version_holding(EXPORTED)
+    monkeypatch.setattr(module, "send", lambda journal: mlflow.tags.update({4: EXPORTED.tags}))
+    found = [registry.version_holding(EXPORTED) for _ in range(2)]
+
+    assert found == [registry.version(4)] * 2 == [registry.find_initial("0a")] * 2
+    [journal] = sent
+    noted = [entry for entry in journal.read()[0] if entry["kind"] == "model"]
+    assert [(one["path"], one["name"], one["tags"]) for one in noted] == [
+        ("models/export", "nmt-de-en", EXPORTED.tags)
+    ] * 2
+
+
+def test_an_export_waits_for_mlflow_to_be_back(project, monkeypatch):
+    def send(_):
+        raise TrackingError("nobody answers")
+
+    monkeypatch.setattr(module, "send", send)
+    with pytest.raises(RegistryAwayError, match=r"^nobody answers; start it, or set MLFLOW_TRACK"):
+        opened()[0].version_holding(EXPORTED)
+
+
+def test_training_starts_from_the_champion_or_from_what_is_named():
+    registry, _ = opened()
+    for digest, told in (("", "no champion"), ("0b", "no version of SHA-256 0b")):
+        with pytest.raises(
+            RegistryError, match=f"nmt-de-en has {told} to start training from; set"
+        ):
+            registry.find_initial(digest)
+    promote(registry, 2, None)
+    assert registry.find_initial("") == registry.version(2)
+
+
+def test_mlflows_own_server_is_asked_for_the_champion_on_this_machine_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(os, "execvp", lambda program, command: asked.append((program, command)))
+    program.serve_by_mlflow(opened()[0], 5001)
+    [(python, command)] = asked
+    options = dict(pairwise(command))
+
+    assert command[:5] == [python, "-m", "mlflow", "models", "serve"]
+    assert options["--model-uri"] == "models:/nmt-de-en@champion"
+    assert (options["--host"], options["--port"]) == ("127.0.0.1", "5001")
+    assert options["--env-manager"] == "local"
+    assert os.environ["PATH"].split(os.pathsep)[0] == str(Path(python).parent)
