@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,10 +19,11 @@ from mlflow.system_metrics.metrics.cpu_monitor import CPUMonitor
 from mlflow.system_metrics.metrics.disk_monitor import DiskMonitor
 from mlflow.system_metrics.metrics.gpu_monitor import GPUMonitor
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 from stages import paths
-from stages.tracking import __main__, mlflow_experiment, system_metrics
+from stages.tracking import __main__, mlflow_experiment, mlflow_run, system_metrics
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.journal import COMPARISON, Journal
@@ -30,7 +32,7 @@ from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, runs, train
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_tracking")]
+pytestmark = pytest.mark.usefixtures("quick_tracking")
 
 DEAD = "http://127.0.0.1:9"
 
@@ -101,6 +103,7 @@ def _patient(monkeypatch):
     monkeypatch.setattr(tracking, "CLOSE_SECONDS", 120.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_patient")
 def test_the_first_run_makes_database_and_folder(project, caplog):
     train(1, 2)
@@ -120,6 +123,7 @@ open_client("{uri}")
 """Ends when some tables are there and others are not."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_patient")
 def test_a_run_that_is_killed_while_it_makes_the_database_leaves_none(project, caplog):
     assert python(HALF.format(uri=tracking.tracking_uri())).wait() == -signal.SIGKILL
@@ -179,6 +183,7 @@ with tracking.open_tracker("f", experiment="e") as tracker:
 SELF_KILL = "os.kill(os.getpid(), 9)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first_words", "last_words"),
     [(SELF_KILL, "pass"), ("time.sleep(600)", SELF_KILL)],
@@ -219,6 +224,7 @@ def python(code: str) -> subprocess.Popen:
 SYNC = "from stages.tracking.__main__ import app; app(['sync'])"
 
 
+@pytest.mark.slow
 def test_many_who_sync_at_once_make_one_run(database, project, monkeypatch):
     """Of a training that MLflow knows nothing of, while it is being continued."""
     up = tracking.tracking_uri()
@@ -301,6 +307,7 @@ def test_files_are_kept_with_the_run(database, project):
             tracker.artifact(project / "report", under=under)
 
     kept = only_run(database).info.artifact_uri
+    assert Path(kept).is_relative_to(paths.MLFLOW_FILES.resolve())
     for under in ("", "plots"):
         assert Path(kept, under, "curves.txt").read_text() == "up and down"
         assert Path(kept, under, "report", "page.txt").read_text() == "a page"
@@ -421,6 +428,14 @@ def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, orde
     found = {run.data.tags["nmt.fingerprint"]: run for run in runs(database)}
     parents = {name: run.data.tags.get(MLFLOW_PARENT_RUN_ID) for name, run in found.items()}
     assert parents == {"parent": None, "child": found["parent"].info.run_id, "other": None}
+
+
+def test_a_server_of_the_model_installs_what_is_installed_here():
+    wanted = [Requirement(one) for one in mlflow_run._requirements()]
+
+    assert {one.name for one in wanted} >= {"mlflow", "torch"}
+    for one in wanted:
+        assert one.specifier.contains(metadata.version(one.name), prereleases=True)
 
 
 def power(gpu):

@@ -40,7 +40,7 @@ from tests.support.processes import wait_for
 from tests.support.tiny import LINES, export, tiny_translator
 from tests.support.torch_settings import torchs_own_settings
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("mlflow_here")]
+pytestmark = pytest.mark.usefixtures("mlflow_here")
 
 DEAD = "http://127.0.0.1:9"
 NAME = "nmt-de-en"
@@ -157,6 +157,7 @@ except ChampionMovedError:
 """Takes a second between looking at the champion and replacing it."""
 
 
+@pytest.mark.slow
 def test_of_two_who_promote_at_once_one_is_refused(three):
     promoters = [start(PROMOTER, version) for version in ("2", "3")]
     for one in promoters:
@@ -182,6 +183,7 @@ registry.promote(2, expected=1, promotion=Promotion(id="second", by="me", reason
 """
 
 
+@pytest.mark.slow
 def test_who_is_killed_before_the_alias_moves_leaves_the_champion_and_no_lock(three):
     killed = start(KILLED)
     killed.communicate()
@@ -206,6 +208,7 @@ def invoke(*arguments):
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "140"})
 
 
+@pytest.mark.slow
 def test_the_registry_by_hand(three, project):
     files.write_text(
         project / "params.yaml",
@@ -298,6 +301,7 @@ def systems():
     return taught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("champion", "challenger", "expected"), [(0, 1, "promote"), (1, 0, "reject"), (1, 1, "hold")]
 )
@@ -342,6 +346,7 @@ def test_a_contest_between_sealed_exports(
         assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == "promote"
 
 
+@pytest.mark.slow
 def test_the_first_is_champion_without_a_contest(registry, project, echo):
     first = sealed(project, "first", tiny_translator())
     found = run_contest(registry, first, ON_ONE_CORE, gate=GateConfig())
@@ -352,6 +357,7 @@ def test_the_first_is_champion_without_a_contest(registry, project, echo):
     assert registry.champion().tags["reason"] == "nmt-de-en has no champion yet"
 
 
+@pytest.mark.slow
 def test_who_was_judged_against_a_champion_of_the_past_is_refused(registry, project, systems, echo):
     old, new = sealed(project, "old", systems[0]), sealed(project, "new", systems[1])
     for _ in range(2):
@@ -429,6 +435,7 @@ REFUSED = [
 """Requests that a server answers with a reason, and without what is inside of it."""
 
 
+@pytest.mark.slow
 def test_mlflows_own_server_serves_the_champion_on_this_machine_alone(registry, project):
     translator = tiny_translator(seed=1)
     exported = sealed(project, "f", translator)
@@ -479,6 +486,7 @@ def ask_server(address):
     return answer.status_code, answer.json().get("translatedText"), model
 
 
+@pytest.mark.slow
 def test_our_server_follows_promotions_and_refuses_what_is_broken(registry, project):
     """Whoever asks meanwhile is answered, by one of the two."""
     translators = [tiny_translator(seed=seed) for seed in (1, 2)]
