@@ -325,6 +325,7 @@ def test_another_encoding_is_told(tmp_path, encoding, told):
         ("a: 1\u0085b: 2", "line 1 holds the line end U+0085, which editors do not show; save it"),
         ("a: 1\nb: 'c\u2028d'", "line 2 holds the line end U+2028, which editors"),
         ('train:\n  x: ["a\\0b"]', "line 2 holds a NUL character; take it out"),
+        ("a: {b: 1, b: 2}\nc: [1]", "line 1 and after gives 'b' twice; keep one of the two"),
         ("a: &a [*a]", "comes to more than 100000 values; write it anew"),
         (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),
     ],
@@ -391,6 +392,25 @@ def test_numbers_that_cost_memory_are_bounded():
     }
 
     assert unbounded <= ANY_SIZE
+
+
+MAY_BE_NONE = {
+    "examples", "max_characters", "max_n", "max_words", "min_n", "min_words", "pictures",
+    "no_repeat_ngram_size", "processes", "ratio_floor_characters", "resamples", "sampled_softmax",
+    "seed", "threads",
+}  # fmt: skip
+"""Numbers of settings of which 0 means something."""
+
+
+def test_no_number_is_negative_and_none_is_nothing_of_which_there_must_be_one():
+    wrong = {
+        field
+        for kind in kinds_within(SECTIONS.values())
+        for field, schema in numbers(kind.model_json_schema())
+        if schema.get("minimum", 0) < (field not in MAY_BE_NONE)
+    }
+
+    assert wrong == set()
 
 
 def numbers(schema):

@@ -387,3 +387,33 @@ def test_what_cannot_be_understood_is_told_without_its_secrets(group):
         compose.compose_settings([*group, broken])
 
     assert "canary" not in str(told.value)
+
+
+OF_A_PRESET = {
+    "download.near_duplicates.distance", "tokenize.kind", "tokenize.subwords.vocab_size",
+    "train.budget.steps", "train.model.dropout", "train.model.hidden_width",
+    "train.schedule.learning_rate", "train.training.validate_every",
+}  # fmt: skip
+"""Settings that presets choose for their text, architecture or budget."""
+
+
+def defaults(settings, place):
+    """Yield the settings that may be left out, with what they are then and what they are here."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if isinstance(value, Config):
+            yield from defaults(value, f"{place}.{name}")
+        elif not field.is_required():
+            yield f"{place}.{name}", field.get_default(call_default_factory=True), value
+
+
+@pytest.mark.parametrize(
+    "preset",
+    ["data=demo", "data=dates", "model=rnn_attention", "model=convs2s"],
+)
+def test_what_is_left_out_is_as_presets_have_it(preset):
+    """So that a line more or less of params.yaml changes no training."""
+    found = [one for name, section in sections(preset).items() for one in defaults(section, name)]
+
+    assert len(found) > 100
+    assert {name for name, default, value in found if default != value} <= OF_A_PRESET
