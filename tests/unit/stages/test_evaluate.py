@@ -73,6 +73,23 @@ def test_scores_are_of_the_target_language():
     assert found["chrf_signature"].startswith("chrF2|")
 
 
+@pytest.mark.parametrize("near", [[], [0, 0], [2, 1]])
+def test_without_some_that_are_near_and_some_that_are_not_none_are_scored_apart(near):
+    scores = evaluate.score_novel(EvaluateParams(), near, CHINESE, CHINESE, CHINESE, language="zh")
+
+    assert scores == {}
+
+
+def test_what_is_near_nothing_is_scored_apart():
+    params, hypotheses = EvaluateParams(resamples=10), [CHINESE[0], CHINESE[1][2:], CHINESE[1]]
+    lines = [CHINESE[0], *CHINESE[1:] * 2]
+    found = evaluate.score_novel(params, [0, 3, 0], hypotheses, lines, lines, language="zh")
+
+    assert found["sentences"] == 2
+    assert found["bleu"] == pytest.approx(100)
+    assert not [value for value in found.values() if isinstance(value, str)]
+
+
 def test_lengths_and_failures_are_counted_in_words_of_the_target_language():
     """Between spaces, each line would be a single word that nothing repeats."""
     found = evaluate.measure_translations(

@@ -246,6 +246,8 @@ def test_the_report_is_for_people_and_programs(compared, tmp_path):
     assert results.Comparison.model_validate_json((tmp_path / "comparison.json").read_text())
     assert "| A  better | 30.5 (28.5–32.5) |" in page
     assert "30.5 (28.5–32.5)" in capture.get()
+    for part in page.split("\n\n"):  # as many cells in each row of a table
+        assert len({row.count("|") for row in part.splitlines() if row.startswith("|")}) <= 1
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
     for name, write in (("csv", paper.render_csv), ("tex", paper.render_latex)):
         assert (tmp_path / f"comparison.{name}").read_text(encoding="utf-8") == write(compared)
@@ -276,6 +278,8 @@ def test_nine_systems_with_long_names_are_whole_in_80_columns(monkeypatch):
     assert "…" not in printed
     assert max(map(len, printed.splitlines())) <= 80
     assert all(name in printed for name in names)
+    costs = printed.split("\n\n")[1].splitlines()
+    assert [row.split()[0] for row in costs[1:]] == [*"ABCDEFGHI"]
     assert printed.count("p = 1.000") == 2 * 9 * 8 / 2
 
 

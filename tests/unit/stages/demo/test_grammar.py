@@ -237,6 +237,13 @@ class TestReader:
 
         assert grammar.say(grammar.draw(Random(1)))[0] == "Die Rat tagt."
 
+    def test_what_a_rule_is_its_head_is_though_no_slot_asks_for_it(self):
+        text = SMALL.replace("thing:noun[size=small]", "thing:name")
+        grammar = read_grammar(text + "name\n  size=small noun*:noun\n  size=large noun*:noun\n")
+        said = {grammar.say(grammar.draw(Random(number)))[0] for number in range(20)}
+
+        assert said == {"Der Rat tagt.", "Die Kommission tagt."}
+
     @pytest.mark.parametrize(
         ("old", "new", "told"),
         [

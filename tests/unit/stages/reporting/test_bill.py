@@ -6,7 +6,6 @@ import json
 import sys
 from importlib.metadata import distribution
 
-import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
@@ -94,9 +93,12 @@ def test_what_an_extra_brings_is_on_the_bill_too():
     assert "h2" not in {package.name for package in resolve_requirements(["httpx"])}
 
 
-@pytest.mark.parametrize("name", ["no-such-package-of-ours"])
-def test_what_is_not_installed_is_not_on_the_bill(name):
-    assert [] == resolve_requirements([name])
+def test_what_is_not_installed_or_named_twice_adds_nothing_and_ends_nothing():
+    names = ["numpy", "jinja2", "no-such-package-of-ours", "jinja2"]
+
+    assert ["jinja2", "markupsafe", "numpy"] == [
+        package.name.lower() for package in resolve_requirements(names)
+    ]
 
 
 def test_a_card_names_what_decides_most():

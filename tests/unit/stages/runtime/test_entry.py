@@ -69,6 +69,17 @@ def test_a_thread_that_nobody_waits_for_does_not_change_the_end(end, code, error
     assert said.startswith("said\n")
 
 
+@pytest.mark.parametrize("left", [True, False])
+def test_a_stage_is_ended_at_once_where_a_thread_is_left_and_has_said_all(left):
+    """What Python would do at its end might wait for that thread."""
+    body = "import atexit, threading; atexit.register(print, 'later'); "
+    body += "threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); " * left
+    process = start(body + "print('said'); print('told', end='', file=sys.stderr)")
+
+    assert process.communicate() == ("said\n" if left else "said\nlater\n", "told")
+    assert process.returncode == 0
+
+
 def test_a_signal_amid_the_end_leaves_no_traceback():
     """What was to be done is done; a library puts its own things in order."""
     told = "import atexit, signal; "

@@ -1,12 +1,17 @@
 import json
+import logging
 import os
 import signal
+import sys
 
 import pytest
-from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
+import torch
+from torch.distributed.elastic.multiprocessing import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 
 from nmt_core.base.errors import ConfigError, TrainingError
-from nmt_core.training.distributed import PeerError
+from nmt_core.training.distributed import RENDEZVOUS, PeerError
+from nmt_core.training.settings import WorldConfig
 from stages.runtime import launch
 from stages.runtime.launch import AGAIN, find_cause, is_rank, record_errors
 
@@ -54,6 +59,64 @@ BROKEN = TrainingError("the loss is nan near step 3: lower it")
 )
 def test_what_went_wrong_first_is_told_once(rank, tmp_path, ends, sentence):
     assert find_cause(failures(tmp_path, *ends)) == sentence
+
+
+@pytest.fixture
+def agent(monkeypatch):
+    """What torchrun's agent is asked for, and how it ends, which it tells the log, too."""
+
+    class Agent:
+        end = None
+
+        def __init__(self, config, program):
+            Agent.config, Agent.program, Agent.environment = config, program, dict(os.environ)
+
+        def __call__(self, *arguments):
+            Agent.arguments = arguments
+            logging.getLogger("torch.distributed").error("it ended, in many lines")
+            if self.end:
+                raise self.end
+
+    names = ("TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME", launch.PARENT)
+    here = {name: text for name, text in os.environ.items() if name not in names}
+    monkeypatch.setattr(os, "environ", here)
+    monkeypatch.setattr(launch, "elastic_launch", Agent)
+    yield Agent
+    logging.disable(logging.NOTSET)
+
+
+def test_processes_are_started_on_this_machine_alone_and_told_of_each_other(agent, caplog):
+    launch.launch("stages.train", WorldConfig(processes=3, timeout_seconds=1.5))
+    config, environment = agent.config, agent.environment
+
+    assert (agent.program, agent.arguments) == (sys.executable, ("-u", "-m", "stages.train"))
+    assert (config.min_nodes, config.max_nodes, config.nproc_per_node) == (1, 1, 3)
+    assert (config.max_restarts, config.shutdown_timeout, config.local_addr) == (0, 2, "127.0.0.1")
+    assert config.rdzv_configs["store_type"] == "file"
+    assert environment[launch.PARENT] == str(os.getpid())
+    assert environment["OMP_NUM_THREADS"] == str(max(1, torch.get_num_threads() // 3))
+    assert environment["GLOO_SOCKET_IFNAME"] == launch.LOOPBACK
+    assert environment["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] == "1"
+    assert environment[RENDEZVOUS].startswith("file:///")
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"), [(None, 129), ([(143, None)], 143), ([(-15, None), (130, None)], 143)]
+)
+def test_processes_that_were_asked_to_stop_have_not_failed(agent, tmp_path, ends, code):
+    stopped = SignalException("", signal.SIGHUP)
+    agent.end = ChildFailedError("", failures(tmp_path, *ends)) if ends else stopped
+    with pytest.raises(SystemExit) as ended:
+        launch.launch("stages.train", WorldConfig(processes=2))
+
+    assert ended.value.code == code
+
+
+def test_a_process_that_failed_is_told(agent, tmp_path):
+    agent.end = ChildFailedError("", failures(tmp_path, (143, None), (-9, None)))
+    with pytest.raises(TrainingError, match=r"^rank 1 was ended by SIGKILL; "):
+        launch.launch("stages.train", WorldConfig(processes=2))
 
 
 def test_an_error_is_left_for_torchrun(rank, tmp_path, capfd):
