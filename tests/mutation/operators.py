@@ -339,7 +339,7 @@ def change_expression(node: ast.AST, first: int, last: int) -> Iterator[Change]:
     if isinstance(node, ast.Call) and called(node) in DANGEROUS:
         return
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword) and child.arg in HARMLESS:
+        if isinstance(child, ast.keyword) and (child.arg in HARMLESS or is_far_bound(child)):
             continue
         if isinstance(child, ast.arguments | ast.keyword | ast.comprehension | ast.expr):
             yield from change_expression(child, first, last)
@@ -353,10 +353,11 @@ def span(node: ast.stmt) -> tuple[int, int]:
     return node.lineno, max(node.lineno, body[0].lineno - 1) if body else node.end_lineno
 
 
-def is_far_bound(node: ast.stmt) -> bool:
-    """Whether a statement names a number so large or small that another beside it is as good."""
+def is_far_bound(node: ast.stmt | ast.keyword) -> bool:
+    """Whether a name or a bound is a number so large or small that another beside it is as good."""
     value = getattr(node, "value", None)
-    if not (isinstance(node, ast.Assign) and isinstance(value, ast.Constant)):
+    bounds = isinstance(node, ast.keyword) and node.arg in {"ge", "le"}
+    if not ((bounds or isinstance(node, ast.Assign)) and isinstance(value, ast.Constant)):
         return False
     number = value.value
     return isinstance(number, int | float) and not 1e-3 < abs(number or 1) < 1e3
