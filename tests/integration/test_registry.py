@@ -208,7 +208,6 @@ def invoke(*arguments):
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "140"})
 
 
-@pytest.mark.slow
 def test_the_registry_by_hand(three, project):
     files.write_text(
         project / "params.yaml",

@@ -1,7 +1,9 @@
 """From text to an exported model, stage by stage, in miniature, for all kinds of tokens."""
 
 import math
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -169,7 +171,9 @@ def project(request, tmp_path_factory):
         shards=project.shards,
         workers=settings["workers"],
     )
-    model, progress = train_on(project)
+    with redirect_stderr(StringIO()) as told:
+        model, progress = train_on(project)
+    project.told = told.getvalue()
     train.write_model(project.trained, model, settings["train"], progress, "f" * 16)
     measured["train"] = train.summarize_training(progress)
     measured["evaluate"] = evaluate.run(
@@ -376,7 +380,9 @@ def test_training_is_recorded(project):
     )
     for point in record["history"]:
         assert 0 < point["validation_loss"] < 20
-        assert 0 <= point["validation_scores"]["bleu"] <= 100
+        score = point["validation_scores"]["bleu"]
+        assert 0 <= score <= 100
+        assert f"  BLEU {score:.1f}" in project.told
 
 
 def test_the_learning_curve_is_a_line_per_validation(project):

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from stages.registry import __main__ as program
 from stages.registry import registry as module
@@ -340,3 +341,24 @@ def test_mlflows_own_server_is_asked_for_the_champion_on_this_machine_alone(monk
     assert (options["--host"], options["--port"]) == ("127.0.0.1", "5001")
     assert options["--env-manager"] == "local"
     assert os.environ["PATH"].split(os.pathsep)[0] == str(Path(python).parent)
+
+
+@pytest.mark.parametrize(("name", "pair"), [("nmt-de-en", ("de", "en")), ("another", None)])
+def test_the_champion_is_served_or_followed_as_it_is_asked_for(monkeypatch, name, pair):
+    registry = Registry(name, nullcontext)
+    registry.__dict__["_mlflow"] = FakeMlflow()
+    promote(registry, 1, None)
+    asked, options = [], ["--host=::1", "--port=0", "--host-name=a.example", "--threads=2"]
+    monkeypatch.setattr(program, "open_registry", lambda _: registry)
+    monkeypatch.setattr(program, "serve_models", lambda *given, keys: asked.extend([given, keys]))
+    monkeypatch.setattr(
+        program, "follow_champion", lambda *given, **how: asked.extend([given, how])
+    )
+    for command in (["serve", *options, "--api-keys=keys"], ["follow", "folder", "--seconds=2"]):
+        assert CliRunner().invoke(program.app, command).exit_code == 0
+    ([watched], load, config), keys, followed, waits = asked
+
+    assert (watched.pair, watched.model, keys) == (pair, None, Path("keys"))
+    assert load.keywords == {"threads": 2}
+    assert (config.host, config.port, config.hosts, config.workers) == ("::1", 0, ("a.example",), 2)
+    assert (followed, waits) == ((registry, Path("folder")), {"seconds": 2.0})
