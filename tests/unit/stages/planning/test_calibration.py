@@ -65,7 +65,7 @@ def test_a_training_is_measured_by_its_last_validation(tmp_path, monkeypatch, va
 
 
 def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences(
-    project, monkeypatch
+    project, monkeypatch, capsys
 ):
     for split, count in PAIRS.items():
         for side in paths.SIDES:
@@ -90,6 +90,8 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     train = build_all(SETTINGS, source="params.yaml")["train"]
     found = calibration.calibrate(SETTINGS, train, workers, project / "runs")
 
+    told = [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()]
+    assert told == [", ".join(DATA_STAGES)] * 2 + ["train", "evaluate, export"]
     stages, lines, changes, settings = zip(*Pretended.ran, strict=True)
     assert stages == (*DATA_STAGES, *DATA_STAGES, "evaluate", "evaluate", "export")
     assert lines == (10,) * 2 * len(DATA_STAGES) + (8, 10, 3)

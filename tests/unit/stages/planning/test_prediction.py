@@ -84,6 +84,7 @@ def test_what_grows_by_a_line_lies_in_the_range():
 
     assert (shard.seconds.low, shard.seconds.high) == pytest.approx((most / BEYOND, most * BEYOND))
     assert shard.memory_bytes == pytest.approx(BEYOND * 2 * (10**6 + 10 * PAIRS))
+    assert shard.disk_bytes == pytest.approx(BEYOND * 7 * PAIRS)
     assert evaluate.seconds.low == pytest.approx(1.5 * (2.0 + 0.001 * TEST * SEARCHED) / MARGIN)
     assert evaluate.seconds.high == pytest.approx(1.5 * (2.0 + 0.001 * TEST) * MARGIN)
     assert evaluate.memory_bytes == pytest.approx(MARGIN * (10**6 + 10 * 128))

@@ -11,6 +11,7 @@ from stages.planning import __main__ as program
 from stages.planning.prediction import Range
 from stages.planning.scratch import change_settings
 from tests.support.projects import PROJECT
+from tests.unit.stages.planning.test_prediction import CALIBRATION
 from tests.unit.stages.planning.test_report import make_plan
 
 
@@ -51,6 +52,17 @@ def test_without_a_corpus_nothing_is_planned(run):
 def test_a_budget_of_nothing_is_refused(run):
     with pytest.raises(ConfigError, match=r"train\.budget\.steps"):
         run(**{"train.budget.steps": 0})
+
+
+def test_a_plan_is_kept_to_be_compared_with_a_run_of_its_settings_alone(run, monkeypatch, capsys):
+    monkeypatch.setattr(program, "calibrate", lambda *_: CALIBRATION)
+    run()
+    shown = capsys.readouterr().out
+    run("compare")
+
+    assert capsys.readouterr().out == shown
+    with pytest.raises(ConfigError, match=r"^runs/plan\.json is of other settings"):
+        run("compare", **{"train.seed": 2})
 
 
 @pytest.mark.parametrize("chosen", [True, False])
