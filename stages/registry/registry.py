@@ -18,7 +18,6 @@ Moving the alias by MLflow's own means bypasses all this.
 """
 
 import json
-import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
@@ -348,7 +347,6 @@ class Registry:
     def _mlflow(self) -> "MlflowClient":
         from stages.tracking.mlflow_experiment import open_client  # noqa: PLC0415 - takes seconds
 
-        logging.getLogger("mlflow").setLevel(logging.WARNING)
         return open_client(self._uri)
 
 

@@ -1,6 +1,7 @@
 """The project's experiment in MLflow, its list of runs, and the address of that list."""
 
 import json
+import logging
 from pathlib import Path
 
 from mlflow import MlflowClient
@@ -46,6 +47,13 @@ TAGS = {
 RUNS_A_REQUEST = 1000
 
 SQLITE = "sqlite:///"
+
+for _name, _level in {
+    "alembic": logging.WARNING,
+    "mlflow": logging.WARNING,
+    "urllib3.connectionpool": logging.ERROR,  # warns before it tries again; we warn once
+}.items():
+    logging.getLogger(_name).setLevel(_level)
 
 
 def open_client(uri: str) -> MlflowClient:

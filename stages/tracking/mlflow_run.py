@@ -6,7 +6,6 @@ late, in its thread.
 
 import hashlib
 import json
-import logging
 import re
 import warnings
 from importlib import metadata
@@ -53,13 +52,6 @@ MODEL_REQUIREMENTS = (
     "torch",
 )
 """Packages that a server of the model installs, in the versions of this environment."""
-
-for _name, _level in {
-    "alembic": logging.WARNING,
-    "mlflow": logging.WARNING,
-    "urllib3.connectionpool": logging.ERROR,  # warns before it tries again; we warn once
-}.items():
-    logging.getLogger(_name).setLevel(_level)
 
 
 class MlflowRun:

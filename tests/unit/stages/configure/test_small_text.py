@@ -2,6 +2,7 @@
 
 import pytest
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.splitting import PER
 from stages.configure.compose import compose_settings
 from stages.configure.sections import build_all
@@ -62,6 +63,14 @@ def test_what_a_person_sets_stays(compose):
     assert found["download"].split.test_per_10000 == 7
     assert found["tokenize"].subwords.vocab_size == 900
     assert said == []
+
+
+def test_what_is_wrong_with_a_text_is_told_with_all_else(compose):
+    with pytest.raises(ConfigError) as told:
+        compose(800, "download.split.test_per_10000=-1", "train.seed=-1")
+
+    places = [line.split(": ")[1].partition(" ")[0] for line in str(told.value).splitlines()]
+    assert places == ["download.split.test_per_10000", "train.seed"]
 
 
 def test_sets_that_are_given_need_no_split(compose):

@@ -111,7 +111,8 @@ def test_training_is_its_start_its_updates_and_its_validations():
     assert train.memory_bytes == pytest.approx(10**8 * GROWTH)
     assert training.updates.low == training.updates.high == 1_200
     assert training.passes.middle == pytest.approx(0.6)
-    assert 10 + 150 in training.first_validation
+    assert training.first_validation.low == pytest.approx((10 + 150) / MARGIN)
+    assert training.first_validation.high == pytest.approx(MARGIN * (10 + 150))
 
 
 def test_a_prediction_is_narrow_enough_to_decide_by():
