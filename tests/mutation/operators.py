@@ -141,10 +141,10 @@ def drop_sign(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def change_constant(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a number beside the right one, the other truth."""
+    """Yield a number beside the right one, if that is not as good, and the other truth."""
     if isinstance(node.value, bool):
         yield ast.Constant(not node.value)
-    elif isinstance(node.value, int):
+    elif isinstance(node.value, int) and abs(node.value) < 10_000:
         yield ast.Constant(node.value + 1)
         yield ast.Constant(node.value - 1)
     elif isinstance(node.value, float):
@@ -339,7 +339,7 @@ def change_expression(node: ast.AST, first: int, last: int) -> Iterator[Change]:
     if isinstance(node, ast.Call) and called(node) in DANGEROUS:
         return
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.keyword) and (child.arg in HARMLESS or is_far_bound(child)):
+        if isinstance(child, ast.keyword) and child.arg in HARMLESS:
             continue
         if isinstance(child, ast.arguments | ast.keyword | ast.comprehension | ast.expr):
             yield from change_expression(child, first, last)
@@ -353,11 +353,10 @@ def span(node: ast.stmt) -> tuple[int, int]:
     return node.lineno, max(node.lineno, body[0].lineno - 1) if body else node.end_lineno
 
 
-def is_far_bound(node: ast.stmt | ast.keyword) -> bool:
-    """Whether a name or a bound is a number so large or small that another beside it is as good."""
+def is_far_bound(node: ast.stmt) -> bool:
+    """Whether a statement names a number so large or small that another beside it is as good."""
     value = getattr(node, "value", None)
-    bounds = isinstance(node, ast.keyword) and node.arg in {"ge", "le"}
-    if not ((bounds or isinstance(node, ast.Assign)) and isinstance(value, ast.Constant)):
+    if not (isinstance(node, ast.Assign) and isinstance(value, ast.Constant)):
         return False
     number = value.value
     return isinstance(number, int | float) and not 1e-3 < abs(number or 1) < 1e3

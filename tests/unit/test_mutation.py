@@ -109,6 +109,8 @@ def test_code_that_no_test_runs_survives(little):
         ("a and b", ["a or b", "b", "a"]),
         ("not a", ["a"]),
         ("2", ["3", "1"]),
+        ("{9_999: a, 10_000: a}", ["{10000: a, 10000: a}"]),
+        ("10_000_000", []),
         ("True", ["False"]),
         ("a if b else c", ["a if not b else c", "a", "c"]),
         ("f(a, b, c=d)", ["f(a, b)", "f(b, a, c=d)"]),
