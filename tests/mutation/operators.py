@@ -67,7 +67,8 @@ DANGEROUS = {"kill", "killpg", "terminate", "send_signal", "rmtree", "unlink", "
 """Calls whose arguments stay as they are: a mutant must not end or delete what is not its own."""
 
 HARMLESS = {"strict", "encoding", "help", "device"}
-"""Arguments that only guard or tell, or that a GPU alone would notice."""
+HARMLESS |= {"style", "header_style", "box", "pad_edge", "show_lines", "expand", "justify"}
+"""Arguments that only guard, tell or adorn, or that a GPU alone would notice."""
 
 SYMMETRIC = {"min", "max", "minimum", "maximum", "isinstance", "hasattr", "suppress"}
 """Functions that do not mind the order of their arguments, or fail at once in another."""

@@ -221,7 +221,7 @@ def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
         "12,000 updates, 7 epochs, 3,456,789 target tokens, best at update 9,000",
         "unusable translations: 2 copied, 11 too long",
         "models/export (3 MB, sealed)",
-        "make mlflow",
+        "compare runs make mlflow",
         "make repro DATA=files",
         "Die [b]Eule[/b] liest's.",
         "[red]Owl[/]",

@@ -61,7 +61,7 @@ def test_settings_have_the_names_by_which_they_are_set():
 @pytest.mark.parametrize("corpus", ["demo", "europarl"])
 def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
     """Or the run could not be had again."""
-    set_up(f"data={corpus}")
+    set_up(f"data={corpus}", "download.split.salt='a@b?c'")
 
     assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(
         run_metadata.read_public_params()

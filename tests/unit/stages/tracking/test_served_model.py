@@ -1,0 +1,68 @@
+"""The model as MLflow's server has it: what it answers and refuses, and what it tells nobody."""
+
+import logging
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from mlflow.exceptions import MlflowException
+
+with warnings.catch_warnings(action="ignore"):  # of types in MLflow's own code
+    from stages.tracking import served_model
+
+
+class Echo:
+    """Translates a line into itself and the beam size."""
+
+    def translate(self, lines, *, beam_size):
+        if "broken" in lines:
+            raise ValueError("what is inside")
+        return [f"{line} {beam_size}" for line in lines]
+
+
+@pytest.fixture
+def model(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(
+        served_model.Translator, "load", lambda folder: loaded.append(folder) or Echo()
+    )
+    model = served_model.TranslationModel()
+    model.load_context(SimpleNamespace(artifacts={"bundle": "models/export"}))
+    assert loaded == [Path("models/export")]
+    return model
+
+
+def test_it_translates_as_widely_as_is_asked_or_as_it_was_exported(model):
+    assert model.predict(["a", "b"], {"beam_size": 32}) == ["a 32", "b 32"]
+    assert model.predict(["a"], {"beam_size": 0}) == model.predict(["a"]) == ["a None"]
+    assert len(model.predict(["a"] * 1000, {"beam_size": 1})) == 1000
+    assert len(model.predict(["a" * 100_000])) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "beam_size", "told"),
+    [
+        (["a"], 33, "beam_size must be 0 (as exported) to 32, got 33"),
+        (["a"], -1, "beam_size must be 0 (as exported) to 32, got -1"),
+        (["a"] * 1001, 0, "at most 1000 lines, got 1001"),
+        (["a" * 50_000, "b" * 50_001], 0, "at most 100000 characters, got 100001"),
+        (["a", "b\ud800"], 0, "line 2 is no text"),
+        (["\udfff"], 0, "line 1 is no text"),
+    ],
+)
+def test_what_is_asked_too_much_is_refused(model, lines, beam_size, told):
+    with pytest.raises(MlflowException) as refused:
+        model.predict(lines, {"beam_size": beam_size})
+
+    assert told in str(refused.value)
+    assert refused.value.error_code == "INVALID_PARAMETER_VALUE"
+
+
+def test_why_a_request_failed_is_told_to_the_log_alone(model, caplog):
+    with caplog.at_level(logging.ERROR), pytest.raises(MlflowException) as failed:
+        model.predict(["broken"])
+
+    assert failed.value.error_code == "INTERNAL_ERROR"
+    assert "what is inside" not in f"{failed.value} {failed.value.__cause__}"
+    assert "ValueError: what is inside" in caplog.text
