@@ -175,14 +175,14 @@ class Part:
     """All stages from the first to the last that this pool runs."""
 
 
-def list_parts(stages: Sequence[str]) -> list[Part]:
+def list_parts(stages: list[str]) -> list[Part]:
     """Return the parts of pools that run the stages, in order."""
     pool_of = dvc_program.map_pools()
     parts: list[Part] = []
     done = 0
     for pool, group in groupby(stages, key=pool_of.__getitem__):
         done += len(list(group))
-        parts.append(Part(pool, list(stages[:done])))
+        parts.append(Part(pool, stages[:done]))
     return parts
 
 

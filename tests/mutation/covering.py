@@ -107,8 +107,8 @@ class Records:
     def choose(self, mutant: Mutant) -> list[tuple[str, dict[str, float]]]:
         """Choose the tests that run a mutant's lines, those of its room first, then the fastest.
 
-        What runs only while a file is imported is seen by the tests that run anything of the file;
-        what runs only in programs that tests start, by the files of tests that name it.
+        What runs only while a file is imported, or in programs that tests start, is seen by the
+        tests that run anything of the file, and by the files of tests that name it.
         """
         found = {}
         for file, record in self._records.items():
@@ -122,8 +122,7 @@ class Records:
                 lines = record["lines"].get(mutant.file, {}).values()
                 if tests := self._take(record, {number for line in lines for number in line}):
                     found[file] = tests
-        if not found:
-            found = self._name(mutant)
+            found |= self._name(mutant)
         room = f"tests/unit/{mutant.room.removeprefix('nmt_core/')}/"
         order = sorted(
             found, key=lambda file: (not file.startswith(room), sum(found[file].values()))
@@ -131,8 +130,10 @@ class Records:
         return list(limit((file, found[file]) for file in order))
 
     def _name(self, mutant: Mutant) -> dict[str, dict[str, float]]:
-        module = mutant.file.removesuffix(".py").replace("/", ".")
-        names = (f'"{mutant.file.rpartition("/")[2]}"', module.removesuffix(".__main__"))
+        module = mutant.file.removesuffix(".py").replace("/", ".").removesuffix(".__main__")
+        package, _, name = module.rpartition(".")
+        file_name = mutant.file.rpartition("/")[2]
+        names = (f'"{file_name}"', module, f"from {package} import {name}\n")
         found = {}
         for file, record in self._records.items():
             text = (self._top / file).read_text(encoding="utf-8")

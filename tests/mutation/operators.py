@@ -355,12 +355,16 @@ def span(node: ast.stmt) -> tuple[int, int]:
 
 
 def is_far_bound(node: ast.stmt) -> bool:
-    """Whether a statement names a number so large or small that another beside it is as good."""
+    """Whether a statement names a number beside which another is as good.
+
+    Either it is so large or small, or it says how many seconds something is waited for.
+    """
     value = getattr(node, "value", None)
     if not (isinstance(node, ast.Assign) and isinstance(value, ast.Constant)):
         return False
-    number = value.value
-    return isinstance(number, int | float) and not 1e-3 < abs(number or 1) < 1e3
+    number, name = value.value, ast.unparse(node.targets[0])
+    patience = name.endswith("_SECONDS")
+    return isinstance(number, int | float) and (patience or not 1e-3 < abs(number or 1) < 1e3)
 
 
 def is_apart(node: ast.stmt) -> bool:

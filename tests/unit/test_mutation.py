@@ -125,6 +125,7 @@ def test_code_that_no_test_runs_survives(little):
         ("assert a < b", []),
         ("if __name__ == '__main__':\n    main()", []),
         ("LONGEST = 4096", []),
+        ("WAIT_SECONDS = 2.0", []),
         ("FEWEST = 8", ["FEWEST = 9", "FEWEST = 7"]),
         ("SLEPT = 0", ["SLEPT = 1"]),
         ("del a", []),

@@ -1,5 +1,6 @@
 """What tests of flows are given."""
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -19,3 +20,24 @@ def fake_dvc(tmp_path, monkeypatch):
         (tmp_path / "dvc" / "__main__.py").write_text(dedent(program))
 
     return install
+
+
+@pytest.fixture
+def asked(fake_dvc):
+    """Have a dvc that says and ends as given; return what it was asked for, call by call."""
+
+    def answer(*ends: tuple[str, int]):
+        fake_dvc(f"""
+            import sys
+            from pathlib import Path
+            with Path("asked").open("a+") as log:
+                print(*sys.argv[1:], file=log)
+                log.seek(0)
+                number = len(log.readlines()) - 1
+            said, code = [*{ends!r}, ("", 0)][min(number, {len(ends)})]
+            print(said)
+            sys.exit(code)
+        """)
+        return lambda: Path("asked").read_text().splitlines()
+
+    return answer

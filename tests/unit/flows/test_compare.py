@@ -2,7 +2,7 @@
 
 import hashlib
 import subprocess
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +19,8 @@ from nmt_core.corpora.text_files import TextFiles
 from nmt_core.text.languages import Languages
 from stages.comparison import report, results
 from stages.params import DownloadParams
+from stages.tracking.journal import Journal
+from stages.tracking.tracker import TrackingError
 from tests.support.outcomes import REFERENCES, outcome
 
 SETTINGS = ["data=demo", *experiments.list_budget_settings(60.0, None, None)]
@@ -51,21 +53,162 @@ def test_help_says_what_is_compared_by_default_and_how_seeds_are_given():
     assert "How many seeds to train each model with, or which: 3, or 1,2,3." in shown
 
 
-def test_a_run_is_called_after_what_it_compares(monkeypatch):
-    names = []
+DEFAULTS = {"seeds": [1], "jobs": 1}
+ALL = {"seconds": 9.0, "steps": 8, "tokens": 7, "seeds": [4, 5], "jobs": 2}
+
+
+@pytest.mark.parametrize(
+    ("given", "models", "planned"),
+    [
+        ({}, ["rnn", "convs2s"], [["train.budget.seconds=300.0"], DEFAULTS]),
+        (
+            {"models": ["a"], "settings": ["data=demo"], **ALL},
+            ["a"],
+            [
+                ["data=demo", "train.budget.steps=8", "train.budget.tokens=7"],
+                {"seeds": [4, 5], "jobs": 2},
+            ],
+        ),
+    ],
+)
+def test_a_run_is_called_after_what_it_compares(monkeypatch, given, models, planned):
+    """And runs what was planned, with a budget if nobody gave any."""
+    noted = []
+
+    def schedule(*words, **numbers):
+        noted.append((*words, numbers))
+        return ["planned"], 3
+
     for name, value in {
-        "call_run": names.append,
-        "schedule_experiments": lambda *_, **__: ([], 1),
+        "read": lambda path: {"models": models} if path == compare.PRESETS else None,
+        "call_run": noted.append,
+        "schedule_experiments": schedule,
         "short_commit": lambda: "c4bbf99",
-        "run_and_report": lambda *_, **__: None,
-        "create_markdown_artifact": lambda *_, **__: None,
+        "hold_comparisons": nullcontext,
+        "run_and_report": lambda chosen, **numbers: noted.append((chosen, numbers)) or "result",
+        "create_markdown_artifact": lambda text, **_: noted.append(text),
     }.items():
         monkeypatch.setattr(compare, name, value)
-    monkeypatch.setattr(report, "render_markdown", str)
+    monkeypatch.setattr(report, "render_markdown", lambda result: f"the {result}")
 
-    compare.compare.fn(["transformer", "convs2s"])
+    assert compare.compare.fn(**given) == "result"
+    (chosen, settings, numbers), called, ran, shown = noted
+    assert (chosen, numbers) == (models, planned[1])
+    assert {*planned[0]} <= {*settings}
+    assert called == f"compare {' '.join(models)} c4bbf99"
+    assert ran == (["planned"], {"jobs": numbers["jobs"], "threads": 3})
+    assert shown == "the result"
 
-    assert names == ["compare transformer convs2s c4bbf99"]
+
+@pytest.mark.parametrize(("jobs", "threads"), [(1, 6), (4, 1), (7, 1)])
+def test_experiments_share_the_cores(monkeypatch, jobs, threads):
+    """By settings, which those given overrule; git has been asked for the code."""
+    checked = []
+    monkeypatch.setattr(compare.os, "sched_getaffinity", lambda _: range(6))
+    monkeypatch.setattr(dvc_program, "check_git", lambda: checked.append("git"))
+    monkeypatch.setattr(
+        compare, "plan_experiments", lambda models, settings, *, seeds: (models, settings, seeds)
+    )
+    found = compare.schedule_experiments(["rnn"], ["a=b"], seeds=[3], jobs=jobs)
+
+    limits = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
+    assert found == ((["rnn"], [*limits, "a=b"], [3]), threads)
+    assert checked == ["git"]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_an_experiment_is_run_once_and_lets_the_next_begin_when_it_trains(monkeypatch, there):
+    """By DVC, up to its evaluation, with its share of the cores and the run that it belongs to."""
+    noted = []
+
+    def run_experiment(name, settings, *, target, environment, log):
+        noted.append((name, settings, target, environment))
+        for line in ("Running stage 'shard':", "Running stage 'train':"):
+            log(line)
+            noted.append(compare._preparing.locked())
+
+    chosen = experiments.Experiment("rnn", 1, ("model=rnn",), "digest")
+    monkeypatch.setattr(
+        compare, "get_run_logger", lambda: SimpleNamespace(info=lambda text, *_: noted.append(text))
+    )
+    monkeypatch.setattr(dvc_program, "run_experiment", run_experiment)
+    monkeypatch.setattr(
+        dvc_program, "list_experiments", lambda: {chosen.name: "c"} if there else {}
+    )
+    compare.run.fn(chosen, threads=3, parent="p")
+
+    environment = {"OMP_NUM_THREADS": "3", compare.COMPARISON_VARIABLE: "p"}
+    assert noted == (
+        ["%s has been run"]
+        if there
+        else [
+            (chosen.name, chosen.settings, "evaluate", environment),
+            "Running stage 'shard':",
+            True,
+            "Running stage 'train':",
+            False,
+        ]
+    )
+    assert compare.run.retry_condition_fn is compare.server_was_away
+
+
+def test_what_experiments_gave_is_compared_and_written_down(monkeypatch):
+    several = [experiments.Experiment("rnn", seed, (), str(seed)) for seed in (1, 2)]
+    kept = {one.name: f"commit {one.seed}" for one in several}
+    written = []
+    monkeypatch.setattr(dvc_program, "list_experiments", lambda: kept)
+    monkeypatch.setattr(compare, "describe_checkout", lambda: "c4bbf99")
+    monkeypatch.setattr(results, "read_outcome", lambda *words: words)
+    monkeypatch.setattr(results, "compare_outcomes", lambda found, **told: (found, told))
+    monkeypatch.setattr(report, "write_report", lambda *words: written.append(words))
+    found = compare.conclude(several, command="python x")
+
+    outcomes = [("rnn", one.seed, one.name, f"commit {one.seed}") for one in several]
+    assert found == (outcomes, {"command": "python x", "commit": "c4bbf99"})
+    assert written == [(found, outcomes)]
+
+
+@pytest.mark.parametrize(
+    ("words", "planned", "asked"),
+    [
+        ([], (["rnn"], ["train.budget.seconds=300.0"], [1], 1), [None, None, None, [1], 1]),
+        (
+            ["a", "data=x", "~b", "b", "--steps", "5", "--tokens=6", "--seconds=7"],
+            (["a", "b"], ["data=x", "~b", "train.budget.steps=5"], [1], 1),
+            [7.0, 5, 6, [1], 1],
+        ),
+        (
+            ["--seeds", "2", "--jobs", "3", "--record"],
+            (["rnn"], [], [1, 2], 3),
+            [None, None, None, [1, 2], 3],
+        ),
+    ],
+)
+def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words, planned, asked):
+    """And then all of it is compared, in a process that leaves nothing behind."""
+    noted = []
+    for name, value in {
+        "read": lambda path: {"models": ["rnn"]} if path == compare.PRESETS else None,
+        "schedule_experiments": lambda *words, **numbers: noted.append((*words, numbers)),
+        "check_server": lambda: noted.append("check"),
+        "leave_nothing_behind": lambda: noted.append("leave"),
+        "compare": lambda *given: noted.append(given) or "result",
+    }.items():
+        monkeypatch.setattr(compare, name, value)
+    monkeypatch.setattr(report, "record_results", lambda result: noted.append(f"{result} kept"))
+    monkeypatch.setattr(report, "render_report", lambda result: f"the {result}")
+    app = typer.Typer()
+    app.command()(compare.main)
+    ran = CliRunner().invoke(app, words)
+
+    assert ran.exit_code == 0, ran.output
+    (models, settings, numbers), *checked, given = noted[:4]
+    assert (models, numbers) == (planned[0], {"seeds": planned[2], "jobs": planned[3]})
+    assert {*planned[1]} <= {*settings}
+    assert checked == ["check", "leave"]
+    assert given == (models, [one for one in words if one in {"data=x", "~b"}], *asked)
+    assert noted[4:] == (["result kept"] if "--record" in words else [])
+    assert ran.stdout.splitlines()[0] == "the result"
 
 
 def test_one_run_in_mlflow_holds_all_of_a_comparison(monkeypatch):
@@ -111,12 +254,23 @@ def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, mon
     def remember(values, *, step):
         told.update(values)
 
-    tracker = SimpleNamespace(metrics=remember, artifact=lambda _: None)
+    given, sent = [], []
+
+    def send(journal):
+        sent.append(journal)
+        raise TrackingError("away")  # nobody's reason to end
+
+    monkeypatch.setattr(compare, "send", send)
+    Journal(found[0].run.fingerprint).path.parent.mkdir(parents=True)
+    Journal(found[0].run.fingerprint).path.touch()
+    tracker = SimpleNamespace(metrics=remember, artifact=given.append)
     compare.track(results.compare_outcomes(found, command="", commit=""), tracker)
 
     bleu = {"test_bleu": 31.5, "test_bleu/a": 21.5, "test_bleu/b": 31.5}
     chrf = {"test_chrf": 41.5, "test_chrf/a": 31.5, "test_chrf/b": 41.5}
     assert told == bleu | chrf
+    assert given == [report.FOLDER]
+    assert {one.path for one in sent} == {Journal(found[0].run.fingerprint).path}
 
 
 def test_the_same_plan_has_the_same_names_and_another_setting_others():
@@ -248,17 +402,24 @@ def trained(monkeypatch):
 
     def start(*errors, wait=list):
         results = iter([Running(error) for error in errors])
-        task = SimpleNamespace(submit=lambda *_, **__: next(results))
+
+        def name_task(*, task_run_name):
+            def submit(chosen, *, threads, parent):
+                assert (task_run_name, threads, parent) == (chosen.name, 2, "parent")
+                return next(results)
+
+            return SimpleNamespace(submit=submit)
+
         for name, value in {
-            "run": SimpleNamespace(with_options=lambda **_: task),
+            "run": SimpleNamespace(with_options=name_task),
             "as_completed": wait,
             "get_run_logger": lambda: SimpleNamespace(info=noted.append),
         }.items():
             monkeypatch.setattr(compare, name, value)
-        monkeypatch.setattr(dvc_program, "list_experiments", dict)
-        monkeypatch.setattr(dvc_program, "stop_all", lambda: noted.append("all are stopped"))
         many = [experiments.Experiment("rnn", seed, (), "") for seed in range(len(errors))]
-        compare.run_experiments.fn(many, threads=1, parent="")
+        monkeypatch.setattr(dvc_program, "list_experiments", lambda: [many[0].name])
+        monkeypatch.setattr(dvc_program, "stop_all", lambda: noted.append("all are stopped"))
+        compare.run_experiments.fn(many, threads=2, parent="parent")
 
     start.noted = noted
     return start
@@ -268,7 +429,8 @@ def test_an_experiment_that_fails_does_not_stop_the_others_but_is_told(trained):
     with pytest.raises(NmtError, match="out of memory"):
         trained(NmtError("out of memory"), None, None)
 
-    assert "3 of 3 runs are done" == trained.noted[-1]
+    left = ["1 of 3 runs are done", "2 of 3 runs are done, about 0:00:00 left"]
+    assert ["3 trainings: rnn; 3 seeds: 0, 1, 2", *left, "3 of 3 runs are done"] == trained.noted
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, OSError])
@@ -312,6 +474,9 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
     with pytest.raises(NmtError, match=r"git does not know stages/new.py"):
         dvc_program.check_git()
     assert dvc_program.list_experiments() == {}
+    subprocess.run([*git, "update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD"], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    assert dvc_program.list_experiments() == {"rnn-seed1": head.stdout.strip()}
 
 
 def test_one_comparison_at_a_time(tmp_path, monkeypatch):

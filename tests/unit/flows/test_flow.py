@@ -1,8 +1,12 @@
 import asyncio
 import logging
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
@@ -140,25 +144,6 @@ def test_dvc_still_gives_the_advice_that_is_left_out():
     )
 
 
-def test_a_failure_names_the_stage_its_own_code_and_the_cure(fake_dvc):
-    fake_dvc("""
-        import sys
-        print("ERROR: failed to reproduce 'train': failed to run: python toy.py, exited with 3")
-        sys.exit(255)
-    """)
-
-    message = "stage 'train' exited with 3; repeat it with: dvc repro --single-item train"
-    with pytest.raises(StageFailed, match=message):
-        logged("train")
-
-
-def test_a_failure_before_the_stage_has_the_code_of_dvc(fake_dvc):
-    fake_dvc("import sys; sys.exit(253)")
-
-    with pytest.raises(StageFailed, match="exited with 253"):
-        logged("train")
-
-
 @pytest.mark.parametrize(
     ("error", "again"),
     [
@@ -175,6 +160,7 @@ def test_only_what_was_away_is_tried_again(error, again):
     assert again == asyncio.run(pipeline.server_was_away(None, None, state))
     for task in (pipeline.reproduce, pipeline.collect):
         assert task.retry_condition_fn is pipeline.server_was_away
+    assert sum(pipeline.RETRY_SECONDS) > 300  # so long a server may be away
 
 
 def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, monkeypatch):
@@ -215,27 +201,152 @@ def test_an_experiment_that_is_stopped_leaves_no_folder_for_which_dvc_would_list
     assert Path("another").exists()
 
 
-@pytest.mark.parametrize("message", dvc_program.LOCKED)
-def test_a_lock_is_waited_for(fake_dvc, message, monkeypatch):
+AWAY = ("ERROR: unable to reach it", 255)
+ELSEWHERE = ("ERROR: Unable to acquire lock.", 255)
+FAILED = ("ERROR: failed to reproduce 'train': failed to run: python x, exited with 3", 255)
+REPRO = "repro --single-item train"
+PULLED = f"{REPRO} --pull"
+PUSH = "push --quiet --run-cache"
+
+
+@pytest.mark.parametrize(
+    ("shared", "ends", "calls"),
+    [
+        (False, [], [REPRO]),
+        (True, [], [PULLED, PUSH]),
+        (False, [ELSEWHERE], [REPRO, REPRO]),
+        (True, [ELSEWHERE], [PULLED, PULLED, PUSH]),
+    ],
+)
+def test_a_shared_stage_is_taken_from_the_remote_and_given_to_it(
+    asked, monkeypatch, shared, ends, calls
+):
+    """Another dvc at work is waited for."""
     monkeypatch.setattr(dvc_program, "LONGEST_WAIT_SECONDS", 0.1)
-    fake_dvc(f"""
-        import sys
-        from pathlib import Path
-        if not Path("tried").exists():
-            Path("tried").touch()
-            sys.exit("ERROR: {message}")
-        print("done")
-    """)
+    told, lines = asked(*ends), []
+    dvc_program.reproduce("train", shared=shared, log=lines.append)
 
-    assert logged("train")[-1] == "done"
+    assert told() == calls
+    assert lines == [said for said, _ in ends]
 
 
-def test_a_lock_is_not_waited_for_forever(fake_dvc, monkeypatch):
+@pytest.mark.parametrize(
+    ("shared", "ends", "code", "message"),
+    [
+        (False, [AWAY], 255, "stage 'train' exited with 255; repeat it with: dvc repro --single"),
+        (False, [("", 253)], 253, "stage 'train' exited with 253"),
+        (False, [FAILED], 3, f"stage 'train' exited with 3; repeat it with: dvc {REPRO}"),
+        (True, [FAILED], 3, "stage 'train' exited with 3"),
+        (True, [AWAY], os.EX_TEMPFAIL, r"dvc repro --pull failed \(ERROR: unable to reach it\)"),
+        (True, [("", 1)], os.EX_TEMPFAIL, r"dvc repro --pull failed \(it said nothing\)"),
+        (True, [("", 0), AWAY], os.EX_TEMPFAIL, r"dvc push failed \(ERROR: unable to reach it\)"),
+        (False, [ELSEWHERE], 255, f"'train' is in use by another dvc; repeat it with: dvc {REPRO}"),
+        (True, [ELSEWHERE], 255, "'train' is in use by another dvc"),
+    ],
+)
+def test_a_failure_names_the_stage_its_own_code_and_the_cure(
+    asked, monkeypatch, shared, ends, code, message
+):
+    """By the code Prefect knows whether to try again."""
     monkeypatch.setattr(dvc_program, "LOCK_PATIENCE_SECONDS", 0.0)
-    fake_dvc("import sys; sys.exit('ERROR: Unable to acquire lock.')")
+    told = asked(*ends)
+    with pytest.raises(StageFailed, match=message) as failure:
+        dvc_program.reproduce("train", shared=shared, log=[].append)
 
+    assert failure.value.code == code
+    assert len(told()) == len(ends)
+
+
+@pytest.mark.parametrize("message", dvc_program.LOCKED)
+def test_a_lock_is_known_by_what_dvc_says(asked, message, monkeypatch):
+    monkeypatch.setattr(dvc_program, "LOCK_PATIENCE_SECONDS", 0.0)
+    asked((f"ERROR: {message}", 255))
     with pytest.raises(StageFailed, match="in use by another dvc"):
         logged("train")
+
+
+def collect(log):
+    return pipeline.collect.fn("lock: 1\n")
+
+
+@pytest.mark.parametrize(
+    ("call", "ends", "error"),
+    [
+        (collect, [("", 0), ("{}", 0)], None),
+        (collect, [AWAY], "dvc pull failed .ERROR: unable"),
+        (
+            collect,
+            [("", 0), ('{"shard": [], "train": []}', 0)],
+            "is not what this clone would make: shard, train",
+        ),
+        (lambda _: dvc_program.check_remote(), [("shared", 0)], None),
+        (lambda _: dvc_program.check_remote(), [("", 0)], "DVC has no remote, by which clones"),
+    ],
+)
+def test_what_clones_share_is_asked_of_dvc(asked, project, monkeypatch, call, ends, error):
+    """What other clones made is taken by their lock file, and must be what would be made here."""
+    monkeypatch.setattr(pipeline, "get_run_logger", lambda: logging.getLogger("test"))
+    told = asked(*ends)
+    with pytest.raises(NmtError, match=error) if error else nullcontext():
+        call(print)
+
+    calls = ["pull --quiet", "status --json"] if call is collect else ["config core.remote"]
+    assert told() == calls[: len(ends)]
+    assert call is not collect or paths.LOCK.read_text() == "lock: 1\n"
+
+
+def test_an_experiment_is_run_with_its_settings_and_variables(fake_dvc):
+    """In a session of its own, with nobody at the keyboard, and this Python before any other."""
+    fake_dvc("""
+        import os, sys
+        print(*sys.argv[1:])
+        print(os.environ["NAME"], os.environ["PATH"].split(os.pathsep)[0], sys.stdin.read())
+        print(os.getsid(0) == os.getpid(), os.environ["HOME"])
+        os.write(2, b"\\xff")
+    """)
+    lines, settings = [], ["model=rnn", "data=demo"]
+    dvc_program.run_experiment(
+        "x", settings, target="evaluate", environment={"NAME": "value"}, log=lines.append
+    )
+
+    assert lines == [
+        "exp run --temp --name x -S model=rnn -S data=demo evaluate",
+        f"value {Path(sys.executable).parent}",
+        f"True {os.environ['HOME']}",
+        "\N{REPLACEMENT CHARACTER}",
+    ]
+
+
+@pytest.mark.parametrize("on_sigterm", ["signal.SIG_DFL", "signal.SIG_IGN"])
+def test_whoever_stops_all_ends_what_runs_in_threads_and_lets_nothing_begin(
+    asked, monkeypatch, on_sigterm
+):
+    """Politely at first; it returns as soon as all have ended."""
+    monkeypatch.setattr(dvc_program, "_stopped", threading.Event())
+    monkeypatch.setattr(
+        dvc_program, "GRACE_SECONDS", 0.2 if on_sigterm == "signal.SIG_IGN" else 20.0
+    )
+    code = f"import signal, time; signal.signal(signal.SIGTERM, {on_sigterm}); print(1, flush=True)"
+    command = [sys.executable, "-c", f"{code}; time.sleep(60)"]
+    begun, codes = threading.Event(), []
+
+    def run():
+        codes.append(dvc_program._run(command, lambda _: begun.set(), {}))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert begun.wait(60)
+    before = time.monotonic()
+    dvc_program.stop_all()
+    assert time.monotonic() - before < 10
+    thread.join(60)
+
+    number = signal.SIGTERM if on_sigterm == "signal.SIG_DFL" else signal.SIGKILL
+    assert codes == [-number]
+    asked()
+    with pytest.raises(StageFailed, match="exited with 143"):
+        logged("train")
+    assert not Path("asked").exists()
 
 
 def interrupted(fake_dvc, on_sigterm: str) -> psutil.Process:
@@ -259,10 +370,10 @@ def interrupted(fake_dvc, on_sigterm: str) -> psutil.Process:
     return stages[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("on_sigterm", ["signal.SIG_DFL", "signal.SIG_IGN"])
-def test_an_exception_ends_the_stage_and_not_only_dvc(fake_dvc, on_sigterm):
+def test_an_exception_ends_the_stage_and_not_only_dvc(fake_dvc, monkeypatch, on_sigterm):
     """A stage that ignores the polite signal is killed after the grace."""
+    monkeypatch.setattr(dvc_program, "GRACE_SECONDS", 0.3)
     stage = interrupted(fake_dvc, on_sigterm)
 
     assert ([stage], []) == psutil.wait_procs([stage], timeout=60)

@@ -15,6 +15,7 @@ from prefect.states import Cancelled, Completed, Crashed, Failed, Running, Sched
 from flows import dvc_program, pipeline
 from flows.clone import Order
 from flows.pipeline import Part, PartFailed, delegate, list_parts
+from nmt_core.base.errors import ConfigError
 
 STAGES = ["download", "tokenize", "shard", "train", "evaluate", "export"]
 POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "export": "cpu"}
@@ -197,14 +198,17 @@ def test_a_part_gets_commit_and_parameters_and_gives_its_lock_file(delegated, ca
     ]
 
 
-def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeypatch):
+def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeypatch, caplog):
     """It works at the commit that it was told, and only on what can be shared."""
     handed_over = {}
     monkeypatch.setattr(
         pipeline, "create_markdown_artifact", lambda text, **how: handed_over.update(how, text=text)
     )
     (project / "dvc.lock").write_text(lock := "stages:\n  train: {cmd: '```'}\n")
-    pipeline.part.fn(STAGES[:5], "c0ffee", "train: {}\n")
+    monkeypatch.setattr(pipeline.clone, "find_lock_folder", lambda: "commit c0ffee (Begin)")
+    with caplog.at_level(logging.INFO, logger="test"):
+        pipeline.part.fn(STAGES[:5], "c0ffee", "train: {}\n")
+    assert caplog.messages == ["this run works on commit c0ffee (Begin)"]
     monkeypatch.setattr(pipeline, "delegate", delegate)
     prefect = Prefect(Completed())
     prefect.read_artifacts = lambda **_: [SimpleNamespace(data=handed_over["text"])]
@@ -212,6 +216,37 @@ def test_a_part_hands_over_what_the_run_reads(noted, delegated, project, monkeyp
     assert ["hold", "remote", "write c0ffee", "run evaluate shared", "leave"] == noted
     assert "dvc-lock" == handed_over["key"]
     assert lock == delegated(prefect)[0]
+
+
+def test_a_run_says_what_it_works_on_and_is_called_after_it(monkeypatch, caplog):
+    called = []
+    languages = SimpleNamespace(languages=SimpleNamespace(source="de", target="en"))
+    for name, value in {
+        "get_run_logger": lambda: logging.getLogger("test"),
+        "flow_run": SimpleNamespace(get_flow_name=lambda: "train"),
+        "load": lambda kind, section: languages if section == "download" else None,
+        "short_commit": lambda: "c4bbf99",
+        "call_run": called.append,
+    }.items():
+        monkeypatch.setattr(pipeline, name, value)
+    monkeypatch.setattr(pipeline.clone, "find_lock_folder", lambda: "commit c4bbf99 (Begin)")
+    with caplog.at_level(logging.INFO, logger="test"):
+        pipeline.introduce()
+
+    assert caplog.messages == ["this run works on commit c4bbf99 (Begin)"]
+    assert called == ["train de-en c4bbf99"]
+
+
+def test_the_stages_planned_are_those_up_to_the_last_once_all_parameters_are_right(monkeypatch):
+    checked = []
+    monkeypatch.setattr(pipeline, "check_all", lambda: checked.append("all"))
+    monkeypatch.setattr(dvc_program, "list_stages", lambda: STAGES)
+
+    assert pipeline.plan_stages("shard") == STAGES[:3]
+    assert pipeline.plan_stages("export") == STAGES
+    assert checked == ["all"] * 2
+    with pytest.raises(ConfigError, match=r"'trian' is not a stage of .*: download, tok"):
+        pipeline.plan_stages("trian")
 
 
 @pytest.mark.parametrize("done", [False, True])

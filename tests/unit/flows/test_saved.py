@@ -1,6 +1,7 @@
 """What the program of `make repro` says and returns, by how dvc ended: one answer for each way."""
 
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from flows import repro
 
+PYTHON = str(Path(sys.executable).with_name("python"))
 STEPS = ("checkpoints/new/step-00000096.json", "checkpoints/new/step-00000104.json")
 
 
@@ -67,17 +69,45 @@ def test_dvc_is_asked_again_once_where_leftovers_were_cleared(ended, second, cod
     assert code == ended((1, 0), second, cleared=True)[0]
 
 
-@pytest.mark.parametrize(("number", "code"), [(0, 3), (signal.SIGINT, 0)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(0, 3), (signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM)]
+)
 def test_a_command_is_waited_for_with_all_it_leaves_and_signals_are_as_before(
     monkeypatch, number, code
 ):
-    """The signals of a terminal reach the command by themselves: here it alone sends one."""
+    """The signals of a terminal reach the command by themselves: only SIGTERM is passed on."""
     noted = []
     monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: noted.append("adopt"))
     monkeypatch.setattr(repro.processes, "outlast_children", noted.append)
     before = [signal.getsignal(one) for one in repro.processes.STOPPING]
-    program = f"import os, sys; {number} and os.kill(os.getppid(), {number}); sys.exit({code})"
+    program = f"""
+import os, shutil, sys, time
+assert (shutil.which("python"), os.environ["DVC_NO_ANALYTICS"]) == ({PYTHON!r}, "1")
+{number} and os.kill(os.getppid(), {number})
+{code} < 0 and time.sleep(60)
+sys.exit({code})
+"""
 
     assert (code, number) == repro.run_in_terminal([sys.executable, "-c", program])
     assert ["adopt", repro.say] == noted
     assert before == [signal.getsignal(one) for one in repro.processes.STOPPING]
+
+
+@pytest.mark.parametrize("children", [0, 2])
+def test_the_stage_is_told_to_end_and_dvc_only_without_one(children):
+    """Which then sees how its stage has ended."""
+    stage = "import time; print(1, flush=True); time.sleep(60)"
+    program = f"""
+import subprocess, sys, time
+stages = [subprocess.Popen([sys.executable, "-c", {stage!r}]) for _ in range({children})]
+print(1, flush=True)
+stages or time.sleep(60)
+sys.exit(sum(stage.wait() for stage in stages))
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        for _ in range(1 + children):
+            process.stdout.readline()
+        repro.terminate_work(process.pid)
+        code = process.wait(60)
+    assert code == (256 - children * signal.SIGTERM if children else -signal.SIGTERM)
+    repro.terminate_work(process.pid)  # gone

@@ -1,0 +1,74 @@
+"""A program that leaves nothing behind: how it ends, however the one or the other half is ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from flows import entry
+from tests.support.processes import marked, wait_for
+
+FOREVER = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are told on Linux")
+
+
+def begin(work):
+    """Do some work as a program that leaves nothing behind; return the number of the process."""
+    if number := os.fork():
+        return number
+    code = 99
+    try:
+        entry.leave_nothing_behind()
+        code = work()
+    except SystemExit as stop:
+        Path("stopped").touch()
+        code = stop.code
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        os._exit(code)
+
+
+def kill_oneself():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("work", "code"), [(lambda: 7, 7), (kill_oneself, 137)])
+def test_it_ends_as_its_work_does(project, work, code):
+    assert code == os.waitstatus_to_exitcode(os.waitpid(begin(work), 0)[1])
+
+
+def sleep():
+    subprocess.Popen(FOREVER)
+    Path("ready").touch()
+    time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
+)
+def test_a_signal_ends_the_work_and_all_that_it_has_started(project, monkeypatch, number, code):
+    """A program that is killed can only have the work told, which ends what it started itself."""
+    monkeypatch.setenv("NMT_TEST", str(project))
+    program = begin(sleep)
+    assert wait_for(Path("ready").exists, seconds=60)
+    [work] = psutil.Process(program).children()
+    os.kill(program, number)
+
+    assert code == os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
+    assert wait_for(lambda: not is_alive(work), seconds=60)
+    assert Path("stopped").exists() is (number != signal.SIGINT)
+    left = marked("NMT_TEST", str(project))
+    for process in left:
+        process.kill()
+    assert len(left) == (number == signal.SIGKILL)
+
+
+def is_alive(process):
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE

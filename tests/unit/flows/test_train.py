@@ -1,0 +1,65 @@
+"""The program of `make train`, and the flow: what is asked, and when a server is needed."""
+
+from contextlib import contextmanager
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from flows import dvc_program, train
+from nmt_core.base.errors import ConfigError
+
+
+def test_what_the_stages_left_is_shown_while_the_clone_is_held(monkeypatch):
+    noted = []
+
+    @contextmanager
+    def hold_up_to_date(*asked, **how):
+        noted.append((*asked, how))
+        yield
+        noted.append("let go")
+
+    monkeypatch.setattr(train, "hold_up_to_date", hold_up_to_date)
+    monkeypatch.setattr(train, "publish", lambda: noted.append("published"))
+    train.train.fn("shard", ["a=b"], "v1", True)
+    train.train.fn()
+
+    given = ("shard", {"settings": ["a=b"], "revision": "v1", "across_pools": True})
+    none = ("export", {"settings": None, "revision": None, "across_pools": False})
+    assert noted == [one for asked in (given, none) for one in (asked, "published", "let go")]
+
+
+@pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
+@pytest.mark.parametrize("done", [0, 1, 2])
+def test_a_server_of_its_own_is_only_started_where_something_is_to_be_done(
+    monkeypatch, server, done
+):
+    noted = []
+    for name, value in {
+        "plan_stages": lambda until: ["download", until],
+        "check_server": lambda: server,
+        "leave_nothing_behind": lambda: noted.append("leave nothing"),
+        "train": noted.append,
+    }.items():
+        monkeypatch.setattr(train, name, value)
+    monkeypatch.setattr(dvc_program, "count_done", lambda stages: done)
+    app = typer.Typer()
+    app.command()(train.main)
+    ran = CliRunner().invoke(app, ["--until", "shard"])
+
+    idle = done == 2 and server is None
+    assert ran.exit_code == 0
+    assert noted == ([] if idle else ["leave nothing", "shard"])
+    assert ran.stdout == ("All stages are up to date.\n" if idle else "")
+
+
+def test_a_wrong_stage_is_told_in_a_sentence(monkeypatch):
+    def plan_stages(until):
+        raise ConfigError(f"{until!r} is not a stage")
+
+    monkeypatch.setattr(train, "plan_stages", plan_stages)
+    app = typer.Typer()
+    app.command()(train.main)
+    ran = CliRunner().invoke(app, ["--until", "trian"])
+
+    assert (ran.exit_code, ran.stderr) == (1, "error: 'trian' is not a stage\n")
