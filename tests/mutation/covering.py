@@ -64,7 +64,7 @@ def measure(top: Path, file: str) -> Record:
     numbers = {name: number for number, name in enumerate(tests)}
     lines = {
         str(Path(measured).relative_to(top)): {
-            line: [numbers[name] for name in names if name in numbers]
+            str(line): [numbers[name] for name in names if name in numbers]  # as in JSON
             for line, names in contexts.items()
             if any(names)
         }

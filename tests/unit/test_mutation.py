@@ -1,6 +1,7 @@
 """The harness of `make mutants` notices which tests notice; what it tries is well formed."""
 
 import ast
+import json
 import random
 import subprocess
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from tests.mutation.__main__ import tabulate, try_all
 from tests.mutation.covering import ALL_TESTS, limit
 from tests.mutation.drawing import Mutant, Source, draw, list_faults, make_fault
-from tests.mutation.trial import KILLED, SURVIVED, TIMEOUT
+from tests.mutation.trial import KILLED, SURVIVED, TIMEOUT, Bench
 
 TOP = Path(__file__).parents[2]
 CODE = '''"""A room."""
@@ -92,6 +93,15 @@ def test_a_test_that_starts_the_code_as_a_program_is_asked(little):
     test = program.replace("assert [0, 2, 3, 3] == [count([1] * n) for n in (0, 2, 3, 4)]", check)
     (little / "tests/unit/room/test_code.py").write_text(test)
     assert [KILLED] == outcomes(little, WRONG)
+
+
+@pytest.mark.slow
+def test_what_was_measured_says_the_same_when_it_is_read_again(little):
+    """Or the first run would ask other tests than the next."""
+    (little / "tests/unit/room/test_code.py").write_text(GOOD_TEST)
+    record = Bench(little, little / "bench", ()).measure("tests/unit/room/test_code.py")
+    assert record["lines"]["nmt_core/room/code.py"]
+    assert record == json.loads(json.dumps(record))
 
 
 @pytest.mark.slow
