@@ -77,9 +77,17 @@ def test_no_iteration_lowers_the_posterior_probability(method):
     assert found[-1] > found[0] + 1
 
 
-def test_the_words_of_a_small_language_are_found(learnt):
-    """In a sentence and order that were never seen."""
-    [links] = learnt.align([("er sieht das rote haus", "he sees the house red")])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("er sieht das rote haus", "he sees the house red"),
+        ("„er“ sieht das rote haus", "he sees the house red"),
+        ("er sieht das rote haus", "“he” sees the house red"),
+    ],
+)
+def test_the_words_of_a_small_language_are_found(learnt, pair):
+    """In a sentence and order that were never seen, whatever signs are written to a word."""
+    [links] = learnt.align([pair])
 
     assert {(0, 0), (1, 1), (2, 2), (3, 4), (4, 3)} == links
 
