@@ -205,7 +205,6 @@ def _parse(passage: Passage) -> _Node:
             if item.kind is Kind.OPEN:
                 open_nodes.append(node)
     assert open_nodes == [root], "pairs must be closed"
-    root.end = at
     return root
 
 

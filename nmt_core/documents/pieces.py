@@ -299,9 +299,10 @@ def _fold_space(point: Piece, before: Piece | None, after: Piece | None) -> None
     left = before.raw if before and before.type is Type.TEXT else ""
     right = after.raw if after and after.type is Type.TEXT else ""
     left_rest, right_rest = left.rstrip(HTML_SPACES), right.lstrip(HTML_SPACES)
+    ends = after is None or not (right or "word")[0].isalnum()  # in other markup may be a word
     if after and right_rest != right and (left_rest != left or not left):
         point.after = right[: len(right) - len(right_rest)]
         after.raw, after.text = right_rest, after.text.lstrip(HTML_SPACES)
-    elif before and left_rest != left and not right[:1].isalnum() and right_rest == right:
+    elif before and left_rest != left and ends and right_rest == right:
         point.before = left[len(left_rest) :]
         before.raw, before.text = left_rest, before.text.rstrip(HTML_SPACES)

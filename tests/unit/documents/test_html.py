@@ -130,6 +130,7 @@ def test_what_is_no_html_has_as_many_tags_as_before(text, answered):
         ("</>b", "</>B"),
         ("a <3 b", "A &lt;3 B"),
         ("a &am", "A &amp;AM"),
+        ('it\'s "a"', 'IT\'S "A"'),
     ],
 )
 def test_text_is_translated_and_the_rest_is_not(text, translated):
@@ -167,7 +168,7 @@ def test_what_is_answered_is_no_markup():
 def test_a_sentence_with_tags_is_translated_whole_and_apart():
     echo = Echo(str.upper)
 
-    echo.translate(read_html("<p>One <b>two</b>\n three.</p><p><b>Four.</b></p>"))
+    echo.translate(read_html("<p>One <!-- c --><b>two</b>\n three.</p><p><b>Four.</b></p>"))
 
     assert echo.calls == [(["Four."], False), (["One two three."], True)]
 

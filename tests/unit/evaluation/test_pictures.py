@@ -250,8 +250,11 @@ def test_every_axis_says_what_it_shows(monkeypatch):
 
 def test_words_of_the_source_stand_above_their_columns(monkeypatch):
     """Where one begins to read; those of the target stand beside their rows."""
-    axes = drawn_panels(monkeypatch, draw_attention_map, WEIGHTS, source=SOURCE, target=TARGET)[0]
+    drawn = drawn_panels(monkeypatch, draw_attention_map, WEIGHTS, source=SOURCE, target=TARGET)
+    axes, *others = drawn
     axes.figure.canvas.draw()
     assert ["·Die", "·Eule", "</s>"] == [tick.get_text() for tick in axes.get_xticklabels()]
     assert ["·The", "·owl", "s", "</s>"] == [tick.get_text() for tick in axes.get_yticklabels()]
     assert "top" == axes.xaxis.get_ticks_position()
+    assert (0, 1) == axes.images[0].get_clim()
+    assert ["attention"] == [one.get_ylabel() for one in others]

@@ -208,7 +208,7 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(monkeypatch, words,
     assert checked == ["check", "leave"]
     assert given == (models, [one for one in words if one in {"data=x", "~b"}], *asked)
     assert noted[4:] == (["result kept"] if "--record" in words else [])
-    assert ran.stdout.splitlines()[0] == "the result"
+    assert ran.stdout.splitlines() == ["the result", f"written to {report.FOLDER}"]
 
 
 def test_one_run_in_mlflow_holds_all_of_a_comparison(monkeypatch):

@@ -140,9 +140,11 @@ def test_a_dvc_of_another_project_does_not_matter(repo, tmp_path_factory):
         assert clear()[0]
 
 
-def test_the_daemon_that_asks_for_new_versions_does_not_matter(repo):
+@pytest.mark.parametrize("words", [["-m", "dvc", "daemon", "updater"], ["dvc.yaml"]], ids=" ".join)
+def test_what_holds_no_locks_does_not_matter(repo, words):
+    """Such as the daemon that asks for new versions, or an editor."""
     LISTS[0].write_text("")
-    with working(WAITING, "-m", "dvc", "daemon", "updater"):
+    with working(WAITING, *words):
         assert clear()[0]
 
 

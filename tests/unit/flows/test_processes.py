@@ -33,7 +33,8 @@ import os, sys
 from flows import processes
 processes.LEAVE_SECONDS = float(sys.argv[1])
 command, last_word = [sys.executable, "-c", *sys.argv[3:]], int(sys.argv[2])
-sys.exit(processes.run_to_the_end(command, os.environ, say=print, last_word=last_word))
+environment = os.environ | {"CODE": "7"}
+sys.exit(processes.run_to_the_end(command, environment, say=print, last_word=last_word))
 """
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to us on Linux")
@@ -51,6 +52,7 @@ def program(tmp_path):
                 [sys.executable, "-c", PROGRAM, str(patience), str(int(last_word)), *command],
                 cwd=tmp_path,
                 env=os.environ | {"PYTHONPATH": str(PROJECT)},
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
             )
@@ -66,7 +68,9 @@ def program(tmp_path):
 
 
 def test_a_program_ends_with_the_code_of_its_command(program):
-    assert 7 == program("raise SystemExit(7)").wait(SECONDS)
+    """Which has the variables that it was given, and nobody at the keyboard."""
+    code = "import os, sys; sys.exit(int(os.environ['CODE']) + len(sys.stdin.read()))"
+    assert 7 == program(code).wait(SECONDS)
     assert 128 + signal.SIGKILL == program("import os; os.kill(os.getpid(), 9)").wait(SECONDS)
 
 
@@ -75,6 +79,7 @@ def test_a_stopped_program_stays_until_stages_have_saved(program, tmp_path, numb
     process = program(WORKER, STAGE)
     assert "ready\n" == process.stdout.readline()
     (worker,) = psutil.Process(process.pid).children()
+    assert os.getsid(worker.pid) == worker.pid  # where no terminal tells it to stop
 
     process.send_signal(number)
     worker.wait(SECONDS)
