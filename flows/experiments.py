@@ -133,8 +133,8 @@ def parse_seeds(words: str) -> list[int]:
 
 def describe_plan(experiments: Sequence[Experiment]) -> str:
     """Describe the trainings to come, with their models and seeds."""
-    models = list(dict.fromkeys(chosen.model for chosen in experiments))
-    seeds = list(dict.fromkeys(chosen.seed for chosen in experiments))
+    models = dict.fromkeys(chosen.model for chosen in experiments)
+    seeds = dict.fromkeys(chosen.seed for chosen in experiments)
     counted = f"{len(experiments)} training{'s' * (len(experiments) > 1)}"
     numbers = ", ".join(map(str, seeds))
     return f"{counted}: {', '.join(models)}; {len(seeds)} seed{'s' * (len(seeds) > 1)}: {numbers}"
