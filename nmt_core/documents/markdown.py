@@ -128,7 +128,7 @@ class _Document:
                 cell, row = self.lines[first].start, first
             if before.type in {"th_open", "td_open"}:
                 block = self._find_cell(token.content, Span(cell, self.lines[first].end))
-            elif before.type == "heading_open" and before.markup.startswith("#"):
+            elif before.markup.startswith("#"):
                 block = self._find_heading(token.content, before.markup, self.lines[first])
             else:
                 block = self._find_lines(token.content, first)

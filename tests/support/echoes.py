@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from nmt_core.documents.passage import Kind
 from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.translator import DocumentTranslator
 
@@ -30,6 +31,19 @@ class Echo:
 
     def translate(self, document):
         return self.translator.translate(document)
+
+
+SIGNS = {Kind.OPEN: "<", Kind.CLOSE: ">", Kind.POINT: "*"}
+
+
+def show_marks(items):
+    """Return a passage's text with a sign for each mark."""
+    return "".join(item if isinstance(item, str) else SIGNS[item.kind] for item in items)
+
+
+def show_passages(document):
+    """Return what is translated together, with a sign for each mark."""
+    return [show_marks(passage.items) for passage in document.passages]
 
 
 def keep(document):

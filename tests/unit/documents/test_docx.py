@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import docx as module
 from nmt_core.documents.docx import WordDocument
-from tests.support.echoes import Echo, answer, keep, shout
+from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
 
 def make_picture():
@@ -227,6 +227,27 @@ def test_words_in_capitals_stay_where_they_were(content):
         text_of(data).upper(),
         text_of(data),
     }
+
+
+BEGIN, SEPARATE, END = (
+    f"<w:r><w:fldChar w:fldCharType='{kind}'/></w:r>" for kind in ("begin", "separate", "end")
+)
+WORD = "<w:r><w:t xml:space='preserve'>a </w:t></w:r>"
+
+
+@pytest.mark.parametrize(
+    ("content", "passages"),
+    [
+        ([WORD, BEGIN, SEPARATE, WORD, END, WORD], ["a <a >a "]),
+        ([WORD, BEGIN, END, WORD], ["a *a "]),
+        ([WORD, BEGIN, WORD, BEGIN, SEPARATE, WORD, END, SEPARATE, WORD, END, WORD], ["a <a >a "]),
+        ([WORD, BEGIN, WORD], ["a "]),
+        ([WORD, END, WORD], ["a ", "a "]),
+    ],
+)
+def test_the_result_of_a_field_is_text_and_its_code_is_not(content, passages):
+    """Also where the code holds a field; what is not ended has none."""
+    assert show_passages(WordDocument(make_document("".join(content)))) == passages
 
 
 def refuse(data):

@@ -56,10 +56,13 @@ def test_a_file_is_translated_to_another(tmp_path):
 
 
 def test_nothing_is_written_over(tmp_path):
+    """Which is found out before anything is translated."""
     (tmp_path / "a.txt").write_text("b")
+    echo = Echo(str.upper)
 
     with pytest.raises(DocumentError, match="is there already"):
-        translate_file(tmp_path / "a.txt", tmp_path / "a.txt", SHOUT)
+        translate_file(tmp_path / "a.txt", tmp_path / "a.txt", echo.translator)
+    assert echo.calls == []
     assert (tmp_path / "a.txt").read_text() == "b"
 
 

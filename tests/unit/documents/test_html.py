@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import html
 from nmt_core.documents.html import read_html
-from tests.support.echoes import Echo, answer, keep, shout
+from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
 SIGNS = (
     "<b> </b> <i> </i> <p> </p> <br> <code> </code> <sup> </sup> <div> </div> <ul> <li> <!--"
@@ -171,6 +171,22 @@ def test_a_sentence_with_tags_is_translated_whole_and_apart():
     echo.translate(read_html("<p>One <!-- c --><b>two</b>\n three.</p><p><b>Four.</b></p>"))
 
     assert echo.calls == [(["Four."], False), (["One two three."], True)]
+
+
+@pytest.mark.parametrize(
+    ("text", "passages"),
+    [
+        ("a <b>b</b> <i>c <u>d</u></i> e", ["a <b> <c <d>> e"]),
+        ("a <img> b <i/> c <!-- c --> <code>x</code> d", ["a *b ", " c **d"]),
+        ("a <br> b <hr> c <div> d", ["a ", " b ", " c ", " d"]),
+        ("nine<sup>1</sup>.", ["nine*."]),
+        ("nine<sup>1</sup>. <sup><a>2</a></sup> <sup>th</sup> <sup>3", ["nine*. *<th>", "3"]),
+        ("<b>a <i>b</b>", ["a ", "b"]),
+    ],
+)
+def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, passages):
+    """Pairs go where their words go; what is no part of a word is not read, such as a note."""
+    assert show_passages(read_html(text)) == passages
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from nmt_core.documents.markdown import read_markdown
-from tests.support.echoes import Echo, answer, keep, shout
+from nmt_core.documents.markdown import _count_markup, _make_plain_parser, read_markdown
+from tests.support.echoes import Echo, answer, keep, shout, show_passages
 
 SIGNS = "# - 1. > ` `` ** * _ ~~ [ ] ![ <b> </b> <br> &amp; & \\ | === --- word wort. é 本"
 BITS = [
@@ -187,6 +187,41 @@ def test_a_name_of_an_address_stays_where_the_text_of_its_link_does_not():
 
     assert shout(read_markdown(text)).startswith("SEE [THIS][this] AND [THAT][that] AND ![it]")
     assert outline(shout(read_markdown(text))) == outline(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "passages"),
+    [
+        ("a *b* __c__ ~~d~~ e", ["a <b> <c> <d> e"]),
+        ("x [a](b) <b>c</b> d", ["x <a> <c> d"]),
+        ("x [a][b] c\n\n[b]: /u", ["x <a> c"]),
+        ("a `b` c <img/> d <!-- c --> e <http://f> g", ["a *c *d *e *g"]),
+        ("a ![b](c) d", ["a *d", "b"]),
+        ("a <br> b <div> c", ["a ", " b ", " c"]),
+        ("x ***a*** **b *c* d** ***e** f* g", ["x <<a>> <b <c> d> <<e> f> g"]),
+        ("a *b c_d_e f", ["a *b c_d_e f"]),
+    ],
+)
+def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, passages):
+    """Pairs go where their words go."""
+    assert show_passages(read_markdown(text)) == passages
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "same"),
+    [
+        ("a `b`", "`b` c d", True),
+        ("a `b`", "a `c`", False),
+        ("a <b>b</b>", "a <i>b</i>", False),
+        ("a ![b](c)", "![d](c)", True),
+        ("a ![b](c)", "![b](d)", False),
+        ("*a `b`*", "*a* `b`", False),
+        ("*a* *b*\nc", "*d\ne* f *g*", True),
+    ],
+)
+def test_markup_is_the_same_whatever_words_are_around_it(text, other, same):
+    counts = [_count_markup(_make_plain_parser(), {}, one) for one in (text, other)]
+    assert (counts[0] == counts[1]) is same
 
 
 def test_a_sentence_over_lines_is_one():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nmt_core.documents.alignment import find_words
 from nmt_core.documents.passage import BREAK, Kind, Mark, Passage, Sentence, flatten, place_marks
 from nmt_core.documents.plan import Plan, Segmenter
-from tests.support.echoes import Answer
+from tests.support.echoes import Answer, show_marks
 
 words = st.sampled_from(["one ", "two", " three. ", "Four, ", " ", "", "本", "\n", "five. Six "])
 trees = st.recursive(
@@ -69,11 +69,6 @@ def passage_of(*parts):
     return Passage(tuple(item for part in parts for item in flatten_tree(part, numbers)))
 
 
-def show(items):
-    signs = {Kind.OPEN: "<", Kind.CLOSE: ">", Kind.POINT: "*"}
-    return "".join(item if isinstance(item, str) else signs[item.kind] for item in items)
-
-
 @given(passages())
 def test_what_is_translated_to_itself_stays_as_it_was(passage):
     assert place(passage, Answer) == passage.items
@@ -121,7 +116,7 @@ def test_as_many_lines_end_as_before(passage, text):
 def test_words_in_capitals_keep_their_marks():
     passage = passage_of("One ", ["two ", ["three"]], ", four", None, ". ", ["Five"], " six.")
 
-    assert show(place(passage, lambda line: Answer(line.upper()))) == (
+    assert show_marks(place(passage, lambda line: Answer(line.upper()))) == (
         "ONE <TWO <THREE>>, FOUR*. <FIVE> SIX."
     )
 
@@ -133,7 +128,7 @@ def test_marks_follow_attention():
     items = place(passage, lambda _: Answer("the red house", ["the", "red", "house"], rows))
 
     assert [item.number for item in items if isinstance(item, Mark)] == [1, 1, 0, 0]
-    assert show(items) == "the <red> <house>"
+    assert show_marks(items) == "the <red> <house>"
 
 
 def test_a_pair_for_which_no_word_stands_is_put_around_the_one_at_its_place():
@@ -144,7 +139,7 @@ def test_a_pair_for_which_no_word_stands_is_put_around_the_one_at_its_place():
         passage = passage_of(words[0], " ", words[1], " ", words[2])
         rows = [[float(word == seen) for word in "abc."] for seen in f"{looks}."]
         answered = Answer("one two three", ["one", "two", "three"], rows)
-        shown.append(show(place(passage, lambda _, found=answered: found)))
+        shown.append(show_marks(place(passage, lambda _, found=answered: found)))
 
     assert shown == ["<one> two three", "one <two> three", "one two <three>"]
 
@@ -155,7 +150,7 @@ def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
 
     items = place(passage, lambda _: Answer("v w x y z", ["v", "w", "x", "y", "z"], rows))
 
-    assert show(items) == "v w x <y z>"
+    assert show_marks(items) == "v w x <y z>"
 
 
 def test_a_pair_for_which_no_word_stands_gets_one_near():
@@ -164,7 +159,7 @@ def test_a_pair_for_which_no_word_stands_gets_one_near():
 
     items = place(passage, lambda _: Answer("x y", ["x", "y"], rows))
 
-    assert show(items) in {"<x> y", "x <y>"}
+    assert show_marks(items) in {"<x> y", "x <y>"}
 
 
 def test_a_point_does_not_enter_a_pair_that_surrounds_its_word():
@@ -173,25 +168,25 @@ def test_a_point_does_not_enter_a_pair_that_surrounds_its_word():
 
     items = place(passage, lambda _: Answer("v w x y z", ["v", "w", "x", "y", "z"], rows))
 
-    assert show(items) == "<v w x y z>*"
+    assert show_marks(items) == "<v w x y z>*"
 
 
 def test_white_space_in_a_pair_around_sentences_stays_in_it():
     passage = passage_of([" One two. "], "Three.")
 
-    assert show(place(passage, lambda line: Answer(line.upper()))) == "< ONE TWO. >THREE."
+    assert show_marks(place(passage, lambda line: Answer(line.upper()))) == "< ONE TWO. >THREE."
 
 
 def test_a_pair_may_hold_several_sentences():
     passage = passage_of("A b. ", ["C d. E f."], " G.")
 
-    assert show(place(passage, lambda line: Answer(line.upper()))) == "A B. <C D. E F.> G."
+    assert show_marks(place(passage, lambda line: Answer(line.upper()))) == "A B. <C D. E F.> G."
 
 
 def test_parts_of_a_word_that_is_kept_keep_their_marks():
     passage = passage_of("Das H", ["2"], "O ist kalt")
 
-    assert show(place(passage, lambda _: Answer("Cold is this H2O"))) == "Cold is this H<2>O"
+    assert show_marks(place(passage, lambda _: Answer("Cold is this H2O"))) == "Cold is this H<2>O"
 
 
 def test_lines_are_cut_at_about_the_same_parts_and_at_spaces():
