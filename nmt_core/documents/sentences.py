@@ -13,11 +13,6 @@ WINDOW = 10_000
 ENOUGH = 20
 """Characters at the end of a sentence that say whether it goes on."""
 
-SPACES = {ord(space): " " for space in "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029"}
-SPACES |= dict.fromkeys(range(0x2000, 0x200B), " ") | dict.fromkeys((0x202F, 0x205F, 0x3000), " ")
-"""Maps white space to plain spaces: after others sentencex 1.0 may stop with a Rust panic. A line
-end within a passage does not end a sentence."""
-
 CUTS = (
     re.compile(r"(?<=[;:])\s|(?<=[；：])"),
     re.compile(r"(?<=[,،、，])\s|(?<=[、，])|\s(?=[–—-]\s)"),
@@ -62,7 +57,8 @@ def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> li
 
 def _find_sentences(text: str, language: str) -> Iterator[Span]:
     """Yield the sentences of a text, window by window; of each the last waits for the next."""
-    plain, start = text.translate(SPACES), 0
+    # after other white space sentencex 1.0 may stop with a Rust panic; line ends end no sentence
+    plain, start = re.sub(r"\s", " ", text), 0
     while start < len(text):
         window = plain[start : start + WINDOW]
         sentences = _join(sentencex.segment(language, window), GOES_ON.get(language[:2]))

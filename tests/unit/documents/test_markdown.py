@@ -212,6 +212,7 @@ def test_what_is_around_words_is_a_pair_and_what_is_between_them_a_point(text, p
     [
         ("a `b`", "`b` c d", True),
         ("a `b`", "a `c`", False),
+        ("`a` *b*", "*b* c `a`", True),
         ("a <b>b</b>", "a <i>b</i>", False),
         ("a ![b](c)", "![d](c)", True),
         ("a ![b](c)", "![b](d)", False),

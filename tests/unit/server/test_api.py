@@ -5,6 +5,7 @@ import json
 import pytest
 
 from nmt_core.server.app import build_app
+from nmt_core.server.detect import MOST
 from nmt_core.server.limits import read_keys
 from nmt_core.server.models import Models, Watched
 from nmt_core.server.service import WRONG_KEYS
@@ -316,6 +317,7 @@ async def test_detected_languages_are_ranked():
     assert answer[0]["language"] == "de"
     assert 90 < answer[0]["confidence"] <= 100
     assert answer == sorted(answer, key=lambda one: -one["confidence"])
+    assert len(answer) == MOST
 
 
 @in_a_loop

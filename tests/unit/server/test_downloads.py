@@ -3,7 +3,7 @@
 import pytest
 
 from nmt_core.server import downloads
-from nmt_core.server.downloads import KEPT_SECONDS, MOST_BYTES, Downloads
+from nmt_core.server.downloads import KEPT_SECONDS, Downloads
 from nmt_core.server.errors import RequestError
 
 
@@ -46,10 +46,12 @@ def test_files_are_forgotten(monkeypatch):
     assert not kept._kept
 
 
-def test_the_oldest_go_where_there_are_too_many():
-    kept = Downloads()
-    large = bytes(MOST_BYTES // 3)
-    keys = [kept.keep("a", "b", large) for _ in range(4)]
+@pytest.mark.parametrize(
+    ("sizes", "kept"), [([3, 3, 4], [1, 1, 1]), ([3, 3, 5], [0, 1, 1]), ([3, 3, 8], [0, 0, 1])]
+)
+def test_the_oldest_go_where_there_are_too_many(monkeypatch, sizes, kept):
+    monkeypatch.setattr(downloads, "MOST_BYTES", 10)
+    files = Downloads()
+    keys = [files.keep("a", "b", bytes(size)) for size in sizes]
 
-    assert 3 * len(large) == sum(len(one.content) for one in kept._kept.values())
-    assert [False, True, True, True] == [is_kept(kept, key) for key in keys]
+    assert kept == [is_kept(files, key) for key in keys]

@@ -2,14 +2,18 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.base.errors import DocumentError
 from nmt_core.server.texts import (
     SAMPLE_CHARACTERS,
+    CutSettings,
     Manuscript,
     count_token_costs,
     find_places,
+    prepare,
     take_sample,
 )
 from tests.support.stand_in import Words
@@ -54,6 +58,18 @@ def test_what_is_not_there_has_an_empty_place():
 def test_a_sample_is_short():
     for text in ("word " * 10**5, "word\n" * 10**4):
         assert 100 < len(take_sample(Manuscript("text", text))) <= SAMPLE_CHARACTERS + 5
+
+
+def test_a_text_may_have_so_many_tokens_and_no_more():
+    """Each line has some at the least."""
+    text = Manuscript("text", "one two three four five.\nSix.")
+    sent = prepare(text, CutSettings("en", Words(), 100, 9))
+
+    assert (sent.lines, sent.tokens) == (["one two three four five.", "Six."], [5, 4])
+    with pytest.raises(DocumentError, match="has 9 tokens, and 8 tokens may be sent at once"):
+        prepare(text, CutSettings("en", Words(), 100, 8))
+    with pytest.raises(DocumentError, match="characters, and 1 tokens may"):
+        prepare(Manuscript("text", "a" * 10**4), CutSettings("en", Words(), 100, 1))
 
 
 def test_a_line_counts_only_as_far_as_it_is_read():
