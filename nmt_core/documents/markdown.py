@@ -263,7 +263,7 @@ class _Document:
     def _read_emphasis(self, block: _Block, match: _Match) -> Iterator[tuple[int, int, Piece]]:
         """Yield markers; one that was joined to its neighbour is empty."""
         markers: list[tuple[int, int, Piece]] = []
-        end, _empty = match.end, 0
+        end = match.end
         for token, width in reversed(match.tokens):
             start = end - width
             if start < match.start:

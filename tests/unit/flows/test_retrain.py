@@ -1,7 +1,6 @@
 """What a retraining decides, and in which order, without servers and without training."""
 
 import asyncio
-import json
 import logging
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -186,5 +185,10 @@ def test_with_a_server_one_promotion_happens_at_a_time_on_all_machines(project, 
     with retrain.hold_shared_lock():
         limit, (name, settings) = held
     assert limit == ("client", retrain.PROMOTION, 1)
-    assert (name, settings["occupy"], settings["strict"]) == (retrain.PROMOTION, 1, True)
-    assert json.dumps(settings)
+    assert name == retrain.PROMOTION
+    assert settings == {
+        "occupy": 1,
+        "timeout_seconds": retrain.LOCK_PATIENCE_SECONDS,
+        "lease_duration": retrain.LEASE_SECONDS,
+        "strict": True,
+    }

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -9,9 +10,11 @@ import uuid
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import httpx
 import pytest
 import typer
 from prefect.client.schemas.objects import StateType
+from prefect.exceptions import ObjectNotFound
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 from typer.testing import CliRunner
 
@@ -120,8 +123,10 @@ class Api:
     def set_flow_run_state(self, number, state):
         self.states[number] = state.name
 
-    def read_work_pool(self, _):
-        return SimpleNamespace(type="kubernetes")
+    def read_work_pool(self, name):
+        if name == "new":
+            raise ObjectNotFound(None)
+        return SimpleNamespace(type="kubernetes" if name == "gpu" else "process")
 
 
 @pytest.fixture
@@ -202,6 +207,15 @@ def test_a_pool_of_another_kind_is_refused(api):
         worker.check_pool("gpu")
 
 
+def test_a_pool_is_made_if_there_is_none(api, monkeypatch):
+    made = []
+    monkeypatch.setattr(worker, "ensure_pool", lambda *pool: made.append(pool))
+    for pool in ("cpu", "new"):
+        worker.check_pool(pool)
+
+    assert made == [(api, "new", "process")]
+
+
 @pytest.mark.parametrize("name", ["gpu/1", "100%"])
 def test_a_name_that_prefect_would_not_take_is_refused(name):
     with pytest.raises(ConfigError, match="the name of a worker must be without / and %"):
@@ -216,15 +230,23 @@ def test_what_a_worker_is_called_says_that_it_is_ours(api):
     assert ["Crashed"] == list(api.states.values())
 
 
-@pytest.mark.parametrize("words", [[], ["--leashed"]])
-def test_dead_runs_are_told_before_a_worker_begins_and_after_it_has_ended(monkeypatch, words):
-    """All at the server that answered; the program ends as the worker has."""
-    url, noted = "http://127.0.0.1:1/api", []
+@pytest.mark.parametrize("words", [[], ["--leashed"], ["--name", "mine", "--limit", "2"]])
+@pytest.mark.parametrize("away", [False, True])
+def test_dead_runs_are_told_before_a_worker_begins_and_after_it_has_ended(monkeypatch, words, away):
+    """All at the server that answered; the program ends as the worker has, if that can be told."""
+    url, noted, calls = "http://127.0.0.1:1/api", [], []
 
     def note(word):
-        return lambda pool: noted.append((word, pool, PREFECT_API_URL.value()))
+        def noting(pool):
+            noted.append((word, pool, PREFECT_API_URL.value()))
+            if away and noted.count(("crash", "cpu", url)) == 2:
+                raise httpx.ConnectError("away")
 
-    def run_to_the_end(command, environment, **_):
+        return noting
+
+    def run_to_the_end(command, environment, *, say, last_word):
+        assert (say, last_word) == (typer.echo, signal.SIGKILL)
+        calls.append((command, environment[worker.MARK]))
         noted.append((command[-1], environment["PREFECT_API_URL"]))
         return 3
 
@@ -240,6 +262,12 @@ def test_dead_runs_are_told_before_a_worker_begins_and_after_it_has_ended(monkey
     app.command()(worker.main)
     ran = CliRunner().invoke(app, ["cpu", *words])
 
-    dead = ("crash", "cpu", url)
-    assert ran.exit_code == 3
-    assert noted == [*words, ("check", "cpu", url), dead, ("--limit=1", url), dead]
+    dead, limit = ("crash", "cpu", url), 2 if "--limit" in words else 1
+    assert ran.exit_code == (1 if away else 3)
+    assert ("could not be told what became" in ran.stderr) is away
+    leashed = [word for word in words if word == "--leashed"]
+    assert noted == [*leashed, ("check", "cpu", url), dead, (f"--limit={limit}", url), dead]
+    name = f"{'mine' if '--name' in words else f'cpu-{os.getpid()}'}:{HERE}"
+    start = [sys.executable, "-m", "prefect", "worker", "start", "--pool=cpu", "--type=process"]
+    assert calls == [([*start, f"--name={name}", f"--limit={limit}"], name)]
+    assert url in ran.stdout
