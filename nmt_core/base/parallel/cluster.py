@@ -65,7 +65,7 @@ def identify_code() -> str:
 
     It is computed once: a process keeps its code when files change.
     """
-    library = Path(__file__).parents[1]
+    library = Path(__file__).parents[2]
     code = hashlib.sha256()
     for path in sorted(library.rglob("*.py")):
         code.update(f"{path.relative_to(library)}\0".encode() + path.read_bytes() + b"\0")

@@ -103,8 +103,9 @@ def test_whoever_does_not_listen_any_more_stops_nothing(monkeypatch):
         def flush(self):
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("sys.stderr", Closed())
+    monkeypatch.setattr("sys.stderr", stream := Closed())
     with TrainingDisplay(Budget(steps=1000).done) as display:
+        assert display.console.file.getvalue == stream.getvalue  # all else is as it was
         display.validation(POINT, best=True)
         display.note("gone")
 
