@@ -153,6 +153,15 @@ def test_a_pair_is_put_around_most_of_the_words_that_stand_for_its_own():
     assert show_marks(items) == "v w x <y z>"
 
 
+def test_a_pair_holds_its_words_in_whatever_order_they_come():
+    passage = passage_of("a ", ["b c"], " d")
+    looks = ["a", "c", "b", "d", "."]
+    rows = [[float(word == seen) for word in "abcd."] for seen in looks]
+    words = ["v", "w", "x", "y"]
+
+    assert show_marks(place(passage, lambda _: Answer("v w x y", words, rows))) == "v <w x> y"
+
+
 def test_a_pair_for_which_no_word_stands_gets_one_near():
     passage = passage_of("a ", ["b"], " c")
     rows = [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
