@@ -174,7 +174,7 @@ def measure_translations(
 def draw_training(path: Path, record: dict[str, Any]) -> None:
     """Draw how a training went, from its ``training.json``."""
     history = record["history"]
-    metric = next(iter(history[0]["validation_scores"]))
+    metric = next(reversed(history[0]["validation_scores"]))
     steps = [point["step"] for point in history]
     scores = Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history])
     draw_learning_curve(path, trace_losses(record), scores, trace_learning_rate(record))

@@ -24,7 +24,7 @@ from rich.console import Console
 from safetensors.torch import load_file, save_file
 
 from nmt_core.base import files
-from nmt_core.base.compute import prepare_compute
+from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.base.errors import TrainingError
 from nmt_core.base.progress import TrainingDisplay
@@ -50,6 +50,7 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
 from nmt_core.training.prolong import prolong
 from nmt_core.training.trainer import Trainer
+from nmt_core.training.translation import TranslationObjective
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
 from stages.runtime import launch
@@ -89,69 +90,84 @@ def run(
     """
     wanted = params.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
-    source, target = (
-        Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
+    sides = {
+        side: Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
         for side in paths.SIDES
-    )
+    }
     torch.manual_seed(derive_seed(params.seed, "weights"))
+    known = (sides["source"].vocabulary, sides["target"].vocabulary)
     model = build_model(
         params.model,
-        source_size=len(source.vocabulary),
-        target_size=len(target.vocabulary),
+        source_size=len(known[0]),
+        target_size=len(known[1]),
         pretrained=load_pretrained(inputs.embeddings),
     )
     if initial := load_initial_model(inputs.initial_model):
-        known = (source.vocabulary, target.vocabulary)
         taken = start_from(initial, model, params.model, known, params.initial_parts)
         notes = [*notes, *describe_taken(taken)]
     model.to(compute.device)
-    training = ShardDataset(inputs.shards / "train")
-    validation = ShardDataset(inputs.shards / "validation")
-    sampled = sample_subwords(params, training, {"source": source, "target": target})
-    batches = TrainingBatches(
-        training, params.batching, params.seed, sampled.draw if sampled else None
-    )
-    held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
-    name, metric = choose_metric(params.training.select_by, language)
+    objective, cut = build_objective(params, inputs, sides, language, model, compute)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
-    scores = {f"validation_{name}": find_label(name)}
-    with TrainingDisplay(
-        resolve_budget(params.budget, batches).done, console, scores=scores
-    ) as display:
-        for note in notes:
+    scores = {f"validation_{objective.metric}": find_label(objective.metric)}
+    done = resolve_budget(params.budget, objective.batches).done
+    with TrainingDisplay(done, console, scores=scores) as display:
+        for note in (*notes, *cut):
             display.note(note)
-        if too_long:
-            display.note(
-                f"{too_long} validation pairs have more than {LONGEST} tokens on a side, of which "
-                f"the first {LONGEST} are read"
-            )
         trainer = Trainer(
-            model=model,
+            objective=objective,
             optimizer=build_optimizer(model, params.optimizer),
             schedule=params.schedule,
             budget=params.budget,
-            batches=batches,
-            validation=held_out,
-            translate_and_score=ValidationScore(
-                metric=metric,
-                sources=read_split_lines(inputs.corpus, "source", len(validation)),
-                source_numbers=[tokens[:LONGEST].tolist() for tokens, _ in validation],
-                references=read_split_lines(inputs.corpus, "target", len(validation)),
-                target=target,
-                compute=compute,
-            ).first(params.training.validation_sentences),
             checkpoints=CheckpointStore(checkpoints),
-            tracker=tracker,
             display=display,
-            compute=compute,
-            config=params.training,
-            seed=params.seed,
-            metric=name,
-            higher_is_better=metric.higher_is_better,
+            tracker=tracker,
             world=world,
             accumulate=params.compute.accumulate,
         )
         return model, trainer.fit()
+
+
+def build_objective(
+    params: TrainParams,
+    inputs: Inputs,
+    sides: Mapping[str, Side],
+    language: str,
+    model: Seq2Seq[Any, Any],
+    compute: Compute,
+) -> tuple[TranslationObjective, Sequence[str]]:
+    """Build the objective of a model, and a note on validation pairs that are too long."""
+    training = ShardDataset(inputs.shards / "train")
+    validation = ShardDataset(inputs.shards / "validation")
+    sampled = sample_subwords(params, training, sides)
+    target = sides["target"]
+    held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
+    name, metric = choose_metric(params.training.select_by, language)
+    score = ValidationScore(
+        metric=metric,
+        sources=read_split_lines(inputs.corpus, "source", len(validation)),
+        source_numbers=[tokens[:LONGEST].tolist() for tokens, _ in validation],
+        references=read_split_lines(inputs.corpus, "target", len(validation)),
+        target=target,
+        compute=compute,
+    )
+    objective = TranslationObjective(
+        model=model,
+        compute=compute,
+        config=params.training,
+        seed=params.seed,
+        batches=TrainingBatches(
+            training, params.batching, params.seed, sampled.draw if sampled else None
+        ),
+        validation=held_out,
+        translate_and_score=score.first(params.training.validation_sentences),
+        metric=name,
+        higher_is_better=metric.higher_is_better,
+    )
+    cut = (
+        f"{too_long} validation pairs have more than {LONGEST} tokens on a side, of which the "
+        f"first {LONGEST} are read"
+    )
+    return objective, [cut] if too_long else []
 
 
 def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:

@@ -16,6 +16,7 @@ from typing_extensions import override
 from nmt_core.base.errors import NmtError
 from nmt_core.base.packages import DISTRIBUTION, advise_installing, is_installed
 from nmt_core.base.registry import Registry
+from nmt_core.training.interrupt import Interrupted
 
 EXTENSIONS = "nmt_core.extensions"
 """The room of commands that may be left out of an installation."""
@@ -124,6 +125,8 @@ class CommandGroup(TyperGroup):
             sys.stdout.flush()
         except NmtError as error:
             fail(str(error))
+        except Interrupted as interrupted:
+            raise typer.Exit(128 + interrupted.signal) from None
         except ModuleNotFoundError as error:
             fail(tell_missing(ctx.invoked_subcommand, error))
         except BrokenPipeError:  # as in nmt translate | head -1

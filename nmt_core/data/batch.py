@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
+from typing_extensions import override
 
 from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
@@ -36,7 +38,40 @@ target tokens of all."""
 
 
 @dataclass(frozen=True)
-class Batch:
+class TensorBatch:
+    """Tensors of several rows."""
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Change every tensor."""
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return replace(self, **{n: change(v) for n, v in values if isinstance(v, Tensor)})
+
+    def to(self, device: torch.device) -> Self:
+        """Return the batch on another device."""
+        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def pinned(self) -> Self:
+        """Return the batch in memory from which a GPU takes it while the processor goes on."""
+        return self.map(Tensor.pin_memory)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that can be read apart."""
+        return 1
+
+    @property
+    def size(self) -> int:
+        """Number of padded tokens, a measure of memory."""
+        return 0
+
+    def take(self, first: int, step: int) -> Self:
+        """Return every ``step``-th row from ``first`` on, without padding that none needs."""
+        del first, step
+        return self
+
+
+@dataclass(frozen=True)
+class Batch(TensorBatch):
     """Pairs side by side, padded at the end."""
 
     source: Int[Tensor, "B S"]
@@ -50,27 +85,23 @@ class Batch:
     """Where tokens stand in ``target_output``, flattened: counted here, before the batch goes to a
     GPU, for a GPU that is asked makes the processor wait."""
 
-    def to(self, device: torch.device) -> "Batch":
-        """Return the batch on another device."""
-        moved = {f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)}
-        return Batch(**moved)
-
-    def pinned(self) -> "Batch":
-        """Return the batch in memory from which a GPU takes it while the processor goes on."""
-        return Batch(*(getattr(self, f.name).pin_memory() for f in fields(self)))
-
     @property
     def target_tokens(self) -> int:
         """Tokens to predict, ends of sentences included."""
         return len(self.target_places)
 
     @property
+    @override
+    def rows(self) -> int:
+        return len(self.source)
+
+    @property
+    @override
     def size(self) -> int:
-        """Padded tokens of both sides."""
         return self.source.numel() + self.target_output.numel()
 
+    @override
     def take(self, first: int, step: int) -> "Batch":
-        """Return every ``step``-th row from ``first`` on, without padding that none needs."""
         source, padding = self.source[first::step], self.source_padding[first::step]
         target, read = self.target_output[first::step], self.target_input[first::step]
         longest = int((~padding).sum(1).max())
@@ -138,22 +169,27 @@ class Position(Config):
     batch: int = 0
 
 
+BatchT = TypeVar("BatchT", bound=TensorBatch)
+
+
 @dataclass(frozen=True)
-class Share:
+class Share(Generic[BatchT]):
     """The part of a batch of one of several processes."""
 
-    batch: Batch
+    batch: BatchT
     """Without rows if the whole has fewer than there are processes."""
-    sentences: int
-    """Of the whole batch; so are the tokens, and the numbers of the pairs."""
+    predictions: int
+    """Predictions of the whole batch, over which the loss is averaged."""
     target_tokens: int
-    pairs: tuple[int, ...]
+    """Tokens of the whole batch, by which budgets and speed are counted."""
     after: Position
     """The place after the batch."""
+    pairs: tuple[int, ...] = ()
+    """Numbers of the pairs of the whole batch."""
 
-    def split(self, passes: int) -> "list[Share]":
+    def split(self, passes: int) -> list[Self]:
         """Split the batch into parts, none without rows."""
-        parts = min(passes, len(self.batch.source))
+        parts = min(passes, self.batch.rows)
         if parts <= 1:
             return [self]
         return [replace(self, batch=self.batch.take(n, passes)) for n in range(parts)]
@@ -176,7 +212,9 @@ class TrainingBatches:
         first = batches_of_epoch(self.dataset.lengths, self.config, seed=self.seed, epoch=0)
         return epochs * len(first)
 
-    def start_from(self, position: Position, *, rank: int = 0, size: int = 1) -> Iterator[Share]:
+    def start_from(
+        self, position: Position, *, rank: int = 0, size: int = 1
+    ) -> Iterator[Share[Batch]]:
         """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
         at = position
         read = self._read if self.sample is None else partial(self._draw, self.sample)
@@ -189,7 +227,7 @@ class TrainingBatches:
                 at = Position(epoch=at.epoch, batch=at.batch + 1)
                 yield Share(
                     collate(mine),
-                    sentences=len(rows),
+                    predictions=tokens + len(rows),
                     target_tokens=tokens + len(rows),
                     pairs=tuple(rows.tolist()),
                     after=following if at.batch == len(batches) else at,

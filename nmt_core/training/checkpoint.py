@@ -25,7 +25,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import CheckpointError, DiskError
 from nmt_core.models.weights import load_own_tensors, own_tensors
 
-FORMAT = 2
+FORMAT = 3
 """Counts up when a program that knows the old number could not read the new one."""
 
 _NAME = re.compile(r"(?:step|best)-(\d{8,})")

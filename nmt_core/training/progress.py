@@ -1,16 +1,14 @@
 """How far a training is: what a resumed one must know besides tensors."""
 
-import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.data.batch import Position
 from nmt_core.training.budget import Budget
-from nmt_core.training.selection import Merit
 
 
 class Point(Config):
@@ -19,35 +17,19 @@ class Point(Config):
     step: int
     epoch: int
     target_tokens: int
-    """Target tokens trained on so far."""
+    """Tokens trained on so far; of pairs, those of their targets."""
     learning_rate: float
     train_loss: float
-    """Plain cross entropy per token since the point before, dropout on, in nats."""
+    """Plain cross entropy per prediction since the point before, dropout on, in nats."""
     validation_loss: float
-    """Plain cross entropy per token, in nats."""
-    validation_perplexity: float
-    validation_token_accuracy: float
-    """Tokens of the references that were predicted as the likeliest ones, in percent."""
+    """Plain cross entropy per prediction, in nats."""
     validation_scores: dict[str, float]
-    """Of greedy translations, by the name of the metric."""
+    """Other measures by name; of translations, the score of the metric is the last."""
 
     def row(self) -> dict[str, float]:
-        """Return all numbers side by side, such as ``validation_bleu``; scores are the last."""
+        """Return all numbers side by side, such as ``validation_bleu``."""
         row = self.model_dump(exclude={"validation_scores"})
         return row | {f"validation_{n}": score for n, score in self.validation_scores.items()}
-
-    def judge(self, metric: str | None, *, higher_is_better: bool = True) -> Merit:
-        """Return what the best validation has most of: a score, or at equal ones the lower loss.
-
-        Args:
-            metric: whose score counts; None lets the loss alone decide.
-            higher_is_better: which way that metric goes.
-        """
-        by_loss = (-self.validation_loss,)
-        if metric is None:
-            return by_loss
-        score = self.validation_scores[metric]
-        return (score if higher_is_better else -score, *by_loss)
 
     def measures(self) -> dict[str, float]:
         """Return what was measured of the validation text, as ``validation/bleu`` for a tracker."""
@@ -63,7 +45,7 @@ class CurvePoint(Config):
 
     step: int
     loss: float
-    """Plain cross entropy per token, dropout on, in nats."""
+    """Plain cross entropy per prediction, dropout on, in nats."""
     learning_rate: float
     """Of the last of them."""
 
@@ -79,39 +61,39 @@ class Progress(Config, frozen=False):
     best_step: int | None = None
     finished: bool = False
     loss_sum: float = 0.0
-    loss_tokens: int = 0
+    loss_count: int = 0
     """Since the last validation; the two below, since the last point of the curve."""
     recent_sum: float = 0.0
-    recent_tokens: int = 0
+    recent_count: int = 0
     history: list[Point] = Field(default_factory=list)
     curve: list[CurvePoint] = Field(default_factory=list)
 
-    def add_loss(self, loss: float, tokens: int) -> None:
-        """Count the loss of an update, in nats, and its tokens."""
+    def add_loss(self, loss: float, count: int) -> None:
+        """Add the summed loss of an update, in nats, and the number of its predictions."""
         self.loss_sum += loss
-        self.loss_tokens += tokens
+        self.loss_count += count
         self.recent_sum += loss
-        self.recent_tokens += tokens
+        self.recent_count += count
 
     def add_curve_point(self, learning_rate: float) -> float:
         """Put a point on the curve; return the mean loss since the one before it."""
-        loss = self.recent_sum / max(1, self.recent_tokens)
-        self.recent_sum, self.recent_tokens = 0.0, 0
+        loss = self.recent_sum / max(1, self.recent_count)
+        self.recent_sum, self.recent_count = 0.0, 0
         self.curve.append(CurvePoint(step=self.step, loss=loss, learning_rate=learning_rate))
         return loss
 
-    def add_point(self, *, validation_loss: float, **measured: Any) -> Point:
+    def add_point(self, learning_rate: float, loss: float, scores: Mapping[str, float]) -> Point:
         """Add a validation to the history; the training loss is counted anew after it."""
         point = Point(
             step=self.step,
             epoch=self.position.epoch,
             target_tokens=self.target_tokens,
-            train_loss=self.loss_sum / max(1, self.loss_tokens),
-            validation_loss=validation_loss,
-            validation_perplexity=math.exp(min(validation_loss, 100.0)),
-            **measured,
+            learning_rate=learning_rate,
+            train_loss=self.loss_sum / max(1, self.loss_count),
+            validation_loss=loss,
+            validation_scores=dict(scores),
         )
-        self.loss_sum, self.loss_tokens = 0.0, 0
+        self.loss_sum, self.loss_count = 0.0, 0
         self.history.append(point)
         return point
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
+from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
 
 Normalization = Literal["token", "sentence"]
 ModelPart = Literal["embeddings", "encoder", "decoder"]
@@ -153,3 +154,26 @@ class TrainingConfig(Config):
                 f"or sampled_softmax to 0"
             )
         return self
+
+
+class EpochTrainingConfig(Config):
+    """Settings of training by epochs, each followed by a validation."""
+
+    validate_every: ClassVar[None] = None
+    log_every: ClassVar[int] = 20
+    ema_decay: ClassVar[float] = 0.0
+
+    epochs: int = Field(10, ge=1)
+    """Passes over the text, of which the best one is kept."""
+    rows: int = Field(32, ge=1)
+    """Windows, streams, lines or texts per update."""
+    optimizer: OptimizerConfig = AdamW()
+    """What turns gradients into updates."""
+    schedule: ScheduleConfig = WarmupDecay()
+    """Learning rate by the step."""
+    max_gradient_norm: float = Field(1.0, gt=0)
+    """L2 norm to which gradients are clipped."""
+    patience: int | None = Field(None, ge=1)
+    """Epochs that are no better, after which to stop; null never stops early."""
+    compute: ComputeConfig = ComputeConfig()
+    """Where and how precisely to compute."""

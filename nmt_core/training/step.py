@@ -1,4 +1,4 @@
-"""What every trainer does with the gradients and the loss of an update."""
+"""Apply the gradients of an update, and refuse a loss that is no number."""
 
 import math
 from collections.abc import Sequence

@@ -1,9 +1,10 @@
 """The training loop: one update at a time, resumable to the bit.
 
-What a step does is a function of the weights before it, the seed and its number: batches come from
-``data/batch.py`` and dropout is seeded by the step. A checkpoint therefore holds weights, optimizer
-state, averages and a :class:`Progress`, and a training continued from it ends in the same bytes as
-one that was never interrupted (on the same processor, with the same number of threads).
+An :class:`Objective` has the data and the loss; what a step does is a function of the weights
+before it, the seed and its number. A checkpoint therefore holds weights, optimizer state, averages,
+the state of the objective and a :class:`Progress`, and a training continued from it ends in the
+same bytes as one that was never interrupted (on the same processor, with the same number of
+threads).
 
 Several processes that train one model run this loop together, update by update (see
 ``distributed.py``); the first one alone reads and writes, shows and validates.
@@ -19,13 +20,12 @@ import torch
 from torch import Tensor
 
 from nmt_core.base import config as settings
-from nmt_core.base.compute import Compute, explain_out_of_memory
+from nmt_core.base.compute import explain_out_of_memory
 from nmt_core.base.errors import is_out_of_memory
 from nmt_core.base.parallel.ahead import submit_ahead
 from nmt_core.base.random import derive_seed
-from nmt_core.base.tracking import Display, Tracker
-from nmt_core.data.batch import Batch, Share, TrainingBatches
-from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.base.tracking import Display, NullTracker, Tracker
+from nmt_core.data.batch import Share
 from nmt_core.models.weights import load_own_tensors, own_tensors
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import (
@@ -37,16 +37,11 @@ from nmt_core.training.checkpoint import (
 from nmt_core.training.distributed import ALONE, World, measures_batches
 from nmt_core.training.ema import ExponentialMovingAverage
 from nmt_core.training.interrupt import Interrupted, catch_stop_signals
-from nmt_core.training.loss import Predicted, batch_loss, measure_predictions
+from nmt_core.training.objective import Objective
 from nmt_core.training.progress import Clock, Progress
-from nmt_core.training.sampled_softmax import SampledSoftmax
-from nmt_core.training.schedule import CosineRestarts, InverseSquareRoot, WarmupDecay
-from nmt_core.training.scheduled_sampling import replace_with_predictions
+from nmt_core.training.schedule import ScheduleConfig
 from nmt_core.training.selection import Selection, select
-from nmt_core.training.settings import TrainingConfig
 from nmt_core.training.step import apply_gradients, require_finite
-
-Schedule = InverseSquareRoot | WarmupDecay | CosineRestarts
 
 PAIRS_NAMED = 5
 """Of a batch, where something is wrong with it."""
@@ -54,30 +49,19 @@ PAIRS_NAMED = 5
 AHEAD = 2
 """Batches that are made before their turn."""
 
-BATCH_SIZE = {"tokens": "max_tokens", "buckets": "batch_size"}
-"""What says how large batches are, by their kind."""
-
 
 @dataclass
 class Trainer:
     """The loop and what it works with.
 
     Attributes:
-        model: on its device, in float32.
+        objective: the model, its data and loss.
         optimizer: over the model's weights.
         schedule: gives each step its learning rate.
         budget: ends the training.
-        batches: training pairs without end.
-        validation: validation pairs, as batches in a fixed order.
-        translate_and_score: returns the score of greedy validation translations.
         checkpoints: where to continue from, and the best model.
-        tracker: remembers numbers.
-        display: shows them.
-        compute: device and precision.
-        config: loss and intervals.
-        seed: decides initial weights, dropout and the order of the data.
-        metric: name of the metric that scores translations.
-        higher_is_better: which way that metric goes.
+        display: shows numbers.
+        tracker: remembers them.
         world: the processes that train together.
         accumulate: passes in which each reads its share of a batch.
 
@@ -85,30 +69,23 @@ class Trainer:
         ConfigError: if several processes, or several passes, cannot train this model.
     """
 
-    model: Seq2Seq[Any, Any]
+    objective: Objective[Any]
     optimizer: torch.optim.Optimizer
-    schedule: Schedule
+    schedule: ScheduleConfig
     budget: Budget
-    batches: TrainingBatches
-    validation: list[Batch]
-    translate_and_score: Callable[[Seq2Seq[Any, Any]], float]
     checkpoints: CheckpointStore
-    tracker: Tracker
     display: Display
-    compute: Compute
-    config: TrainingConfig
-    seed: int
-    metric: str = "score"
-    higher_is_better: bool = True
+    tracker: Tracker = field(default_factory=NullTracker)
     world: World = ALONE
     accumulate: int = 1
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
+        self.model = self.objective.model
         self.world.part(World(0, self.accumulate)).check(self.model)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._average = ExponentialMovingAverage(
-            self._weights if self.world.is_main else [], self.config.ema_decay
+            self._weights if self.world.is_main else [], self.objective.config.ema_decay
         )
         self._clock = Clock()
         self._learning_rate = 0.0
@@ -139,20 +116,20 @@ class Trainer:
             load_own_tensors(self.model, self.checkpoints.best().tensors)
         return self.progress
 
-    def _make_shares_ahead(self, pool: Executor) -> Iterator[Share]:
+    def _make_shares_ahead(self, pool: Executor) -> Iterator[Share[Any]]:
         """Yield this process's shares of the batches, made while updates before them run."""
-        shares = self.batches.start_from(
+        shares = self.objective.start_from(
             self.progress.position, rank=self.world.rank, size=self.world.size
         )
-        on_gpu = self.compute.device.type == "cuda"
+        on_gpu = self.objective.compute.device.type == "cuda"
 
-        def make() -> Share:
+        def make() -> Share[Any]:
             share = next(shares)
             return replace(share, batch=share.batch.pinned()) if on_gpu else share
 
         return submit_ahead(lambda _: pool.submit(make).result, repeat(None), AHEAD)
 
-    def train_step(self, share: Share) -> None:
+    def train_step(self, share: Share[Any]) -> None:
         """Make one optimizer update from a batch, of which this process reads its share."""
         progress, tokens, place = self.progress, share.target_tokens, self._place(share)
         done = self.budget.done(
@@ -161,25 +138,23 @@ class Trainer:
             seconds=progress.seconds,
         )
         self._learning_rate = self.schedule.rate(progress.step, done)
-        size = BATCH_SIZE[self.batches.config.kind]
-        lower = f"train.batching.{size}, shard.max_length or the sizes of train.model"
-        with explain_out_of_memory(f"at {place}", lower):
+        with explain_out_of_memory(f"at {place}", self.objective.remedies.memory):
             loss = self.world.sum_gradients(self._weights, self._accumulate(share, done))
             apply_gradients(
                 self._weights,
                 self.optimizer,
-                compute=self.compute,
+                compute=self.objective.compute,
                 learning_rate=self._learning_rate,
-                max_norm=self.config.max_gradient_norm,
+                max_norm=self.objective.config.max_gradient_norm,
             )
             self._average.update(progress.step)
-        self._unread_losses.append((loss, tokens, place))
+        self._unread_losses.append((loss, share.predictions, place))
         self._read_losses(leave=1)
         progress.step += 1
         progress.position = share.after
         progress.target_tokens += tokens
 
-    def _accumulate(self, share: Share, done: float) -> Tensor:
+    def _accumulate(self, share: Share[Any], done: float) -> Tensor:
         """Add this process's share to the gradients in passes that fit into memory.
 
         Returns:
@@ -203,10 +178,13 @@ class Trainer:
             self._largest = share.batch.size / passes
             passes *= 2
 
-    def _may_split(self, error: Exception, share: Share, passes: int) -> bool:
+    def _may_split(self, error: Exception, share: Share[Any], passes: int) -> bool:
         """Tell whether a batch may fit into memory in more passes, and say so once."""
-        rows = len(share.batch.source)
-        if not is_out_of_memory(error) or passes >= rows or measures_batches(self.model):
+        if (
+            not is_out_of_memory(error)
+            or passes >= share.batch.rows
+            or measures_batches(self.model)
+        ):
             return False
         if not self._largest:
             self.display.note(
@@ -215,7 +193,7 @@ class Trainer:
             )
         return True
 
-    def forward_backward(self, share: Share, done: float, passes: World = ALONE) -> Tensor:
+    def forward_backward(self, share: Share[Any], done: float, passes: World = ALONE) -> Tensor:
         """Add a part of a batch to the gradients; return that of the plain cross entropy, summed.
 
         Args:
@@ -224,29 +202,16 @@ class Trainer:
             passes: which of how many passes of this process it is; it draws what one of so many
                 times more processes would.
         """
-        step, expected = self.progress.step, self.config.sampled_softmax
-        rank = self.world.part(passes).seed_rank
-        sentences, tokens = len(share.batch.source), share.batch.target_tokens
-        if not sentences:
-            return torch.zeros((), device=self.compute.device)
-        batch = share.batch.to(self.compute.device)
-        torch.manual_seed(derive_seed(self.seed, "scheduled sampling", step, *rank))
-        with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
-            batch = replace_with_predictions(
-                self.model, batch, self.config.scheduled_sampling, done
-            )
-        torch.manual_seed(derive_seed(self.seed, "dropout", step, *rank))
-        with self.compute.autocast():
-            loss, plain = batch_loss(
-                self.model,
-                batch,
-                label_smoothing=self.config.label_smoothing,
-                per=self.config.normalize_loss,
-                estimate=SampledSoftmax(expected, self.seed, step) if expected else None,
-            )
-        shares = {"token": tokens / share.target_tokens, "sentence": sentences / share.sentences}
-        (loss * shares[self.config.normalize_loss]).backward()
-        return plain.detach()
+        objective, step = self.objective, self.progress.step
+        rank, device = self.world.part(passes).seed_rank, objective.compute.device
+        if not share.batch.rows:
+            return torch.zeros((), device=device)
+        batch = objective.prepare(share.batch.to(device), step, done, rank)
+        torch.manual_seed(derive_seed(objective.seed, "dropout", step, *rank))
+        with objective.compute.autocast():
+            loss, nats = objective.compute_loss(replace(share, batch=batch), step)
+        loss.backward()
+        return nats.detach()
 
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:
         """Log, validate and save what is due; return the signal at which to stop, or 0."""
@@ -254,7 +219,7 @@ class Trainer:
         number, self.progress.seconds = self.world.all_reduce_max(
             signal_caught(), self._clock.seconds
         )
-        if self.world.is_main and self.progress.step % self.config.log_every == 0:
+        if self.world.is_main and self.progress.step % self.objective.config.log_every == 0:
             self._log()
         if self._validation_is_due(before):
             self.world.run_on_main(self._validate)
@@ -264,27 +229,23 @@ class Trainer:
             self.world.run_on_main(self._save)
         return 0 if self.progress.finished else int(number)
 
-    def _place(self, share: Share) -> str:
-        """Return in words where training is: the update, and the pairs that it reads."""
+    def _place(self, share: Share[Any]) -> str:
+        """Describe the place of an update, and the pairs that it reads."""
         named = ", ".join(map(str, share.pairs[:PAIRS_NAMED]))
         more = len(share.pairs) - PAIRS_NAMED
         others = f" and {more} more" if more > 0 else ""
         position = self.progress.position
         return (
             f"step {self.progress.step + 1}, in batch {position.batch + 1} of epoch "
-            f"{position.epoch + 1} (training pairs {named}{others})"
+            f"{position.epoch + 1}" + (f" (training pairs {named}{others})" if named else "")
         )
 
     def _read_losses(self, *, leave: int) -> None:
         """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
         while len(self._unread_losses) > leave:
-            loss, tokens, place = self._unread_losses.pop(0)
-            value = require_finite(
-                loss.item(),
-                place=place,
-                remedy="lower train.schedule's learning rate or train with precision float32",
-            )
-            self.progress.add_loss(value, tokens)
+            loss, count, place = self._unread_losses.pop(0)
+            value = require_finite(loss.item(), place=place, remedy=self.objective.remedies.loss)
+            self.progress.add_loss(value, count)
 
     def _log(self) -> None:
         self._read_losses(leave=0)
@@ -310,28 +271,17 @@ class Trainer:
 
     def _validation_is_due(self, before: float) -> bool:
         """Tell whether updates, or the clock since the seconds before this one, ask for it."""
-        progress, every = self.progress, self.budget.validation_seconds
-        regular = progress.step % self.config.validate_every == 0
-        timed = progress.seconds // every > before // every
+        progress, every = self.progress, self.objective.config.validate_every
+        regular = progress.step % every == 0 if every else progress.position.batch == 0
+        seconds = self.budget.validation_seconds
+        timed = progress.seconds // seconds > before // seconds
         return regular or timed or progress.has_spent(self.budget)
 
     def _validate(self) -> None:
         self._read_losses(leave=0)
         progress = self.progress
-        lower = "train.training.validation_sentences or the sizes of train.model"
-        place = f"validating after step {progress.step}"
-        with self._average.swapped_in(), explain_out_of_memory(place, lower):
-            self.model.eval()
-            found = self._measure()
-            score = self.translate_and_score(self.model)
-            weights = {name: v.clone() for name, v in own_tensors(self.model).items()}
-        self.model.train()
-        point = progress.add_point(
-            learning_rate=self._learning_rate,
-            validation_loss=found.cross_entropy,
-            validation_token_accuracy=found.accuracy,
-            validation_scores={self.metric: score},
-        )
+        loss, scores, weights = self._measure()
+        point = progress.add_point(self._learning_rate, loss, scores)
         selection = self._select()
         progress.finished = progress.has_spent(self.budget) or selection.is_out_of_patience
         self.display.validation(point.row(), best=selection.is_best)
@@ -348,31 +298,29 @@ class Trainer:
             self.checkpoints.save_best(Checkpoint(weights, {}), step=progress.step)
         self._save()
 
-    def _select(self) -> Selection:
-        chosen = None if self.config.select_by == "loss" else self.metric
-        better = self.higher_is_better
-        merits = [point.judge(chosen, higher_is_better=better) for point in self.progress.history]
-        return select(merits, self.config.patience)
+    def _measure(self) -> tuple[float, dict[str, float], dict[str, Tensor]]:
+        """Return the loss and the scores of a validation, and the validated weights."""
+        objective, place = self.objective, f"step {self.progress.step}"
+        lower = objective.remedies.validation_memory
+        with self._average.swapped_in(), explain_out_of_memory(f"validating after {place}", lower):
+            self.model.eval()
+            loss, scores = objective.validate()
+            weights = {name: value.clone() for name, value in own_tensors(self.model).items()}
+        self.model.train()
+        require_finite(loss, name="validation loss", place=place, remedy=objective.remedies.loss)
+        return loss, scores, weights
 
-    def _measure(self) -> Predicted:
-        """Return how well the targets of the validation pairs are predicted."""
-        with self.compute.autocast():
-            on_device = (batch.to(self.compute.device) for batch in self.validation)
-            found = measure_predictions(self.model, on_device)
-        require_finite(
-            found.cross_entropy,
-            name="validation loss",
-            place=f"step {self.progress.step}",
-            remedy="lower train.schedule's learning rate",
-        )
-        return found
+    def _select(self) -> Selection:
+        merits = [self.objective.judge(point) for point in self.progress.history]
+        return select(merits, self.objective.config.patience)
 
     def _save(self) -> None:
         self._read_losses(leave=0)
         self.checkpoints.save(self._checkpoint(), step=self.progress.step)
 
     def _checkpoint(self) -> Checkpoint:
-        tensors = training_tensors(self.model, self.optimizer) | self._average.tensors()
+        tensors = training_tensors(self.model, self.optimizer)
+        tensors |= self._average.tensors() | self.objective.tensors()
         return Checkpoint(tensors, self.progress.model_dump(mode="json"))
 
     def _resume(self) -> None:
@@ -389,6 +337,7 @@ class Trainer:
             self.progress.finished = spent or self._select().is_out_of_patience
         restore_training(self.model, self.optimizer, checkpoint.tensors)
         self._average.restore(checkpoint.tensors)
+        self.objective.restore(checkpoint.tensors)
 
     def _newest(self) -> Checkpoint | None:
         checkpoint = self.checkpoints.newest()

@@ -319,7 +319,7 @@ def draw_results(comparison: Comparison, outcomes: Sequence[Outcome], path: Path
 
 def find_validation_metric(outcome: Outcome) -> str:
     """Return the metric of validation during training."""
-    return next(iter(outcome.history[0]["validation_scores"]))
+    return next(reversed(outcome.history[0]["validation_scores"]))
 
 
 def record_results(

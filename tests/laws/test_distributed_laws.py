@@ -38,8 +38,8 @@ def shares(training, size):
     return [
         next(
             share
-            for share in training.batches.start_from(Position(), rank=rank, size=size)
-            if share.sentences > 2
+            for share in training.objective.batches.start_from(Position(), rank=rank, size=size)
+            if len(share.pairs) > 2
         )
         for rank in range(size)
     ]
@@ -59,7 +59,7 @@ def test_shares_add_up_to_the_batch(top, preset, loss):
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
     batch, plain, expected = read_whole(training)
 
-    for size in (2, 3, batch.sentences + 2):
+    for size in (2, 3, len(batch.pairs) + 2):
         training.optimizer.zero_grad()
         parts = [training.forward_backward(share, done=0.5) for share in shares(training, size)]
 
@@ -74,7 +74,7 @@ def test_passes_add_up_to_the_batch(top, preset, loss):
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
     batch, plain, expected = read_whole(training)
 
-    for passes in (2, 3, batch.sentences + 2):
+    for passes in (2, 3, len(batch.pairs) + 2):
         training.optimizer.zero_grad()
         training.accumulate = passes
 
@@ -106,12 +106,14 @@ def test_a_pass_holds_what_its_rows_alone_would(top):
     """No padding that none of them needs, and every row in one of them."""
     training = ranks.trainer(top / "one")
     [whole] = shares(training, 1)
-    for passes in (2, 3, whole.sentences + 1):
+    for passes in (2, 3, len(whole.pairs) + 1):
         parts = whole.split(passes)
 
-        assert len(parts) == min(passes, whole.sentences)
+        assert len(parts) == min(passes, len(whole.pairs))
         for number, part in enumerate(parts):
-            pairs = [training.batches.dataset[pair] for pair in whole.pairs[number::passes]]
+            pairs = [
+                training.objective.batches.dataset[pair] for pair in whole.pairs[number::passes]
+            ]
             assert all(map(torch.equal, vars(part.batch).values(), vars(collate(pairs)).values()))
 
 

@@ -23,7 +23,7 @@ def trainer(dataset, folder, budget, *, log=None, schedule="inverse_sqrt", score
     )
     made.schedule = SCHEDULES[schedule]
     if scores:
-        made.translate_and_score = lambda _: scores[made.progress.step]
+        made.objective.translate_and_score = lambda _: scores[made.progress.step]
     return made
 
 

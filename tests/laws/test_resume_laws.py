@@ -6,10 +6,8 @@ import pytest
 import torch
 
 from nmt_core.base.compute import Compute
-from nmt_core.base.errors import TrainingError
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import Muon, ScheduledSampling
 from tests.support.presets import PRESETS
 from tests.support.slow_cases import mark_slow
@@ -96,7 +94,7 @@ def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_pat
     """Rounded weights that were made without gradients are not used again with them."""
     drawing = {"scheduled_sampling": ScheduledSampling(shape="exponential", final=0.9)}
     training = trainer(dataset, tmp_path, Log(), ema_decay=0.0, **drawing)
-    training.compute = Compute(torch.device("cpu"), torch.bfloat16)
+    training.objective.compute = Compute(torch.device("cpu"), torch.bfloat16)
     before = weights(training.model)
     training.fit()
 
@@ -112,22 +110,6 @@ def test_a_finished_training_is_not_trained_again(dataset, tmp_path):
     assert again.progress.step == STEPS
 
 
-def test_the_best_model_is_returned(dataset, tmp_path):
-    """With falling scores the first validation's weights come back, whatever came after."""
-    best = trainer(dataset, tmp_path / "a", Log())
-    scores = iter([9.0, 5.0, 1.0])
-    best.translate_and_score = lambda _: next(scores)
-    first = trainer(dataset, tmp_path / "b", Log(), patience=None)
-    seen = {}
-    first.translate_and_score = lambda model: seen.setdefault("weights", weights(model)) and 0.0
-
-    best.fit()
-    first.fit()
-
-    assert best.progress.best_step == 5
-    assert seen["weights"] == weights(best.model)
-
-
 @pytest.mark.parametrize(
     ("steps", "scores", "best"),
     [(12, {10: 0.5, 12: 0.7}, 5), (8, {8: 3.0}, 8), (8, {8: 0.5}, 5)],
@@ -141,7 +123,7 @@ def test_a_best_of_a_lost_future_is_never_taken(dataset, tmp_path, steps, scores
             seen[training.progress.step] = weights(model)
             return values[training.progress.step]
 
-        training.translate_and_score = score_and_remember
+        training.objective.translate_and_score = score_and_remember
         return training
 
     def save(checkpoint, *, step):
@@ -162,24 +144,13 @@ def test_a_best_of_a_lost_future_is_never_taken(dataset, tmp_path, steps, scores
     assert weights(again.model) == seen[best]
 
 
-def test_of_equal_scores_the_lower_loss_is_best(dataset, tmp_path):
-    """A score that stays at nothing must not keep the first weights, nor end the training."""
-    training = trainer(dataset, tmp_path, Log(), patience=1)
-    training.translate_and_score = lambda _: 0.0
-    progress = training.fit()
-    best = min(progress.history, key=lambda point: point.validation_loss)
-
-    assert progress.step == STEPS
-    assert progress.best_step == best.step > 5
-
-
 @pytest.mark.parametrize(("higher_is_better", "best"), [(True, 10), (False, 5)])
 def test_the_best_score_is_the_highest_or_the_lowest(dataset, tmp_path, higher_is_better, best):
     """As the metric says; the loss falls all the time."""
     training = trainer(dataset, tmp_path, log := Log(), budget=Budget(steps=15))
-    training.metric, training.higher_is_better = "ter", higher_is_better
+    training.objective.metric, training.objective.higher_is_better = "ter", higher_is_better
     scores = iter([30.0, 50.0, 40.0])
-    training.translate_and_score = lambda _: next(scores)
+    training.objective.translate_and_score = lambda _: next(scores)
     progress = training.fit()
 
     assert progress.best_step == best
@@ -187,17 +158,6 @@ def test_the_best_score_is_the_highest_or_the_lowest(dataset, tmp_path, higher_i
     assert [*progress.history[0].row()][-1] == "validation_ter"
     told = [values["validation/ter"] for _, values in log.points if "validation/ter" in values]
     assert told == [30.0, 50.0, 40.0]
-
-
-def test_patience_ends_training(dataset, tmp_path):
-    training = trainer(
-        dataset, tmp_path, Log(), budget=Budget(steps=500), validate_every=1, patience=3
-    )
-    scores = iter([1.0, 2.0, 1.9, 1.5, 0.5, 9.0])
-    training.translate_and_score = lambda _: next(scores)
-
-    assert training.fit().step == 5
-    assert training.progress.best_step == 2
 
 
 def test_epochs_end_training(dataset, tmp_path):
@@ -252,15 +212,6 @@ def test_a_budget_of_seconds_is_validated_a_dozen_times(dataset, tmp_path, monke
     assert [point.step for point in progress.history] == [*range(5, 61, 5)]
     assert [point.step for point in progress.curve] == [*range(1, 61)]
     assert all(point.loss > 0 for point in progress.curve)
-
-
-def test_a_loss_that_is_no_number_stops_training(dataset, tmp_path):
-    """It is noticed at the next step, and the checkpoint before it stays as it was."""
-    training = trainer(dataset, tmp_path, Log(), validate_every=2, log_every=100)
-    training.schedule = WarmupDecay(learning_rate=1e30, warmup=0.5)
-
-    with pytest.raises(TrainingError, match=r"the (validation )?loss is (nan|inf)"):
-        training.fit()
 
 
 def test_damage_is_told_and_the_checkpoint_before_continues(dataset, tmp_path):

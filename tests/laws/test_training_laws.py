@@ -16,9 +16,9 @@ from nmt_core.base.errors import ShardError, TrainingError
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.training import trainer as module
+from nmt_core.training import translation as module
 from nmt_core.training.budget import Budget
-from nmt_core.training.loss import Predicted, measure_predictions
+from nmt_core.training.loss import measure_predictions
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.sampled_softmax import SampledSoftmax
 from nmt_core.training.schedule import WarmupDecay
@@ -87,7 +87,7 @@ def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
         seen.append([weight.detach().clone() for weight in model.parameters()])
         return 0.0
 
-    training.translate_and_score = remember
+    training.objective.translate_and_score = remember
     training.fit()
     expected = []
     for number, weights in enumerate(watch.weights):
@@ -159,33 +159,12 @@ def test_the_training_loss_of_a_point_is_that_since_the_point_before(
     assert logged == pytest.approx([nats / tokens for nats, tokens in fours])
 
 
-@pytest.mark.parametrize(
-    ("scores", "patience", "ends", "best"),
-    [
-        ([1, 0, 2, 1, 3, 2, 2, 9], 2, 7, 5),
-        ([1, 0, 2, 1, 3, 2, 4, 3, 5, 4, 6, 5], 2, 12, 11),
-        ([1, 1, 1, 9], 2, 3, 1),
-        ([3, 2, 1, 5, 4, 3, 2, 9], 3, 7, 4),
-    ],
-)
-def test_patience_begins_anew_with_every_best(dataset, tmp_path, scores, patience, ends, best):
-    training = trainings.trainer(
-        dataset, tmp_path, trainings.Log(), validate_every=1, patience=patience
-    )
-    values = iter(scores)
-    training.translate_and_score = lambda _: float(next(values))
-    training._measure = lambda: Predicted(1.0, 0.0)  # whose loss would decide between equals
-    progress = training.fit()
-
-    assert (progress.step, progress.best_step) == (ends, best)
-
-
 def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
     training = trainings.trainer(
         dataset, tmp_path, trainings.Log(), select_by="loss", validate_every=2
     )
     losses = iter([3.0, 1.0, 2.0, 1.5, 1.0, 4.0])
-    training._measure = lambda: Predicted(next(losses), 0.0)
+    training.objective.validate = lambda: (next(losses), {"score": 0.0})
 
     assert training.fit().best_step == 4
 
@@ -196,7 +175,7 @@ def test_a_validation_tells_how_well_tokens_are_predicted(dataset, tmp_path):
     log.validation = lambda point, **_: shown.append(point)
     training = trainings.trainer(dataset, tmp_path, log)
     last = training.fit().history[-1]
-    found = measure_predictions(training.model.eval(), training.validation)
+    found = measure_predictions(training.model.eval(), training.objective.validation)
     told = next(values for _, values in reversed(log.points) if "validation/loss" in values)
     by_name = {
         "loss": found.cross_entropy,
@@ -207,7 +186,7 @@ def test_a_validation_tells_how_well_tokens_are_predicted(dataset, tmp_path):
     assert training.progress.best_step == last.step
     assert 0 < found.accuracy < 100
     for name, value in by_name.items():
-        assert getattr(last, f"validation_{name}") == pytest.approx(value)
+        assert last.row()[f"validation_{name}"] == pytest.approx(value)
         assert shown[-1][f"validation_{name}"] == pytest.approx(value)
         assert told[f"validation/{name}"] == pytest.approx(value)
 
@@ -218,8 +197,8 @@ def test_batches_are_made_ahead(dataset, tmp_path, monkeypatch, device):
     pinned = []
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda one: pinned.append(one) or one.clone())
     training = trainings.trainer(dataset, tmp_path, trainings.Log())
-    training.compute = Compute(torch.device(device), torch.float32)
-    expected = list(islice(training.batches.start_from(Position()), 4))
+    training.objective.compute = Compute(torch.device(device), torch.float32)
+    expected = list(islice(training.objective.batches.start_from(Position()), 4))
     with ThreadPoolExecutor(1) as pool:
         shares = training._make_shares_ahead(pool)
         found = [next(shares) for _ in range(4)]
@@ -233,13 +212,15 @@ def test_batches_are_made_ahead(dataset, tmp_path, monkeypatch, device):
 def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_path):
     """When its turn comes, and not before."""
     training = trainings.trainer(dataset, tmp_path, trainings.Log(), validate_every=100)
-    shares = list(islice(training.batches.start_from(Position()), 3))
+    shares = list(islice(training.objective.batches.start_from(Position()), 3))
 
     def broken(*_, **__):
         yield from shares
         raise ShardError("shard 3 is cut off")
 
-    training.batches = SimpleNamespace(config=training.batches.config, start_from=broken)
+    training.objective.batches = SimpleNamespace(
+        config=training.objective.batches.config, start_from=broken
+    )
     with pytest.raises(ShardError, match="shard 3 is cut off"):
         training.fit()
     assert training.progress.step == 3
@@ -250,8 +231,8 @@ def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypat
     training = trainings.trainer(
         dataset, tmp_path, trainings.Log(), validate_every=100, log_every=100
     )
-    training.batches = replace(training.batches, config=config)
-    shares = training.batches.start_from(Position())
+    training.objective.batches = replace(training.objective.batches, config=config)
+    shares = training.objective.batches.start_from(Position())
     sixth = [next(shares) for _ in range(6)][-1]
     batch_loss, count = module.batch_loss, iter(range(100))
 
@@ -270,21 +251,6 @@ def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypat
         f"the loss is nan at step 6, in batch {6} of epoch 1 (training pairs {named}"
     )
     assert (f" and {len(numbers) - 5} more)" in str(told.value)) == (len(numbers) > 5)
-
-
-@pytest.mark.parametrize("kind", ["torch", "numpy"])
-@pytest.mark.parametrize("where", ["batch_loss", "measure_predictions"])
-def test_where_memory_ran_out_is_told(dataset, tmp_path, monkeypatch, kind, where):
-    def greedy(*_, **__):
-        return torch.empty(2**60) if kind == "torch" else np.empty(2**55)
-
-    monkeypatch.setattr(module, where, greedy)
-    place = {
-        "batch_loss": r"at step 1, in batch 1 of epoch 1 .*lower train.batching.max_tokens, ",
-        "measure_predictions": r"validating after step 5; .*lower train.training.validation_sent",
-    }
-    with pytest.raises(TrainingError, match=f"memory ran out {place[where]}"):
-        trainings.trainer(dataset, tmp_path, trainings.Log()).fit()
 
 
 def test_another_error_keeps_its_traceback(dataset, tmp_path, monkeypatch):
@@ -331,7 +297,7 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
     training = trainings.trainer(
         dataset, tmp_path, trainings.Log(), scheduled_sampling=sampling, **settings
     )
-    training.translate_and_score = lambda model: validations.append(model.training) or 0.0
+    training.objective.translate_and_score = lambda model: validations.append(model.training) or 0.0
     training.fit()
     words = settings.get("sampled_softmax")
 

@@ -35,7 +35,7 @@ def make_large_training(folder, name, compute):
         dataset, folder / "checkpoints", log := Log(), name=name, dropout=0.0, compute=compute
     )
     config = TokenBatching(max_tokens=LONG * MANY)
-    training.batches = replace(training.batches, config=config)
+    training.objective.batches = replace(training.objective.batches, config=config)
     return training, log.notes
 
 
@@ -43,7 +43,7 @@ def update_once(training):
     """Make an update; return the weights after it, and the bytes that it took at most."""
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
-    training.train_step(next(training.batches.start_from(training.progress.position)))
+    training.train_step(next(training.objective.batches.start_from(training.progress.position)))
     found = {name: value.cpu() for name, value in own_tensors(training.model).items()}
     return found, torch.cuda.max_memory_allocated()
 

@@ -19,23 +19,13 @@ import torch.distributed as dist
 from safetensors.torch import save_file
 
 from nmt_core.base import files
-from nmt_core.base.compute import Compute
-from nmt_core.data.batch import TrainingBatches, collate
-from nmt_core.data.settings import TokenBatching
 from nmt_core.data.shards import ShardDataset
-from nmt_core.models.architectures import build_model
 from nmt_core.models.weights import own_tensors
 from nmt_core.training.budget import Budget
-from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, PeerError, World
 from nmt_core.training.interrupt import Interrupted
-from nmt_core.training.optimizer import build_optimizer
-from nmt_core.training.schedule import WarmupDecay
-from nmt_core.training.settings import AdamW, TrainingConfig
-from nmt_core.training.trainer import Trainer
-from tests.support import subword_pairs
+from tests.support import subword_pairs, trainings
 from tests.support.pairs import write_pairs
-from tests.support.presets import TARGET_SIZE, tiny_config
 
 PATIENT, IMPATIENT = 120.0, 5.0
 """Time-outs, in seconds."""
@@ -53,24 +43,15 @@ SAME = {
 """Trainings of which any number of processes makes the same."""
 
 
-class PowerCut(Exception):  # noqa: N818
-    pass
-
-
-class Log:
-    """A tracker and a display in one."""
+class Log(trainings.Log):
+    """One that remembers losses alone."""
 
     def __init__(self):
+        super().__init__()
         self.losses = []
 
     def metrics(self, values, *, step):
         self.losses += [values["train/loss"]] if "train/loss" in values else []
-
-    def step(self, **_): ...
-
-    def validation(self, point, *, best): ...
-
-    def note(self, sentence): ...
 
 
 def disturb(training, happens):
@@ -91,50 +72,28 @@ def write_texts(folder):
     subword_pairs.write_lines(folder / "lines", "bpe_dropout")
 
 
-def trainer(
-    folder,
-    world=ALONE,
-    *,
-    preset="transformer",
-    dropout=0.0,
-    budget=None,
-    batches=None,
-    accumulate=1,
-    draws_subwords=False,
-    **settings,
-):
+def trainer(folder, world=ALONE, *, preset="transformer", draws_subwords=False, **settings):
     """A training in float64, where sums in another order differ by nothing that grows.
 
     Every process begins with other weights; those of the first are to count.
     """
     dataset = ShardDataset(folder.parent / ("lines" if draws_subwords else "pairs"))
-    sample = subword_pairs.drawn(dataset) if draws_subwords else None
-    words = subword_pairs.PIECES if draws_subwords else TARGET_SIZE
-    tokens = TokenBatching(max_tokens=60 if draws_subwords else 16)
-    torch.manual_seed(world.rank)
-    shape = tiny_config(preset).model_copy(update={"dropout": dropout})
-    model = build_model(shape, source_size=words, target_size=words).double()
-    training = Trainer(
-        model=model,
-        optimizer=build_optimizer(model, AdamW(weight_decay=0.01)),
-        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
-        budget=budget or Budget(steps=STEPS),
-        batches=batches or TrainingBatches(dataset, tokens, 5, sample),
-        validation=[collate([dataset[n] for n in range(10)])],
-        translate_and_score=lambda _: 0.0,
-        checkpoints=CheckpointStore(folder / f"checkpoints{world.rank}"),
-        tracker=Log(),
-        display=Log(),
-        compute=Compute(torch.device("cpu"), torch.float32),
-        config=TrainingConfig(
-            **{"ema_decay": 0.9, "validate_every": 5, "log_every": 1, "select_by": "loss"}
-            | settings
-        ),
-        seed=11,
+    chosen = {"dropout": 0.0, "max_tokens": 16, "select_by": "loss"}
+    if draws_subwords:
+        sample = subword_pairs.drawn(dataset)
+        chosen |= {"words": subword_pairs.PIECES, "sample": sample, "max_tokens": 60}
+    training = trainings.trainer(
+        dataset,
+        folder / f"checkpoints{world.rank}",
+        Log(),
+        name=preset,
         world=world,
-        accumulate=accumulate,
+        seed=world.rank,
+        dtype=torch.float64,
+        **chosen | settings,
     )
-    training.translate_and_score = lambda _: -float(training.progress.step)  # worse and worse
+    # worse and worse
+    training.objective.translate_and_score = lambda _: -float(training.progress.step)
     return training
 
 
@@ -142,11 +101,11 @@ def cut(folder, world, **settings):
     """Train until the power fails, everywhere at once."""
 
     def fail():
-        raise PowerCut
+        raise trainings.PowerCut
 
     training = trainer(folder, world, **settings)
     disturb(training, fail)
-    with suppress(PowerCut):
+    with suppress(trainings.PowerCut):
         training.fit()
 
 

@@ -12,6 +12,7 @@ from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.schedule import WarmupDecay
 from nmt_core.training.settings import AdamW, NesterovSgd, TrainingConfig
 from nmt_core.training.trainer import Trainer
+from nmt_core.training.translation import TranslationObjective
 from tests.support.presets import TARGET_SIZE, tiny_model
 
 STEPS = 12
@@ -68,26 +69,31 @@ def trainer(
     world=ALONE,
     words=TARGET_SIZE,
     sample=None,
+    seed=3,
+    max_tokens=60,
     **changes,
 ):
     shape = {} if dropout is None else {"dropout": dropout}
-    model = tiny_model(name, seed=3, words=words, **shape).to(compute.device, dtype)
+    model = tiny_model(name, seed=seed, words=words, **shape).to(compute.device, dtype)
     optimizer = optimizer or (NesterovSgd() if "article" in name else AdamW(weight_decay=0.01))
     settings = {"ema_decay": 0.9, "validate_every": 5, "log_every": 1, **changes}
-    return Trainer(
+    objective = TranslationObjective(
         model=model,
-        optimizer=build_optimizer(model, optimizer),
-        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
-        budget=budget or Budget(steps=STEPS),
-        batches=TrainingBatches(dataset, TokenBatching(max_tokens=60), 5, sample),
-        validation=[collate([dataset[n] for n in range(10)])],
-        translate_and_score=score,
-        checkpoints=CheckpointStore(folder),
-        tracker=log,
-        display=log,
         compute=compute,
         config=TrainingConfig(**settings),
         seed=11,
+        batches=TrainingBatches(dataset, TokenBatching(max_tokens=max_tokens), 5, sample),
+        validation=[collate([dataset[n] for n in range(10)])],
+        translate_and_score=score,
+    )
+    return Trainer(
+        objective=objective,
+        optimizer=build_optimizer(model, optimizer),
+        schedule=WarmupDecay(learning_rate=1e-2, warmup=0.2),
+        budget=budget or Budget(steps=STEPS),
+        checkpoints=CheckpointStore(folder),
+        display=log,
+        tracker=log,
         accumulate=accumulate,
         world=world,
     )

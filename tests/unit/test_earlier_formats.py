@@ -54,7 +54,7 @@ def test_it_is_read_or_refused(kind, number, tmp_path):
 
 
 def test_what_is_in_them_comes_back():
-    store = CheckpointStore(EARLIER / "checkpoint_2")
+    store = CheckpointStore(EARLIER / "checkpoint_3")
     found = store.newest()
     text = load_language_model(EARLIER / "language_model_1", device="cpu")
     pairs = [[side.tolist() for side in pair] for pair in ShardDataset(EARLIER / "shards_1")]

@@ -86,8 +86,9 @@ def learn_classifier(
     as fast, and more often right where single words tell. Rare words share embeddings by a hash.
 
     A tenth of the texts, drawn by chance, is held out, though none that is learnt from, too; the
-    epoch that finds most of their labels is kept. A training that is stopped goes on after its last
-    whole epoch when the same command is given.
+    epoch that finds most of their labels is kept. A training that is stopped, as by Ctrl-C, saves
+    where it is, and goes on there when the same command is given; one that is killed goes on after
+    its last whole epoch.
 
     With `--initial-model`, texts are read in the tokens of a masked language model and by its
     layers, whose weights `initial_parts` takes over; without any of them (`[]`), the same
@@ -145,12 +146,10 @@ def learn_classifier(
         checkpoints=checkpoints,
         display=show_training,
     )
-    learning = (
-        config.model_dump(mode="json") | origin | {"points": [p.model_dump() for p in points]}
-    )
+    learning = config.model_dump(mode="json") | origin | {"points": [p.row() for p in points]}
     write_classifier(out, classifier, learning=learning)
     remove_checkpoints(checkpoints)
-    best = max(point.validation_accuracy for point in points)
+    best = max(point.validation_scores["accuracy"] for point in points)
     console.print(
         f"{best:.2f} % of the labels held out found; the classifier is in {out}",
         soft_wrap=True,

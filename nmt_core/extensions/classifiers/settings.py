@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from nmt_core.base.config import Config
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
-from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
+from nmt_core.training.settings import AdamW, EpochTrainingConfig, OptimizerConfig
 
 
 class TextConfig(Config):
@@ -84,7 +84,7 @@ ClassifierShape = Annotated[
 """The shape of any classifier, told apart by ``kind``."""
 
 
-class ClassifierTrainingConfig(Config):
+class ClassifierTrainingConfig(EpochTrainingConfig):
     """Settings of training."""
 
     epochs: int = Field(3, ge=1)
@@ -95,12 +95,6 @@ class ClassifierTrainingConfig(Config):
     """What turns gradients into updates."""
     schedule: ScheduleConfig = WarmupDecay(learning_rate=2e-3, shape="linear")
     """Learning rate by the step."""
-    max_gradient_norm: float = Field(1.0, gt=0)
-    """L2 norm to which gradients are clipped."""
-    patience: int | None = Field(None, ge=1)
-    """Epochs without a better accuracy after which to stop; null never stops early."""
-    compute: ComputeConfig = ComputeConfig()
-    """Where and how precisely to compute."""
 
 
 class LearnClassifierConfig(Config):

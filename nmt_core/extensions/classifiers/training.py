@@ -1,4 +1,4 @@
-"""Training a classifier, by the loop that language models learn by."""
+"""Training a classifier."""
 
 import hashlib
 import json
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +16,7 @@ from typing_extensions import override
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.base.tracking import Display
-from nmt_core.data.batch import pad
+from nmt_core.data.batch import Position, Share, TensorBatch, pad
 from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.extensions.classifiers.initial import (
     EncoderClassifier,
@@ -35,19 +34,14 @@ from nmt_core.extensions.classifiers.text_classifier import (
 from nmt_core.extensions.classifiers.words import HashedWords
 from nmt_core.extensions.language_models import MaskedLanguageModel
 from nmt_core.text.vocabulary import PAD
-from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.learning import EpochLearning, EpochPoint, SummedLoss
-from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
+from nmt_core.training.objective import Remedies
+from nmt_core.training.progress import Point
+from nmt_core.training.selection import Merit
 
 
-class ClassifierPoint(EpochPoint):
-    """What one validation saw; losses are per text."""
-
-    validation_accuracy: float
-    """Share of the texts held out whose label is found, in per cent."""
-
-
-class Portion(NamedTuple):
+@dataclass(frozen=True)
+class LabelledBatch(TensorBatch):
     """Texts side by side, and the number of the label of each."""
 
     tokens: Int[Tensor, "B S"]
@@ -75,21 +69,20 @@ class ShuffledTexts:
         del epoch
         return -(-len(self.texts) // self.rows)
 
-    def epoch(self, epoch: int) -> Iterator[Portion]:
+    def epoch(self, epoch: int) -> Iterator[LabelledBatch]:
         """See the contract."""
         lengths = [len(text) for text in self.texts]
         draw = make_generator(self.seed, "texts", epoch)
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
             labels = torch.tensor([self.labels[row] for row in batch])
-            yield Portion(pad([self.texts[row] for row in batch]), labels)
+            yield LabelledBatch(pad([self.texts[row] for row in batch]), labels)
 
 
 @dataclass
-class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
-    """How a classifier learns.
+class ClassifierObjective(EpochObjective[LabelledBatch]):
+    """The data and the loss of a classifier; the most accurate one is the best.
 
     Attributes:
-        model: on its device, in float32.
         held_out: numbers of the words of texts to validate on.
         expected: the numbers of their labels.
     """
@@ -98,30 +91,33 @@ class ClassifierLearning(EpochLearning[Portion, ClassifierPoint]):
     held_out: Sequence[Sequence[int]]
     expected: Int[Tensor, " N"]
 
-    point = ClassifierPoint
-    memory_settings = "training.rows or text.longest"
+    remedies = Remedies(
+        memory="training.rows or text.longest",
+        validation_memory="text.longest or the sizes of model",
+        loss=LOSS_REMEDY,
+    )
 
     @override
-    def sum_loss(self, portion: Portion) -> SummedLoss:
-        tokens = portion.tokens.to(self.compute.device)
-        labels = portion.labels.to(self.compute.device)
-        nats = F.cross_entropy(self.model(tokens), labels, reduction="sum")
-        return SummedLoss(nats, len(labels), int((tokens != PAD).sum()))
+    def share(self, batch: LabelledBatch, after: Position) -> Share[LabelledBatch]:
+        tokens = int((batch.tokens != PAD).sum())
+        return Share(batch, predictions=len(batch.labels), target_tokens=tokens, after=after)
 
     @override
-    def validate(self) -> dict[str, float]:
-        self.model.eval()
-        logits = predict_logits(self.model, self.held_out)
+    def compute_loss(self, share: Share[LabelledBatch], step: int) -> tuple[Tensor, Tensor]:
+        nats = F.cross_entropy(self.model(share.batch.tokens), share.batch.labels, reduction="sum")
+        return nats / share.predictions, nats
+
+    @override
+    def validate(self) -> tuple[float, dict[str, float]]:
+        with self.compute.autocast():
+            logits = predict_logits(self.model, self.held_out)
+            loss = F.cross_entropy(logits, self.expected).item()
         found = logits.argmax(dim=1) == self.expected
-        loss = F.cross_entropy(logits, self.expected)
-        return {
-            "validation_loss": loss.item(),
-            "validation_accuracy": 100 * found.sum().item() / len(found),
-        }
+        return loss, {"accuracy": 100 * found.sum().item() / len(found)}
 
     @override
-    def judge(self, point: ClassifierPoint) -> tuple[float, ...]:
-        return point.validation_accuracy, -point.validation_loss
+    def judge(self, point: Point) -> Merit:
+        return (point.validation_scores["accuracy"], *super().judge(point))
 
 
 @dataclass(frozen=True)
@@ -143,7 +139,7 @@ def train_classifier(
     start: Start = Start(),
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
-) -> tuple[TextClassifier, list[ClassifierPoint]]:
+) -> tuple[TextClassifier, list[Point]]:
     """Return a classifier of texts, and what its validations saw.
 
     Args:
@@ -168,21 +164,17 @@ def train_classifier(
         config.training.rows,
         config.seed,
     )
-    with display(config.training.epochs * reading.steps(0)) as shown:
-        learning = ClassifierLearning(
-            model=model,
-            optimizer=build_optimizer(model, config.training.optimizer),
-            reading=reading,
-            held_out=[words.encode(text) for text in validation.texts],
-            expected=torch.tensor([numbers[label] for label in validation.labels]),
-            checkpoints=CheckpointStore(checkpoints),
-            display=shown,
-            compute=compute,
-            config=config.training,
-            seed=config.seed,
-        )
-        progress = learning.fit()
-    return TextClassifier(model, words, classes, initial), progress.history
+    objective = ClassifierObjective(
+        model=model,
+        compute=compute,
+        config=config.training,
+        seed=config.seed,
+        reading=reading,
+        held_out=[words.encode(text) for text in validation.texts],
+        expected=torch.tensor([numbers[label] for label in validation.labels]),
+    )
+    points = train_epochs(objective, checkpoints=checkpoints, display=display)
+    return TextClassifier(model, words, classes, initial), points
 
 
 def build_classifier(

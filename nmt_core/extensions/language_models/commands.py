@@ -62,7 +62,8 @@ def learn(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Learn a language model, causal or masked, from text.
 
-    A training that is stopped goes on after its last whole epoch when the same command is given.
+    A training that is stopped, as by Ctrl-C, saves where it is, and goes on there when the same
+    command is given; one that is killed goes on after its last whole epoch.
 
     **Examples**
 
@@ -114,7 +115,7 @@ def learn(  # noqa: PLR0913 - one argument per option
     model, points = train_language_model(
         built, units, **texts, checkpoints=checkpoints, display=show_training
     )
-    learning = built.model_dump(mode="json") | {"points": [p.model_dump() for p in points]}
+    learning = built.model_dump(mode="json") | {"points": [p.row() for p in points]}
     if test is not None:
         learning["test_loss"] = mean_loss(model, test, document=document)
     read = bundle.with_units(model, units)

@@ -7,7 +7,6 @@ there is nothing to learn: in padding, and at the BOS between two lines.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.batch import pad
+from nmt_core.data.batch import TensorBatch, pad
 from nmt_core.data.by_length import shuffle_by_length
 from nmt_core.text.vocabulary import BOS, PAD
 
@@ -23,17 +22,14 @@ _Span = tuple[int, int]
 """Begin and end of a part of a text."""
 
 
-class TextBatch(NamedTuple):
+@dataclass(frozen=True)
+class TextBatch(TensorBatch):
     """A batch of one step."""
 
     tokens: Int[Tensor, "R T"]
     targets: Int[Tensor, "R T"]
     continues: bool
     """Whether every row continues its row of the batch before."""
-
-    def to(self, device: torch.device) -> "TextBatch":
-        """Return the batch on a device."""
-        return TextBatch(self.tokens.to(device), self.targets.to(device), self.continues)
 
 
 @dataclass(frozen=True)

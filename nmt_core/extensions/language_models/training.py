@@ -1,13 +1,11 @@
-"""Training a language model, or counting one.
-
-The loop is that of ``nmt_core/training/learning.py``, which other models learn by, too.
-"""
+"""Training a language model, or counting one."""
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import Display
+from nmt_core.data.batch import Position, Share
 from nmt_core.extensions.language_models import (
     AnyLanguageModel,
     LanguageModelConfig,
@@ -35,17 +34,17 @@ from nmt_core.extensions.language_models import (
     build_language_model,
 )
 from nmt_core.extensions.language_models.masking import MaskedWindows
-from nmt_core.extensions.language_models.model import LanguageModel
+from nmt_core.extensions.language_models.model import LanguageModel, Past
 from nmt_core.extensions.language_models.reading import Streams, TextBatch, Windows
 from nmt_core.extensions.language_models.scoring import line_log_likelihoods
 from nmt_core.extensions.language_models.units import CharacterUnit, UnitConfig, Units
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.text.vocabulary import BOS, PAD
-from nmt_core.training.checkpoint import CheckpointStore
-from nmt_core.training.learning import EpochLearning, EpochPoint, Reading, SummedLoss
-from nmt_core.training.optimizer import build_optimizer
+from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, Reading, train_epochs
+from nmt_core.training.objective import Remedies
+from nmt_core.training.progress import Point
 from nmt_core.training.schedule import ScheduleConfig, WarmupDecay
-from nmt_core.training.settings import AdamW, ComputeConfig, OptimizerConfig
+from nmt_core.training.settings import AdamW, EpochTrainingConfig, OptimizerConfig
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """A stream is validated in so many parts, side by side, or it would take long."""
@@ -54,25 +53,15 @@ MOST_LOSS = 1e9
 """Of a counting model that holds a text for impossible: JSON has no infinity."""
 
 
-class NeuralTrainingConfig(Config):
+class NeuralTrainingConfig(EpochTrainingConfig):
     """How a neural language model is trained; counting ones need none of it."""
 
-    epochs: int = Field(10, ge=1)
-    """Passes over the text."""
-    rows: int = Field(32, ge=1)
-    """Windows, streams or lines read side by side."""
-    window: int = Field(64, ge=1)
-    """Tokens per update and row: how far errors are sent back; longer lines are cut."""
     optimizer: OptimizerConfig = AdamW(beta2=0.99, weight_decay=0.01)
     """What turns gradients into updates."""
     schedule: ScheduleConfig = WarmupDecay(learning_rate=4e-3, warmup=0.03)
     """Learning rate by the step."""
-    max_gradient_norm: float = Field(1.0, gt=0)
-    """L2 norm to which gradients are clipped."""
-    patience: int | None = Field(None, ge=1)
-    """Epochs without a lower validation loss after which to stop; null never stops early."""
-    compute: ComputeConfig = ComputeConfig()
-    """Where and how precisely to compute."""
+    window: int = Field(64, ge=1)
+    """Tokens per update and row: how far errors are sent back; longer lines are cut."""
 
 
 class LearningConfig(Config):
@@ -105,16 +94,11 @@ class LearningConfig(Config):
         return self
 
 
-class LanguagePoint(EpochPoint):
-    """What one validation saw; losses are per token, ends of lines included."""
-
-
 @dataclass
-class Learning(EpochLearning[TextBatch, LanguagePoint]):
-    """How a language model learns.
+class LanguageObjective(EpochObjective[TextBatch]):
+    """The data and the loss of a language model.
 
     Attributes:
-        model: on its device, in float32.
         validation: text in which BOS begins what is independent.
         document: whether the text is one stream, rather than lines.
     """
@@ -123,18 +107,26 @@ class Learning(EpochLearning[TextBatch, LanguagePoint]):
     validation: Int[np.ndarray, " N"]
     document: bool
 
-    point = LanguagePoint
-    memory_settings = "training.rows or training.window"
-    _state: Any = None
+    remedies = Remedies(
+        memory="training.rows or training.window",
+        validation_memory="the sizes of model",
+        loss=LOSS_REMEDY,
+    )
+    _state: Past | None = None
 
     @override
-    def sum_loss(self, portion: TextBatch) -> SummedLoss:
-        passage = portion.to(self.compute.device)
+    def share(self, batch: TextBatch, after: Position) -> Share[TextBatch]:
+        real = int((batch.targets != PAD).sum())
+        return Share(batch, predictions=real, target_tokens=real, after=after)
+
+    @override
+    def compute_loss(self, share: Share[TextBatch], step: int) -> tuple[Tensor, Tensor]:
+        passage = share.batch
         real = (passage.targets != PAD).flatten().nonzero().squeeze(1)
         features = self._read(passage).flatten(0, 1).index_select(0, real)
         targets = passage.targets.flatten().index_select(0, real)
         nats = -self.model.log_likelihood(features, targets).sum()
-        return SummedLoss(nats, len(real), len(real))
+        return nats / max(1, share.predictions), nats
 
     def _read(self, passage: TextBatch) -> Float[Tensor, "R T D"]:
         """Return what every target is predicted from."""
@@ -142,13 +134,26 @@ class Learning(EpochLearning[TextBatch, LanguagePoint]):
             return self.model.read(passage.tokens)
         begin = self._state if passage.continues else self.model.start(len(passage.tokens))
         hidden, state = self.model.decode(passage.tokens, begin)
-        self._state = state.detach()
+        self._state = state.detach() if self.model.carries else None
         return hidden
 
     @override
-    def validate(self) -> dict[str, float]:
-        loss = mean_loss(self.model, self.validation, document=self.document)
-        return {"validation_loss": loss}
+    def validate(self) -> tuple[float, dict[str, float]]:
+        with self.compute.autocast():
+            return mean_loss(self.model, self.validation, document=self.document), {}
+
+    @override
+    def tensors(self) -> dict[str, Tensor]:
+        parts = self._state.tensors() if self._state else ()
+        return {f"state.{number}": part.contiguous() for number, part in enumerate(parts)}
+
+    @override
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        if "state.0" in tensors and not isinstance(self.model, MaskedLanguageModel):
+            numbers = count()
+            self._state = self.model.start(1).map(
+                lambda part: tensors[f"state.{next(numbers)}"].to(part.device)
+            )
 
 
 def train_language_model(
@@ -159,7 +164,7 @@ def train_language_model(
     validation: Int[np.ndarray, " N"],
     checkpoints: Path,
     display: Callable[[int], AbstractContextManager[Display]],
-) -> tuple[AnyLanguageModel, list[LanguagePoint]]:
+) -> tuple[AnyLanguageModel, list[Point]]:
     """Return a language model of a text, and what its validations saw.
 
     Args:
@@ -173,34 +178,31 @@ def train_language_model(
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
         counted = NGram.count(config.model, words, training)
-        point = LanguagePoint(
-            epoch=1,
+        point = Point(
             step=0,
+            epoch=1,
+            target_tokens=len(training),
+            learning_rate=0.0,
             train_loss=mean_loss(counted, training, document=document),
             validation_loss=mean_loss(counted, validation, document=document),
+            validation_scores={},
         )
         return counted.eval(), [point]
     wanted = config.training.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = build_language_model(config.model, words).to(compute.device)
-    reading = choose_reading(config, config.model, training, words)
-    total = sum(reading.steps(epoch) for epoch in range(config.training.epochs))
-    with display(total) as shown:
-        learning = Learning(
-            model=model,
-            optimizer=build_optimizer(model, config.training.optimizer),
-            reading=reading,
-            validation=validation,
-            checkpoints=CheckpointStore(checkpoints),
-            display=shown,
-            compute=compute,
-            config=config.training,
-            seed=config.seed,
-            document=document,
-        )
-        progress = learning.fit()
-    return model.eval(), progress.history
+    objective = LanguageObjective(
+        model=model,
+        compute=compute,
+        config=config.training,
+        seed=config.seed,
+        reading=choose_reading(config, config.model, training, words),
+        validation=validation,
+        document=document,
+    )
+    points = train_epochs(objective, checkpoints=checkpoints, display=display)
+    return model.eval(), points
 
 
 def choose_reading(

@@ -28,8 +28,8 @@ FAULTS = [
     (
         "one draw of dropout for all updates",
         "nmt_core/training/trainer.py",
-        'derive_seed(self.seed, "dropout", step, *rank)',
-        'derive_seed(self.seed, "dropout", 0, *rank)',
+        'derive_seed(objective.seed, "dropout", step, *rank)',
+        'derive_seed(objective.seed, "dropout", 0, *rank)',
     ),
     (
         "a best model of a future that was lost",
@@ -69,7 +69,7 @@ FAULTS = [
     ),
     (
         "of equal scores the first is best",
-        "nmt_core/training/progress.py",
+        "nmt_core/training/translation.py",
         "else -score, *by_loss)",
         "else -score,)",
     ),

@@ -149,14 +149,6 @@ def test_there_may_be_no_best(store):
         store.best()
 
 
-def test_another_format_is_told(store):
-    for path in store.folder.glob("*.json"):
-        path.write_text(path.read_text().replace('"format": 2', '"format": 1'))
-
-    with pytest.raises(CheckpointError, match="is of format 1, this program reads 2"):
-        store.newest()
-
-
 def test_a_best_of_a_lost_future_does_not_count(tmp_path):
     """A power cut between a best model and its checkpoint, and a budget of seconds after it."""
     store = CheckpointStore(tmp_path)

@@ -2,13 +2,17 @@
 
 import json
 import math
+import os
+from signal import SIGINT
 
 import pytest
 from typer.testing import CliRunner
 
 from nmt_core import cli
+from nmt_core.base.progress import TrainingDisplay
 from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.extensions.language_models.training import mean_loss
+from nmt_core.training.settings import EpochTrainingConfig
 from tests.support.tiny import LINES, export, tiny_translator
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
@@ -68,6 +72,19 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without)
 
     assert load_language_model(model, device="cpu").model.config.kind == kind
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
+
+
+def test_a_training_that_is_asked_to_stop_saves_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(EpochTrainingConfig, "log_every", 3)
+    monkeypatch.setattr(TrainingDisplay, "step", lambda *_, **__: os.kill(os.getpid(), SIGINT))
+    (tmp_path / "text.txt").write_text(TEXT)
+    given = ("learn", "--kind", "rnn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm")
+    assert run(*given, *SMALL).exit_code == 128 + SIGINT
+    monkeypatch.undo()
+    again = run(*given, *SMALL)
+
+    assert again.exit_code == 0
+    assert "continuing from step 4" in again.stderr
 
 
 def test_the_slides_three_sentences_are_learnt_as_they_are(tmp_path):

@@ -3,7 +3,7 @@
 import json
 import math
 import unicodedata
-from contextlib import contextmanager
+from contextlib import nullcontext
 from itertools import islice
 
 import numpy as np
@@ -11,11 +11,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from safetensors.torch import load_file
 
 from nmt_core.base import files, seal
 from nmt_core.base.config import build
-from nmt_core.base.errors import BundleError, ConfigError, CorpusError, NmtError, TrainingError
+from nmt_core.base.errors import BundleError, ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.decoding.score import LogLikelihood
 from nmt_core.decoding.settings import TokenSampling
@@ -27,7 +26,6 @@ from nmt_core.extensions.language_models import (
     build_language_model,
     restore_language_model,
 )
-from nmt_core.extensions.language_models import training as module
 from nmt_core.extensions.language_models.bundle import (
     load_language_model,
     with_units,
@@ -54,35 +52,20 @@ from nmt_core.extensions.language_models.units import (
     learn_units,
 )
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
-from tests.support.slow_cases import mark_slow
+from nmt_core.training.settings import EpochTrainingConfig
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
 
 
-class PowerCut(Exception):  # noqa: N818
-    pass
-
-
 class Log:
-    """A display that remembers; cuts the power in the middle of an epoch."""
+    """A display that shows nothing."""
 
-    def __init__(self, cut_after=None):
-        self.cut_after, self.epoch, self.notes = cut_after, 0, []
+    def step(self, **_): ...
 
-    @contextmanager
-    def __call__(self, total_steps):
-        yield self
+    def validation(self, point, *, best): ...
 
-    def step(self, **_):
-        if self.epoch == self.cut_after:
-            raise PowerCut
-
-    def validation(self, point, *, best):
-        self.epoch = point["epoch"]
-
-    def note(self, sentence):
-        self.notes.append(sentence)
+    def note(self, sentence): ...
 
 
 SMALL = {"width": 12, "embedding_width": 6}
@@ -111,7 +94,9 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=
     units = learn_units(config.unit, text)
     ids = units.encode(text)
     arguments = {"training": ids, "validation": ids[:120], "checkpoints": folder / "checkpoints"}
-    model, points = train_language_model(config, units, display=log or Log(), **arguments)
+    model, points = train_language_model(
+        config, units, display=lambda _: nullcontext(log or Log()), **arguments
+    )
     return config, with_units(model, units), points
 
 
@@ -359,79 +344,16 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     assert points[-1].validation_loss < points[0].validation_loss
 
 
-RESUMED = {
-    "stateful": LSTM,
-    "stateless": LSTM | {"stateful": False},
-    "dropped": LSTM | {"state_dropout": 0.3, "input": "one_hot"},
-    "stateless_dropped": LSTM | {"state_dropout": 0.3, "input": "one_hot", "stateful": False},
-    "transformer": TRANSFORMER,
-    "masked": MASKED,
-}
+def test_a_schedule_ends_after_the_last_update(tmp_path, monkeypatch):
+    """Which would be lost at a rate of 0."""
+    monkeypatch.setattr(EpochTrainingConfig, "log_every", 1)
+    log, rates = Log(), []
+    log.step = lambda *, learning_rate, **_: rates.append(learning_rate)
+    config, *_ = learnt(tmp_path, log=log)
+    rate, end = config.training.schedule.rate, len(rates) + 1
 
-
-@pytest.mark.parametrize("cut_after", mark_slow([1, 2], but=[2]))
-@pytest.mark.parametrize(
-    "name", mark_slow(RESUMED, but=["stateful", "stateless_dropped", "transformer", "masked"])
-)
-def test_resuming_is_continuing(tmp_path, cut_after, name):
-    """Stopped in the middle of an epoch, it begins that epoch again."""
-    model = RESUMED[name] | {"dropout": 0.3}
-    _, whole, points = learnt(tmp_path / "whole", model)
-    with pytest.raises(PowerCut):
-        learnt(tmp_path / "cut", model, log=Log(cut_after))
-    _, again, later = learnt(tmp_path / "cut", model, log=(log := Log()))
-
-    assert log.notes == [f"continuing after epoch {cut_after}"]
-    assert weights(whole) == weights(again)
-    assert points == later
-
-
-def test_patience_ends_learning(tmp_path, monkeypatch):
-    losses = iter([3.0, 2.0, 2.5, 2.0, 1.0])
-    monkeypatch.setattr(
-        "nmt_core.extensions.language_models.training.mean_loss", lambda *_, **__: next(losses)
-    )
-    _, patient, points = learnt(tmp_path / "a", training={"epochs": 9, "patience": 2})
-
-    assert [point.validation_loss for point in points] == [3.0, 2.0, 2.5, 2.0]
-    assert weights(patient) == weights_after(tmp_path / "a", epoch=2)
-
-
-def weights_after(folder, *, epoch):
-    [best] = (folder / "checkpoints").glob("best-*.safetensors")
-    newest = max((folder / "checkpoints").glob("step-*.json"))
-    points = json.loads(newest.read_text())["record"]["progress"]["history"]
-    assert int(best.stem.split("-")[1]) == points[epoch - 1]["step"]
-    return {name: w.numpy().tobytes() for name, w in load_file(best).items()}
-
-
-def test_a_loss_that_is_no_number_stops_learning(tmp_path):
-    with pytest.raises(TrainingError, match=r"the loss is (nan|inf) at step"):
-        learnt(tmp_path, training={"schedule": {"kind": "warmup_decay", "learning_rate": 1e38}})
-
-
-def test_the_rate_of_every_update_counts_the_update(tmp_path, monkeypatch):
-    """It rises, falls, and is nowhere 0: what is told is what is used."""
-    optimizers, told, used = [], [], []
-    build_optimizer = module.build_optimizer
-
-    class Rates(Log):
-        def step(self, *, learning_rate, **_):
-            told.append(learning_rate)
-            used.extend(group["lr"] for group in optimizers[0].param_groups[:1])
-
-    def remembered(*arguments):
-        optimizers.append(build_optimizer(*arguments))
-        return optimizers[-1]
-
-    monkeypatch.setattr("nmt_core.training.learning.LOG_EVERY", 1)
-    monkeypatch.setattr(module, "build_optimizer", remembered)
-    config, *_ = learnt(tmp_path, log=Rates())
-    rate, end = config.training.schedule.rate, len(told) + 1
-
-    assert told == used == [rate(number - 1, number / end) for number in range(1, end)]
-    assert 0 < told[0] < max(told)
-    assert 0 < told[-1] < max(told) / 10
+    assert rates == [rate(number - 1, number / end) for number in range(1, end)]
+    assert 0 < rates[-1] < max(rates) / 10
 
 
 def test_a_single_update_learns(tmp_path):
@@ -445,13 +367,6 @@ def test_a_single_update_learns(tmp_path):
         found.append(weights(model))
 
     assert all(found[0][name] != found[1][name] for name in found[0])
-
-
-def test_where_memory_ran_out_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(module.Learning, "sum_loss", lambda *_: torch.empty(2**60))
-
-    with pytest.raises(TrainingError, match=r"ran out at step 1; .* lower training.rows or train"):
-        learnt(tmp_path)
 
 
 def test_other_settings_or_text_are_another_training():

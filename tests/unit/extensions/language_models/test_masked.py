@@ -12,6 +12,7 @@ from torch.testing import assert_close
 from nmt_core.base.compute import prepare_compute
 from nmt_core.base.errors import BundleError
 from nmt_core.base.random import make_generator
+from nmt_core.data.batch import Position
 from nmt_core.extensions.language_models import (
     MaskedConfig,
     MaskedLanguageModel,
@@ -134,7 +135,7 @@ def test_every_token_is_read_once_an_epoch():
 
 def learning(model):
     """Return what learns, of which the loss alone is asked."""
-    found = module.Learning.__new__(module.Learning)
+    found = module.LanguageObjective.__new__(module.LanguageObjective)
     found.model, found.compute = model, prepare_compute("cpu", precision="float32", threads=None)
     return found
 
@@ -146,14 +147,16 @@ def test_only_what_is_chosen_is_learnt_from():
     targets = torch.tensor([[PAD, PAD, 6, PAD, PAD], [PAD, 9, PAD, PAD, PAD]])
     seen = []
     handle = model.encoder.register_forward_hook(lambda _, __, out: seen.append(out))
-    loss = learning(model).sum_loss(TextBatch(tokens, targets, continues=False))
+    objective = learning(model)
+    share = objective.share(TextBatch(tokens, targets, continues=False), Position())
+    loss, nats = objective.compute_loss(share, 0)
     handle.remove()
-    [gradient] = torch.autograd.grad(loss.nats, seen)
+    [gradient] = torch.autograd.grad(nats, seen)
     log_probs = model(tokens)
 
-    assert loss.nats.item() == pytest.approx(-(log_probs[0, 2, 6] + log_probs[1, 1, 9]).item())
+    assert nats.item() == pytest.approx(-(log_probs[0, 2, 6] + log_probs[1, 1, 9]).item())
     assert torch.equal(gradient.abs().sum(dim=-1) > 0, targets != PAD)
-    assert loss.predictions == 2
+    assert loss == nats / 2
 
 
 def test_predictions_are_a_distribution_over_words():
