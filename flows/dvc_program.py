@@ -136,7 +136,7 @@ def pull(*, log: Callable[[str], None]) -> None:
 
 
 def _ask(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run dvc for what it answers."""
+    """Run dvc and return its output."""
     command = [sys.executable, "-m", "dvc", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

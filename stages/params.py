@@ -45,13 +45,13 @@ class DownloadParams(Config):
     """Where parallel text comes from."""
 
     filter: FilterConfig = FilterConfig()
-    """Which pairs are good enough to train on."""
+    """Filters of training pairs."""
 
     split: SplitConfig = SplitConfig()
-    """How validation and test are set aside where the corpus does not bring them."""
+    """Split of validation and test, if the corpus does not bring them."""
 
     near_duplicates: NearDuplicateConfig = NearDuplicateConfig()
-    """Which training sentences are too near to those of validation and test."""
+    """Near duplicates of validation and test, which leave train."""
 
     vectors: VectorsConfig = NoVectors(kind="none")
     """Where pre-trained word vectors come from."""
@@ -60,7 +60,7 @@ class DownloadParams(Config):
     """A finished model to start training from."""
 
     http: HttpConfig = HttpConfig()
-    """How patient to be with servers."""
+    """Timeouts and retries of downloads."""
 
     def pins(self) -> dict[str, str]:
         """Return the digests of the user's own files, by path."""
@@ -107,7 +107,7 @@ class TokenizeParams(Config):
     effect with spaCy alone."""
 
     subwords: SubwordConfig = SubwordConfig()
-    """How SentencePiece learns; of effect with SentencePiece alone."""
+    """Settings of SentencePiece, and used by it alone."""
 
     @property
     def joint(self) -> bool:
@@ -166,7 +166,7 @@ class TrainParams(Config):
     """Decides initial weights, dropout and the order of the data."""
 
     compute: WorldConfig = WorldConfig()
-    """Where and how precisely to compute, and by how many processes."""
+    """Device, precision and number of processes."""
 
     model: ModelConfig
     """The architecture and its shape."""
@@ -176,13 +176,13 @@ class TrainParams(Config):
     chance. The output is one of the embeddings."""
 
     batching: BatchingConfig
-    """How pairs are put into batches."""
+    """Batches of pairs."""
 
     subword_sampling: SubwordSampling = SubwordSampling()
     """Whether training pairs are cut into other subwords in every epoch."""
 
     optimizer: OptimizerConfig
-    """What turns gradients into updates."""
+    """The optimizer."""
 
     schedule: ScheduleConfig
     """The learning rate, step by step."""
@@ -191,7 +191,7 @@ class TrainParams(Config):
     """When training ends; schedules that end, end there."""
 
     training: TrainingConfig
-    """What is minimised, and what to do on the way."""
+    """Loss, validation and checkpoints."""
 
     @property
     def follows_budget(self) -> list[str]:
@@ -223,7 +223,7 @@ class EvaluateParams(Config):
     """Translation and scores of the test set."""
 
     beam: BeamConfig = BeamConfig()
-    """How to search; exported as the model's own defaults."""
+    """Settings of search; exported as the model's own defaults."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to compute, in float32 as the exported model will; auto takes a GPU if there is one."""
@@ -237,7 +237,7 @@ class EvaluateParams(Config):
     metrics: list[Annotated[str, AfterValidator(METRICS.check)]] = Field(
         DEFAULT_METRICS, min_length=1
     )
-    """What translations are scored by, the most important first."""
+    """Metrics, the most important first."""
 
     resamples: int = Field(1000, ge=0, le=1_000_000)
     """Bootstrap resamples behind each confidence interval; 0 for none."""
@@ -249,7 +249,7 @@ class EvaluateParams(Config):
     """Sentences whose attention is drawn."""
 
     seed: int = Field(1, ge=0)
-    """Draws the examples, so that nobody picks them."""
+    """Random seed of the drawn examples."""
 
     renamed: ClassVar = {"max_tokens": "batch_tokens"}
 

@@ -39,7 +39,7 @@ class ConvS2SMemory(Memory):
 
 @dataclass(frozen=True)
 class ConvS2SState(State):
-    """What the convolutions of the decoder still see of the target so far."""
+    """Inputs of the target so far that the decoder's convolutions still see."""
 
     layers: tuple[Tensor, ...]  # per decoder layer, its last k - 1 inputs, (R, k - 1, hidden)
     position: int
@@ -54,7 +54,7 @@ class ConvS2SState(State):
 
 
 class WeightNormLinear(nn.Linear):
-    """A dense layer whose weights have trained lengths, apart from their directions.
+    """A dense layer with trained lengths of weights, apart from their directions.
 
     The lengths begin as they are drawn, so normalising changes nothing at first. They scale the
     product, which is smaller than the weights whenever a decoder makes a single step.
@@ -90,7 +90,7 @@ def build_normalized(weight: Float[Tensor, "O I"], length: Float[Tensor, " O"]) 
 def build_dense(
     config: ConvS2SConfig, inputs: int, outputs: int, *, gated: bool = False
 ) -> nn.Linear:
-    """Return a dense layer that keeps the variance of what it reads (section 3.5).
+    """Return a dense layer that keeps the variance of its input (section 3.5).
 
     Args:
         config: of what blocks, and how much dropout leaves of the inputs.
@@ -98,8 +98,8 @@ def build_dense(
         outputs: features that go out.
         gated: whether a gated linear unit follows, which leaves a quarter of the variance.
     """
-    kept = (4 if gated else 1) * (1 - config.dropout)
-    deviation = (kept / inputs) ** 0.5
+    variance = (4 if gated else 1) * (1 - config.dropout)
+    deviation = (variance / inputs) ** 0.5
     if config.block == "published":
         return WeightNormLinear(inputs, outputs, deviation=deviation)
     layer = Dense(inputs, outputs)
@@ -173,17 +173,17 @@ class NormalizedSum(nn.Module):
         return torch.addcmul(self.shift - mean * scale, x, scale)
 
     def _measured(self, x: Tensor, padding: Tensor) -> tuple[Tensor, Tensor]:
-        real = (~padding).to(x.dtype)[:, :, None]
-        count = real.sum().clamp(min=1)
-        mean = (x * real).sum(dim=(0, 1)) / count
-        variance = ((x - mean).square() * real).sum(dim=(0, 1)) / count
+        is_token = (~padding).to(x.dtype)[:, :, None]
+        count = is_token.sum().clamp(min=1)
+        mean = (x * is_token).sum(dim=(0, 1)) / count
+        variance = ((x - mean).square() * is_token).sum(dim=(0, 1)) / count
         self.mean.lerp_(mean.detach(), 1 - self.MOMENTUM)
         self.variance.lerp_(variance.detach(), 1 - self.MOMENTUM)
         return mean, variance
 
 
 class Attended(NamedTuple):
-    """What attention found, and where it looked."""
+    """The context of attention, with its weights."""
 
     found: Tensor  # (R, T, features)
     weights: Tensor  # (R, T, S)
@@ -194,12 +194,12 @@ def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
     rows, length, width = queries.shape
     query = queries.reshape(memory.keys.size(0), -1, width)
     weights = masked_softmax(query @ memory.keys.transpose(1, 2), memory.blocked)
-    found = weights @ memory.values
-    return Attended(found.view(rows, length, width), weights.view(rows, length, -1))
+    context = weights @ memory.values
+    return Attended(context.view(rows, length, width), weights.view(rows, length, -1))
 
 
 class PublishedAttention(nn.Module):
-    """Attention from what was convolved and the word read last, between projections (3.3)."""
+    """Attention from the convolution and the last word, between projections (3.3)."""
 
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
@@ -208,16 +208,16 @@ class PublishedAttention(nn.Module):
         self.output = build_dense(config, config.width, hidden)
 
     def forward(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
-        """Return ``y`` with what was found added to it."""
+        """Return ``y`` plus the context."""
         found, weights = attend((self.query(y) + words) * HALF, memory)
         return Attended((self.output(found) + y) * HALF, weights)
 
 
 class ArticleAttention(nn.Module):
-    """Attention straight from what was convolved."""
+    """Attention straight from the convolution."""
 
     def forward(self, y: Tensor, _words: Tensor, memory: ConvS2SMemory) -> Attended:
-        """Return what was found, alone."""
+        """Return the context alone."""
         return attend(y, memory)
 
 
@@ -363,7 +363,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def _read(
         self, tokens: Tensor, memory: ConvS2SMemory, state: ConvS2SState
     ) -> tuple[Tensor, tuple[Tensor, ...], list[Tensor]]:
-        """Return what the layers make of the tokens, what they still see, where they looked."""
+        """Return the layers' outputs, their next inputs, and attention."""
         padding = tokens == PAD
         words = self._drop(self.target_embedding(tokens, state.position))
         x = self.decoder_input(words)
@@ -382,7 +382,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
 
 
 def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:
-    """Return what leads from words into the layers and back out, where their widths differ."""
+    """Return the projections between words and layers of other widths."""
     hidden = config.hidden_width or config.width
     if hidden == config.width:
         return nn.Identity(), nn.Identity()

@@ -225,7 +225,7 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         return F.pad(source, (1, 0), value=BOS), F.pad(padding, (1, 0), value=False)
 
     def leave_source_start(self, weights: Float[Tensor, "*N L"]) -> Float[Tensor, "*N S"]:
-        """Return attention without BOS, whose share is spread over the other positions."""
+        """Return attention without BOS; its share is spread over the other positions."""
         if not self.source_start:
             return weights
         rest = weights[..., 1:]

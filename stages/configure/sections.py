@@ -1,4 +1,4 @@
-"""All sections of params.yaml at once, and what each demands of the others."""
+"""All sections of params.yaml, and checks between them."""
 
 from collections.abc import Iterator
 from pathlib import Path

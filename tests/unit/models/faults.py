@@ -64,8 +64,8 @@ FAULTS = [
     (
         "batch statistics of padding",
         "nmt_core/models/convs2s.py",
-        "real = (~padding).to(x.dtype)[:, :, None]",
-        "real = torch.ones_like(padding).to(x.dtype)[:, :, None]",
+        "is_token = (~padding).to(x.dtype)[:, :, None]",
+        "is_token = torch.ones_like(padding).to(x.dtype)[:, :, None]",
     ),
     (
         "a state that forgets what was fed",
