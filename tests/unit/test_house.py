@@ -35,3 +35,15 @@ def test_a_class_or_function_of_the_library_has_a_name_of_its_own():
     shared = {name: files[name] for name in callables - SHARED_NAMES if len(files[name]) > 1}
     assert {} == shared
     assert len(callables) > 500
+
+
+def test_no_file_grows_long():
+    """A file that does holds two subjects, and is not read before it is changed."""
+    most = dict.fromkeys(("nmt_core", "stages", "flows", "infra"), 400) | {"tests": 700}
+    lengths = {
+        str(path.relative_to(PROJECT)): len(path.read_text().splitlines())
+        for room in most
+        for path in (PROJECT / room).rglob("*.py")
+    }
+
+    assert [] == [name for name, lines in lengths.items() if lines >= most[name.split("/")[0]]]
