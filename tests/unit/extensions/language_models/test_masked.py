@@ -31,7 +31,7 @@ from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
-from tests.unit.extensions.language_models.test_language_models import MASKED, learnt
+from tests.support.language_models import MASKED, learnt
 
 WORDS = 50
 numbers = st.lists(st.integers(UNK, WORDS - 1), min_size=1, max_size=60)

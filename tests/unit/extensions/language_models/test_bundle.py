@@ -1,0 +1,87 @@
+"""Test sealed language models."""
+
+import pytest
+
+from nmt_core.base import files, seal
+from nmt_core.base.errors import BundleError, NmtError
+from nmt_core.extensions.language_models import RecurrentConfig, restore_language_model
+from nmt_core.extensions.language_models.bundle import load_language_model, write_language_model
+from tests.support.language_models import LSTM, TRANSFORMER, learnt
+
+
+@pytest.mark.parametrize(
+    "model", [LSTM, {"kind": "ngram"}, TRANSFORMER], ids=["lstm", "ngram", "transformer"]
+)
+def test_a_sealed_model_is_the_same(tmp_path, model):
+    config, model, points = learnt(tmp_path, model)
+    learning = {"points": [point.model_dump() for point in points]}
+    for name in ("one", "two"):
+        write_language_model(tmp_path / name, model, model_config=config.model, learning=learning)
+    again = load_language_model(tmp_path / "one", device="cpu")
+
+    assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
+    assert model.score(["the cat"]) == again.score(["the cat"])
+
+
+def test_damage_is_told(tmp_path):
+    config, model, _ = learnt(tmp_path)
+    write_language_model(tmp_path / "lm", model, model_config=config.model, learning={})
+    (tmp_path / "lm" / "model.safetensors").write_bytes(b"rubbish")
+
+    with pytest.raises(BundleError, match=r"model.safetensors was altered"):
+        load_language_model(tmp_path / "lm", device="cpu")
+
+
+def test_tensors_of_another_shape_are_refused():
+    with pytest.raises(BundleError, match="is missing"):
+        restore_language_model(RecurrentConfig(layers=1, width=4, embedding_width=4), 9, {})
+
+
+NESTED = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("model.json", b"[]"),
+        ("model.json", NESTED),
+        ("model.json", b"\xff"),
+        ("units.json", b"3"),
+        ("vocabulary.json", b"{}"),
+        ("vocabulary.json", b'["<pad>", "<s>", "</s>", "<unk>", 5]'),
+        ("vocabulary.json", NESTED),
+        ("model.safetensors", b""),
+        ("model.safetensors", None),
+        ("vocabulary.json", None),
+    ],
+)
+def test_what_was_sealed_malformed_is_told_in_a_sentence(tmp_path, name, content):
+    config, model, _ = learnt(tmp_path)
+    folder = tmp_path / "lm"
+    write_language_model(folder, model, model_config=config.model, learning={})
+    (folder / name).unlink()
+    if content is not None:
+        (folder / name).write_bytes(content)
+    manifest = {"format": seal.LANGUAGE_MODEL, "files": seal.list_contents(folder)}
+    files.write_json(folder / seal.MANIFEST, manifest)
+
+    with pytest.raises(NmtError) as told:
+        load_language_model(folder, device="cpu")
+    assert "\n" not in str(told.value)
+
+
+def test_another_format_is_told(tmp_path):
+    config, model, _ = learnt(tmp_path)
+    folder = tmp_path / "lm"
+    write_language_model(folder, model, model_config=config.model, learning={})
+    manifest = files.read_json(folder / seal.MANIFEST) | {"format": "language model 9"}
+    files.write_json(folder / seal.MANIFEST, manifest)
+
+    with pytest.raises(BundleError, match=r"has format 'language model 9'.*reads format"):
+        load_language_model(folder, device="cpu")
+
+
+def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken():
+    """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
+    with pytest.raises(BundleError, match="is missing"):
+        restore_language_model(RecurrentConfig(layers=1000, width=65_536), 9, {})

@@ -1,0 +1,112 @@
+"""Test what language models write."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from nmt_core.base.errors import NmtError
+from nmt_core.base.random import make_generator
+from nmt_core.decoding.settings import TokenSampling
+from nmt_core.decoding.token_sampling import shape_distribution
+from nmt_core.extensions.language_models import NGram, NGramConfig
+from nmt_core.extensions.language_models.generation import generate_tokens
+from nmt_core.extensions.language_models.ngram import MaximumLikelihood
+from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.units import WordUnit, learn_units
+from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
+from tests.support.language_models import LSTM, TEXT, learnt
+
+P = np.array([0.4, 0.3, 0.2, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        (TokenSampling(), P),
+        (TokenSampling(temperature=0), [1, 0, 0, 0]),
+        (TokenSampling(temperature=0.5), P**2 / (P**2).sum()),
+        (TokenSampling(top_k=2), [4 / 7, 3 / 7, 0, 0]),
+        (TokenSampling(top_p=0.6), [4 / 7, 3 / 7, 0, 0]),
+        (TokenSampling(top_p=0.1), [1, 0, 0, 0]),
+    ],
+)
+def test_what_is_drawn_from(sampling, expected):
+    [weights] = shape_distribution(torch.tensor(np.log(P))[None], sampling).numpy()
+
+    np.testing.assert_allclose(weights / weights.sum(), expected)
+
+
+@pytest.mark.parametrize("sampling", [TokenSampling(), TokenSampling(temperature=0)])
+def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
+    """After 4 the model expects UNK alone; neither that nor what is impossible is written."""
+    model = NGram.count(
+        NGramConfig(order=2, smoothing=MaximumLikelihood()), 6, np.array([BOS, 4, UNK, 5])
+    )
+    tokens = generate_tokens(
+        model, [BOS], sampling, make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+    )
+
+    assert next(tokens) == 4
+    with pytest.raises(NmtError, match="no token that may be written next"):
+        next(tokens)
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e-308, 1e-300, 1e-30])
+def test_the_least_temperatures_take_the_likeliest(temperature):
+    log_probs = torch.tensor(
+        [[-torch.inf, -9.0, -2.0, -0.5, -torch.inf], [-9e5, -1e6, -1e7, -1e7, -1e7]]
+    )
+    weights = shape_distribution(log_probs, TokenSampling(temperature=temperature))
+
+    assert weights.tolist() == [[0, 0, 0, 1, 0], [1, 0, 0, 0, 0]]
+
+
+def test_what_is_drawn_is_as_frequent_as_it_is_likely():
+    text = np.array([BOS, *[4] * 700, *[5] * 300])
+    model = NGram.count(NGramConfig(order=1), 6, text)
+    tokens = generate_tokens(
+        model, [BOS], TokenSampling(), make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
+    )
+    drawn = [next(tokens) for _ in range(2000)]
+
+    assert drawn.count(4) / len(drawn) == pytest.approx(0.7, abs=0.03)
+    assert set(drawn) == {4, 5}
+
+
+def test_what_is_written_follows_from_all_that_was_read(tmp_path):
+    """Line after line, by a model that was trained so."""
+    _, text_model, _ = learnt(tmp_path, LSTM, unit="word", training={"epochs": 12})
+    model, read = text_model.model, [BOS]
+    likeliest = TokenSampling(temperature=0)
+    for token in islice(
+        generate_tokens(model, read[:], likeliest, make_generator(1, "w"), never=[PAD, BOS]), 30
+    ):
+        with torch.no_grad():
+            [following] = model(torch.tensor([read]))[:, -1]
+
+        assert token == following.argmax()
+        read += [EOS, BOS] if token == EOS else [token]
+
+    assert read.count(EOS) > 2
+
+
+def test_the_same_seed_writes_the_same_text(tmp_path):
+    _, model, _ = learnt(tmp_path)
+    first, again, other = (
+        model.generate(50, TokenSampling(), seed=seed, prefix="the ") for seed in (1, 1, 2)
+    )
+
+    assert first == again != other
+    assert first.startswith("the ")
+    assert len(first) == 54
+
+
+def test_lines_are_written_one_after_another():
+    units = learn_units(WordUnit(min_count=1), TEXT)
+    model = NGram.count(NGramConfig(order=4), len(units.vocabulary), units.encode(TEXT))
+    text = TextModel(model, units).generate(40, TokenSampling(), seed=1, prefix="the cat")
+
+    assert text.startswith("the cat ")
+    assert "\n" in text

@@ -1,0 +1,118 @@
+"""Test learning, resuming and stopping of language models."""
+
+import json
+
+import pytest
+
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
+from nmt_core.decoding.score import LogLikelihood
+from nmt_core.extensions.language_models import NGram, NGramConfig
+from nmt_core.extensions.language_models.ngram import MaximumLikelihood
+from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.training import (
+    MOST_LOSS,
+    VALIDATION_WINDOW,
+    LearningConfig,
+    compute_text_fingerprint,
+    mean_loss,
+)
+from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
+from nmt_core.training.settings import EpochTrainingConfig
+from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, Log, learnt, weights
+
+
+@pytest.mark.parametrize("unit", ["character", "word"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        LSTM,
+        LSTM | {"stateful": False, "cell": "gru"},
+        LSTM | {"cell": "lstm_1997", "input": "one_hot", "state_dropout": 0.2},
+        {"kind": "feed_forward", **SMALL},
+        TRANSFORMER,
+    ],
+    ids=["stateful", "stateless", "lstm_1997", "feed_forward", "transformer"],
+)
+def test_learning_lowers_the_loss(tmp_path, model, unit):
+    _, _, points = learnt(tmp_path, model, unit=unit)
+
+    assert points[-1].validation_loss < points[0].validation_loss
+
+
+def test_a_schedule_ends_after_the_last_update(tmp_path, monkeypatch):
+    """Which would be lost at a rate of 0."""
+    monkeypatch.setattr(EpochTrainingConfig, "log_every", 1)
+    log, rates = Log(), []
+    log.step = lambda *, learning_rate, **_: rates.append(learning_rate)
+    config, *_ = learnt(tmp_path, log=log)
+    rate, end = config.training.schedule.rate, len(rates) + 1
+
+    assert rates == [rate(number - 1, number / end) for number in range(1, end)]
+    assert 0 < rates[-1] < max(rates) / 10
+
+
+def test_a_single_update_learns(tmp_path):
+    """A text so short that it is read at once, and once."""
+    once = {"epochs": 1, "rows": 1, "window": 10_000}
+    found = []
+    for peak in (1e-3, 2e-3):
+        schedule = {"kind": "warmup_decay", "learning_rate": peak}
+        _, model, [point] = learnt(tmp_path / str(peak), training={**once, "schedule": schedule})
+        assert point.step == 1
+        found.append(weights(model))
+
+    assert all(found[0][name] != found[1][name] for name in found[0])
+
+
+def test_other_settings_or_text_are_another_training():
+    units = learn_units(CharacterUnit(), TEXT)
+    ids = units.encode(TEXT)
+    texts = {"training": ids, "validation": ids}
+    config = LearningConfig()
+    other = build(LearningConfig, {"seed": 2}, at="learn")
+
+    assert (
+        len(
+            {
+                compute_text_fingerprint(config, units, **texts),
+                compute_text_fingerprint(other, units, **texts),
+                compute_text_fingerprint(config, units, **texts | {"validation": ids[:50]}),
+                compute_text_fingerprint(config, learn_units(CharacterUnit(), "ab"), **texts),
+            }
+        )
+        == 4
+    )
+
+
+def test_the_loss_of_lines_is_the_mean_over_their_tokens():
+    units = learn_units(WordUnit(min_count=1), TEXT)
+    ids = units.encode(TEXT)
+    model = NGram.count(NGramConfig(order=3), len(units.vocabulary), ids)
+    total = LogLikelihood()
+    for score in TextModel(model, units).score([line for line in TEXT.split("\n") if line]):
+        total = total.plus(score)
+
+    assert mean_loss(model, ids, document=False) == pytest.approx(
+        -total.log_likelihood / total.tokens
+    )
+
+
+def test_a_counting_model_reads_a_document_from_end_to_end():
+    """What stands amid it was never counted after BOS, and would be impossible there."""
+    units = learn_units(CharacterUnit(), long := TEXT * 8)
+    ids = units.encode(long)
+    config = NGramConfig(order=3, smoothing=MaximumLikelihood())
+    model = NGram.count(config, len(units.vocabulary), ids)
+    [score] = TextModel(model, units).score([long.removesuffix("\n")])
+
+    assert len(ids) > 2 * VALIDATION_WINDOW
+    assert mean_loss(model, ids, document=True) == pytest.approx(
+        -score.log_likelihood / score.tokens
+    )
+    assert mean_loss(model, ids[1:], document=True) == MOST_LOSS
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(ConfigError, match=r"learn.model.kind must be one of"):
+        build(LearningConfig, json.loads('{"model": {"kind": "magic"}}'), at="learn")

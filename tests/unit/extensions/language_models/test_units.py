@@ -1,0 +1,101 @@
+"""Test units of text: characters, words, subwords."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.extensions.language_models import NGram, NGramConfig
+from nmt_core.extensions.language_models.text_model import TextModel
+from nmt_core.extensions.language_models.units import (
+    CharacterUnit,
+    SubwordUnit,
+    Units,
+    WordUnit,
+    learn_units,
+)
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from tests.support.language_models import TEXT
+
+
+def test_characters_keep_a_text_as_it_is():
+    units = learn_units(CharacterUnit(), text := "A\tb\n\n  ü\r\n")
+    numbers = units.encode(text)
+
+    assert numbers[0] == BOS
+    assert units.decode(numbers.tolist()) == text
+
+
+def test_words_make_lines_without_blank_ones():
+    units = learn_units(WordUnit(min_count=1), "Ah, no!\n\nno\n")
+    numbers = units.encode("Ah, no!\n\nno\nyes\n").tolist()
+
+    assert units.decode(numbers) == "Ah , no !\nno\n<unk>\n"
+    assert numbers.count(BOS) == numbers.count(EOS) == 3
+    assert UNK in numbers
+
+
+def test_rare_words_are_unknown():
+    units = learn_units(WordUnit(min_count=2, split="whitespace"), "a, a, b\n")
+
+    assert units.vocabulary.tokens[4:] == ("a,",)
+
+
+@pytest.mark.parametrize("unit", [CharacterUnit(), WordUnit()])
+def test_units_come_back_as_they_were_saved(tmp_path, unit):
+    units = learn_units(unit, TEXT)
+    units.save(tmp_path)
+    again = Units.load(tmp_path)
+
+    assert (unit, units.vocabulary.tokens) == (again.config, again.vocabulary.tokens)
+    assert np.array_equal(units.encode(TEXT), again.encode(TEXT))
+
+
+def test_an_empty_text_is_refused():
+    with pytest.raises(CorpusError, match="the text is empty or holds blank lines alone"):
+        learn_units(CharacterUnit(), "").encode("")
+
+
+def test_subwords_are_those_that_the_translator_reads():
+    """Whatever its tokenizer, which may leave the normal form to others."""
+
+    class Whitespace:
+        def encode(self, line):
+            return line.split()
+
+    units = Units(SubwordUnit(), Whitespace(), Vocabulary([*SPECIALS, "für", "dich"]))
+
+    assert units.encode_line(unicodedata.normalize("NFD", "für dich")) == [BOS, 4, 5, EOS]
+
+
+def test_words_spelt_like_reserved_tokens_are_words():
+    """They neither cut a line nor end it, in training or in scoring."""
+    text = "a b </s> c\na <pad> b\n<s> a\n" * 3
+    units = learn_units(WordUnit(min_count=1, split="whitespace"), text)
+    ids = units.encode(text)
+    model = TextModel(NGram.count(NGramConfig(order=2), len(units.vocabulary), ids), units)
+
+    assert (ids == BOS).sum() == (ids == EOS).sum() == 9
+    assert PAD not in ids
+    assert [(s.tokens, s.unknown) for s in model.score(text.splitlines()[:3])] == [
+        (5, 1),
+        (4, 1),
+        (3, 1),
+    ]
+
+
+def test_characters_may_be_read_in_lower_case():
+    """Capitals are neither known nor unknown: they are the small letters, wherever text is read."""
+    text = "The Cat, the cat\n"
+    units = learn_units(CharacterUnit(lower_case=True), text)
+    model = NGram.count(NGramConfig(order=2), len(units.vocabulary), units.encode(text))
+    one, other = (TextModel(model, units).score([line]) for line in ("THE CAT", "the cat"))
+    kept = learn_units(CharacterUnit(), text)
+
+    assert {*units.vocabulary.tokens[4:]} == {*text.lower()}
+    assert one == other
+    assert one[0].unknown == 0
+    assert units.encode("TeC").tolist() == units.encode("tec").tolist()
+    assert "T" in kept.vocabulary
+    assert kept.encode("Te").tolist() != kept.encode("te").tolist()
