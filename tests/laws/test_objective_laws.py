@@ -15,11 +15,10 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.settings import EpochTrainingConfig
 from nmt_core.training.translation import TranslationObjective
-from tests.support import trainings
+from tests.support import language_models, trainings
 from tests.support.pairs import write_pairs
 from tests.support.slow_cases import mark_slow
 from tests.unit.extensions.classifiers import test_classifiers, test_initial
-from tests.unit.extensions.language_models import test_language_models as language_models
 
 LSTM, SCORES = language_models.LSTM, {"score": 1.0, "accuracy": 1.0}
 

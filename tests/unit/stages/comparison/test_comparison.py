@@ -50,9 +50,7 @@ def test_numbers_of_different_test_sets_are_not_compared():
     assert "\n" not in str(told.value)
 
     other = replace(OUTCOMES[1], signatures={"bleu": "BLEU|b", "chrf": "chrF2|a"})
-    with pytest.raises(
-        ComparisonError, match=r"scored differently, BLEU\|a, chrF2\|a and BLEU\|b, "
-    ):
+    with pytest.raises(ComparisonError, match=r"scored differently, BLEU\|a"):
         results.compare_outcomes([OUTCOMES[0], other], command="", commit="")
 
 

@@ -48,20 +48,18 @@ def test_who_was_judged_alike_may_meet(test_set):
     check_same_test_set(champion(held_out=GIVEN), CHALLENGER, test_set)
 
 
-def test_another_test_set_of_one_rule_may_be_taken():
-    other = champion(test_set="an older one", signature="BLEU|version:1.0")
-    check_same_test_set(other, CHALLENGER, "current")
+@pytest.mark.parametrize(
+    ("tags", "told"),
+    [
+        ({"test_set": "older", "signature": "BLEU|version:1.0"}, r"version 3, .*test_set=current"),
+        ({"signature": "BLEU|version:1.0"}, r"scored as BLEU\|version:1\.0, but here"),
+    ],
+)
+def test_another_test_set_or_way_to_score_is_taken_where_both_are_scored_anew(tags, told):
+    check_same_test_set(champion(**tags), CHALLENGER, "current")
 
-    with pytest.raises(GateError, match=r"version 3, .* on another test set; .*test_set=current"):
-        check_same_test_set(other, CHALLENGER, "same")
-
-
-def test_another_way_to_score_is_refused_where_scores_are_to_be_the_same():
-    other = champion(signature="BLEU|version:1.0")
-    check_same_test_set(other, CHALLENGER, "current")
-
-    with pytest.raises(GateError, match=r"scored as BLEU\|version:1\.0, but here it would be as"):
-        check_same_test_set(other, CHALLENGER, "same")
+    with pytest.raises(GateError, match=told):
+        check_same_test_set(champion(**tags), CHALLENGER, "same")
 
 
 @pytest.mark.parametrize(
@@ -72,12 +70,12 @@ def test_a_test_set_that_the_champion_may_know_is_refused(rules):
     tags = TAGS | {"held_out": rules[1]}
     challenger = Exported(Path(), "nmt-de-en", "en", CHALLENGER.held_out, tags)
 
-    with pytest.raises(GateError, match="may have been trained on today's test set"):
+    with pytest.raises(GateError, match="may have been trained"):
         check_same_test_set(other, challenger, "current")
 
 
 def test_a_champion_of_unknown_origin_is_refused():
-    with pytest.raises(RegistryError, match="has no tag 'test_set', so it was not registered by"):
+    with pytest.raises(RegistryError, match="has no tag 'test_set'"):
         check_same_test_set(Version(number=3, tags={}), CHALLENGER, "same")
 
 

@@ -2,10 +2,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
+from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 
 PROGRAM = """
@@ -109,10 +109,8 @@ def test_a_stage_refuses_what_it_would_not_look_at():
     done = run_module("stages.shard", "shard.max_length=5")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "python -m stages.shard takes no arguments, got 'shard.max_length=5'; settings are changed "
-        "by python -m stages.configure SECTION.KEY=VALUE\n"
-    )
+    assert "takes no arguments, got 'shard.max_length=5'" in done.stderr
+    assert "python -m stages.configure SECTION.KEY=VALUE" in done.stderr
 
 
 def test_a_mistake_of_ours_keeps_its_traceback():
@@ -124,20 +122,12 @@ def test_a_mistake_of_ours_keeps_its_traceback():
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child that its parent died")
 def test_a_stage_ends_with_its_parent(tmp_path):
     flag = tmp_path / "ended"
-    body = (
-        "\n"
-        "    try: print(os.getpid(), flush=True); time.sleep(60)\n"
-        f"    finally: open({str(flag)!r}, 'w').close()"
-    )
+    body = "\n    try: print(os.getpid(), flush=True); time.sleep(60)\n"
+    body += f"    finally: open({str(flag)!r}, 'w').close()"
     program = [sys.executable, "-c", PROGRAM.format(body=body)]
     child = f"import subprocess; subprocess.run({program!r})"
     with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         assert int(parent.stdout.readline()) > 0
         os.kill(parent.pid, signal.SIGKILL)
-        for _ in range(1200):
-            if flag.exists():
-                break
-            time.sleep(0.05)
-
-    assert flag.exists()
+    assert wait_for(flag.exists, seconds=60)

@@ -101,49 +101,34 @@ def test_nothing_else_does(key, tmp_path):
     assert before == key()
 
 
-def rewritten(key, folder, old, new):
-    """Return the fingerprint of a stage's code, and that with one piece of it replaced."""
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("    for", "    # one by one\n    for", True),
+        ('"""Halve them."""', '"""Halve."""\n    "all of them"', True),
+        ('    """Halve them."""\n', "", True),
+        ('"""What it is."""\n', "", True),
+        ('"""What it is for."""\n', "", True),
+        ("value * RATE", "(value*RATE)", True),
+        ("\n\n\n", "\n", True),
+        ("0.5", "0.25", False),
+        ("0.5", "'0.5'", False),
+        ("value * RATE", "RATE * value", False),
+        ("        assert value\n", "", False),
+        ("        yield", "    yield", False),
+        ('    """Halve them."""\n', "    print('Halve them.')\n", False),
+    ],
+)
+def test_what_code_does_makes_another_training_and_words_and_spaces_do_not(
+    key, tmp_path, old, new, same
+):
     assert old in CODE
-    path = folder / "stage.py"
+    path = tmp_path / "stage.py"
     path.write_text(CODE)
     before = key()
     path.write_text(CODE.replace(old, new))
-    return before, key()
 
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("    for", "    # one by one\n    for"),
-        ('"""Halve them."""', '"""Halve."""\n    "all of them"'),
-        ('    """Halve them."""\n', ""),
-        ('"""What it is."""\n', ""),
-        ('"""What it is for."""\n', ""),
-        ("value * RATE", "(value*RATE)"),
-        ("\n\n\n", "\n"),
-    ],
-)
-def test_words_and_spaces_make_no_other_training(key, tmp_path, old, new):
-    before, after = rewritten(key, tmp_path, old, new)
-
-    assert before == after
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("0.5", "0.25"),
-        ("0.5", "'0.5'"),
-        ("value * RATE", "RATE * value"),
-        ("        assert value\n", ""),
-        ("        yield", "    yield"),
-        ('    """Halve them."""\n', "    print('Halve them.')\n"),
-    ],
-)
-def test_whatever_code_does_makes_another_training(key, tmp_path, old, new):
-    before, after = rewritten(key, tmp_path, old, new)
-
-    assert before != after
+    assert (before == key()) is same
 
 
 def test_what_is_no_python_counts_byte_by_byte(key, tmp_path):

@@ -69,25 +69,17 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
 
 
 @pytest.mark.parametrize(
-    ("corpus", "name", "source"),
+    ("corpus", "source"),
     [
-        (
-            ["data=demo"],
-            "demo de-en",
-            ("code", {"tags": {"mlflow.source.name": "stages/demo"}}),
-        ),
-        (
-            ["data=europarl"],
-            "europarl de-en",
-            ("http", {"url": "https://www.statmt.org/europarl/v7/de-en.tgz"}),
-        ),
+        ("demo", ("code", {"tags": {"mlflow.source.name": "stages/demo"}})),
+        ("europarl", ("http", {"url": "https://www.statmt.org/europarl/v7/de-en.tgz"})),
     ],
 )
-def test_a_dataset_says_where_it_came_from(corpus, name, source):
-    set_up(*corpus)
+def test_a_dataset_says_where_it_came_from(corpus, source):
+    set_up(f"data={corpus}")
     found = run_metadata.describe_dataset("train")
 
-    assert (name, source) == (found.name, (found.source_type, found.source))
+    assert (f"{corpus} de-en", source) == (found.name, (found.source_type, found.source))
     assert (("de", "en"), 2, "training") == (found.columns, found.pairs, found.context)
 
 

@@ -30,45 +30,28 @@ def git(*arguments: str) -> str:
 
 
 def test_the_journal_holds_what_was_said(project):
+    params = {"model.width": 512, "model.kind": "transformer", "model.tied": True}
+    dataset = {"name": "demo de-en", "digest": "0a", "context": "training"}
+    dataset |= {"source_type": "code", "source": {}, "columns": ("de", "en"), "pairs": 60}
     with open_tracker("f", experiment="e", enabled=False) as tracker:
-        tracker.params({"model.width": 512, "model.kind": "transformer", "model.tied": True})
-        tracker.dataset(Dataset("demo de-en", "0a", "training", "code", {}, ("de", "en"), 60))
+        tracker.params(params)
+        tracker.dataset(Dataset(**dataset))
         tracker.metrics({"train/loss": 1}, step=3)
         tracker.text("params.yaml", "train: {}")
         tracker.table("examples.json", [{"source": "Ja", "hypothesis": "Yes"}])
         tracker.artifact(project / "never written")
         tracker.model(project / "export", name="nmt-de-en", tags={"bleu": "30.10"})
 
+    table = {"columns": ["source", "hypothesis"], "data": [["Ja", "Yes"]]}
+    model = {"path": str(project / "export"), "name": "nmt-de-en", "tags": {"bleu": "30.10"}}
     assert written("f") == [
         {"kind": "run", "experiment": "e", "tags": {}},
-        {
-            "kind": "params",
-            "values": {"model.width": 512, "model.kind": "transformer", "model.tied": True},
-        },
-        {
-            "kind": "dataset",
-            "name": "demo de-en",
-            "digest": "0a",
-            "context": "training",
-            "source_type": "code",
-            "source": {},
-            "columns": ["de", "en"],
-            "pairs": 60,
-        },
+        {"kind": "params", "values": params},
+        {"kind": "dataset", **dataset, "columns": ["de", "en"]},
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
         {"kind": "text", "name": "params.yaml", "text": "train: {}"},
-        {
-            "kind": "table",
-            "name": "examples.json",
-            "columns": ["source", "hypothesis"],
-            "data": [["Ja", "Yes"]],
-        },
-        {
-            "kind": "model",
-            "path": str(project / "export"),
-            "name": "nmt-de-en",
-            "tags": {"bleu": "30.10"},
-        },
+        {"kind": "table", "name": "examples.json", **table},
+        {"kind": "model", **model},
         {"kind": "end", "status": "FINISHED"},
     ]
 
@@ -82,15 +65,6 @@ def test_the_way_a_run_ended_is_told(error, status):
         raise error
 
     assert status == written("f")[-1]["status"]
-
-
-def test_entries_are_read_from_where_reading_stopped():
-    journal = Journal("f")
-    journal.append("metrics", step=1)
-    _, offset = journal.read()
-    journal.append("metrics", step=2)
-
-    assert [entry["step"] for entry in journal.read(offset)[0]] == [2]
 
 
 def test_an_entry_being_written_is_read_later():
