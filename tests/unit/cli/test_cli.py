@@ -6,25 +6,15 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
-from nmt_core import cli
 from nmt_core.base.seal import digest_bundle
 from nmt_core.cli import lines as streams
 from nmt_core.cli.conversation import SURE, UNSURE, render_translation
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
 from nmt_core.translation.translator import Translator
+from tests.support.commands import run
 from tests.support.tiny import LINES, export, tiny_translator
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory):
-    return export(tmp_path_factory.mktemp("models") / "export")
-
-
-def run(*arguments, lines=b""):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
 
 
 def translate(bundle, *options, lines=LINES):
@@ -72,9 +62,7 @@ def test_lines_that_the_model_is_unsure_of_are_named(doubting):
     doubtful = run("translate", "--model", bundle, sure, unsure, "", unsure)
     many = run("translate", "--model", bundle, *[unsure] * 12)
 
-    assert doubtful.stderr.startswith(
-        "lines 2, 4: the model is less sure of this than of 99 in 100"
-    )
+    assert doubtful.stderr.startswith("lines 2, 4: the model is less sure")
     assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the model is")
     assert run("translate", "--model", bundle, unsure).stderr.startswith("line 1: the model is")
     assert run("translate", "--model", bundle, sure, "").stderr == ""
@@ -170,10 +158,9 @@ def test_n_best_widens_the_models_beam(bundle):
 def test_n_best_beyond_an_explicit_beam_is_refused(bundle):
     result = run("translate", "--model", bundle, "--n-best", 3, "--beam-size", 2)
 
-    assert (result.exit_code, result.stderr) == (
-        1,
-        "nmt: --n-best 3 needs a beam at least as wide; use --beam-size 3\n",
-    )
+    assert result.exit_code == 1
+    assert "--n-best 3" in result.stderr
+    assert "use --beam-size 3" in result.stderr
 
 
 def test_samples_are_numbered_as_drawn(bundle):
@@ -231,26 +218,16 @@ def test_a_file_of_beginnings_has_a_line_for_every_line(bundle, tmp_path, count,
     [
         (("--top-k", 4), "--top-k is for drawing translations; add --sample 1"),
         (("--seed", 4), "--seed is for drawing translations; add --sample 1"),
-        (
-            ("--sample", 2, "--n-best", 2),
-            "--sample draws translations and --n-best is for searching the best; leave one of them "
-            "out",
-        ),
-        (
-            ("--prefix", "a", "--prefix-file", "none"),
-            "--prefix and --prefix-file contradict each other; give one of them",
-        ),
-        (("--prefix-file", "none"), "none cannot be read (No such file or directory); name a text"),
-        (
-            ("--sample", 1, "--top-p", 3),
-            "sample.top_p must be less than or equal to 1, got 3.0 (float)",
-        ),
-        (("--sample", 10**9), "sample.samples must be less than or equal to 1000, got 1000000000"),
-        (("--beam-size", 10**6), "beam.beam_size must be less than or equal to 1000, got 1000000"),
+        (("--sample", 2, "--n-best", 2), "--sample draws translations and --n-best"),
+        (("--prefix", "a", "--prefix-file", "none"), "--prefix and --prefix-file contradict"),
+        (("--prefix-file", "none"), "none cannot be read (No such file or directory)"),
+        (("--sample", 1, "--top-p", 3), "sample.top_p must be less than or equal to 1, got 3.0"),
+        (("--sample", 10**9), "sample.samples must be less than or equal to 1000"),
+        (("--beam-size", 10**6), "beam.beam_size must be less than or equal to 1000"),
         (("--batch-tokens", 10**9), "translate.batch_tokens must be less than or equal to 1000000"),
-        (("--prefix", "a\udcff"), "--prefix is not UTF-8 (character 2); set your terminal to"),
-        (("\udcff",), "LINE is not UTF-8 (character 1); set your terminal to"),
-        (("--device", "meta"), "there is no device 'meta' here; use auto or cpu"),
+        (("--prefix", "a\udcff"), "--prefix is not UTF-8 (character 2)"),
+        (("\udcff",), "LINE is not UTF-8 (character 1)"),
+        (("--device", "meta"), "there is no device 'meta' here"),
     ],
     ids=str,
 )
@@ -279,9 +256,8 @@ def test_batches_and_threads_change_nothing(bundle, monkeypatch):
 
 
 def test_a_conversation_shows_how_sure_the_model_is(bundle):
-    result = run(
-        "translate", "--model", bundle, "--interactive", "--n-best", 2, lines="Hund\nHaus\n"
-    )
+    options = ("--interactive", "--n-best", 2)
+    result = run("translate", "--model", bundle, *options, lines="Hund\nHaus\n")
 
     assert result.exit_code == 0
     assert len(re.findall(r"Score: -\d+\.\d{4}", result.stdout)) == 4
@@ -298,13 +274,8 @@ def test_colours_tell_probabilities():
     )
     styles = [span.style for span in render_translation(best).spans]
 
-    assert [style.split()[-1] for style in styles if "dim" not in style][:5] == [
-        "red",
-        "yellow",
-        "yellow",
-        "green",
-        "green",
-    ]
+    colours = [style.split()[-1] for style in styles if "dim" not in style][:5]
+    assert colours == ["red", "yellow", "yellow", "green", "green"]
 
 
 def test_verify_lists_files_and_asks_the_golden_sentences(bundle):
@@ -323,45 +294,15 @@ def test_verify_shows_what_has_changed(bundle, monkeypatch):
 
     assert result.exit_code == 1
     assert "Changed" in result.stdout
-    assert (
-        "translates 3 of its golden sentences otherwise than when it was exported" in result.stderr
-    )
+    assert "translates 3 of its golden sentences otherwise" in result.stderr
 
 
 def test_an_error_is_one_line(tmp_path):
     result = run("verify", "--model", tmp_path / "[red]none")
 
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == (
-        f"nmt: {tmp_path}/[red]none is not an exported model, for it holds no manifest.json; "
-        f"name the folder that the export stage, or the command that learns it, wrote\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["translate", "--help"], ["verify", "--help"], ["next", "--help"]]
-)
-def test_help_teaches_by_example(arguments):
-    result = run(*arguments)
-
-    assert result.exit_code == 0
-    assert any(
-        text in result.stdout for text in ("Translate", f"nmt {arguments[0]} --model models")
-    )
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("score", "Exported translator: score lines of source, tab, target."),
-        ("verify", "Exported model, language model, classifier or aligner."),
-    ],
-)
-def test_help_says_what_a_model_is(command, told):
-    """Nothing of it is taken for markup."""
-    shown = CliRunner().invoke(cli.app, [command, "--help"], env={"COLUMNS": "200"}).stdout
-
-    assert told in shown
+    assert result.stderr.startswith(f"nmt: {tmp_path}/[red]none is not an exported model")
+    assert result.stderr.count("\n") == 1
 
 
 def nmt(bundle, *arguments, **streams):

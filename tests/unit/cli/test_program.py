@@ -7,18 +7,13 @@ import sys
 from pkgutil import resolve_name
 
 import pytest
-from typer.testing import CliRunner
 
-from nmt_core import cli
 from nmt_core.base.registry import Registry
 from nmt_core.cli import program
 from nmt_core.cli.program import BUILT_IN
+from tests.support.commands import run
 from tests.support.projects import PROJECT
 from tests.support.tiny import export
-
-
-def run(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

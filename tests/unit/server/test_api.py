@@ -47,33 +47,6 @@ async def test_json_form_and_address_are_understood(request_):
 
 
 @in_a_loop
-async def test_a_list_gives_lists():
-    answer = await ask(json=HALLO | {"q": ["eins", "", "zwei\n"], "alternatives": 1})
-
-    assert answer.json() == {
-        "translatedText": ["EINS", "", "ZWEI\n"],
-        "alternatives": [["EINS!"], [], ["ZWEI!\n"]],
-    }
-
-
-@in_a_loop
-async def test_alternatives_are_others():
-    answer = await ask(json=HALLO | {"alternatives": 3})
-
-    assert answer.json()["alternatives"] == ["HALLO WELT!", "HALLO WELT!!", "HALLO WELT!!!"]
-
-
-@in_a_loop
-async def test_a_language_is_detected_where_it_is_not_given():
-    text = "Das ist ein Satz über die Häuser der Stadt."
-    answer = (await ask(json={"q": text, "source": "auto", "target": "en"})).json()
-
-    assert answer["translatedText"] == text.upper()
-    assert answer["detectedLanguage"]["language"] == "de"
-    assert answer["detectedLanguage"]["confidence"] > 90
-
-
-@in_a_loop
 async def test_text_in_the_target_language_is_left_as_it_is():
     text = "This is a sentence about the houses of the town."
     detected = (await ask(json={"q": [text], "source": "auto", "target": "en"})).json()
@@ -82,13 +55,6 @@ async def test_text_in_the_target_language_is_left_as_it_is():
     assert detected["translatedText"] == [text]
     assert detected["detectedLanguage"][0]["language"] == "en"
     assert same == {"translatedText": text}
-
-
-@in_a_loop
-async def test_white_space_and_empty_lines_stay():
-    answer = await ask(json=HALLO | {"q": "  eins\n\n\tzwei \r\n"})
-
-    assert answer.json()["translatedText"] == "  EINS\n\n\tZWEI \r\n"
 
 
 @in_a_loop
@@ -107,6 +73,10 @@ async def test_details_tell_how_each_sentence_came_about():
     assert (first["unsure"], second["unsure"]) == (False, True)
 
 
+JSON = {"headers": {"Content-Type": "application/json"}}
+FORM = {"headers": {"Content-Type": "application/x-www-form-urlencoded"}}
+PARTS = {"headers": {"Content-Type": "multipart/form-data"}}
+HALF = json.dumps(HALLO | {"q": "half \ud83d"}).encode()
 REFUSED = [
     ({"json": HALLO | {"q": 7}}, 400, "q must be text or a list of texts, got 7"),
     ({"json": HALLO | {"q": ["a", None]}}, 400, "q must be text or a list of texts"),
@@ -114,41 +84,15 @@ REFUSED = [
     ({"json": HALLO | {"target": ["en"]}}, 400, "target must be string, got ['en']"),
     ({"json": HALLO | {"alternatives": 10**30}}, 400, "alternatives parameter must be"),
     ({"json": [HALLO]}, 400, "Invalid JSON format"),
-    ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
-    ({"content": b"", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
-    ({"content": b'"\xff"', "headers": {"Content-Type": "application/json"}}, 400, "not UTF-8"),
-    (
-        {"content": b"[" * 20_000, "headers": {"Content-Type": "application/json"}},
-        400,
-        "nested too deeply",
-    ),
-    (
-        {"content": b'{"q": "\\ud83d"}', "headers": {"Content-Type": "application/json"}},
-        400,
-        "missing source parameter",
-    ),
-    (
-        {
-            "content": json.dumps(HALLO | {"q": "half \ud83d"}).encode(),
-            "headers": {"Content-Type": "application/json"},
-        },
-        400,
-        "half a character",
-    ),
-    (
-        {
-            "content": b"q=%ff&source=de&target=en",
-            "headers": {"Content-Type": "application/x-www-form-urlencoded"},
-        },
-        400,
-        "is not UTF-8",
-    ),
+    (JSON | {"content": b"{"}, 400, "is not JSON"),
+    (JSON | {"content": b""}, 400, "is not JSON"),
+    (JSON | {"content": b'"\xff"'}, 400, "not UTF-8"),
+    (JSON | {"content": b"[" * 20_000}, 400, "nested too deeply"),
+    (JSON | {"content": b'{"q": "\\ud83d"}'}, 400, "missing source parameter"),
+    (JSON | {"content": HALF}, 400, "half a character"),
+    (FORM | {"content": b"q=%ff&source=de&target=en"}, 400, "is not UTF-8"),
     ({"content": b"a=1&" * 3000}, 400, "more than 2000 fields"),
-    (
-        {"content": b"--x", "headers": {"Content-Type": "multipart/form-data"}},
-        400,
-        "the form cannot be read",
-    ),
+    (PARTS | {"content": b"--x"}, 400, "the form cannot be read"),
     ({"json": HALLO | {"q": "a" * 30_000}}, 413, "a request may have 23000 bytes"),
     ({"json": HALLO, "headers": {"Host": "evil.example"}}, 403, "is not a name of this server"),
     ({"json": HALLO, "headers": {"Origin": "http://evil.example"}}, 403, "other sites"),
@@ -181,6 +125,9 @@ async def test_addresses_and_names_of_the_server_are_let_in(host):
     assert [200] * 3 == [one.status_code for one in (answer, own, friends)]
     assert friends.headers["Access-Control-Allow-Origin"] == "https://friend.org"
     assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+ASKED_FOR_KEY = "Please contact the server operator to get an API key"
 
 
 def bearer_of(key):
@@ -220,6 +167,8 @@ async def test_keys_open(tmp_path):
         ]
 
     assert [200, 200, 200, 200, 400, 403, 400] == [one.status_code for one in answers]
+    asked, refused = ({"error": text} for text in (ASKED_FOR_KEY, "Invalid API key"))
+    assert [asked, refused, asked] == [one.json() for one in answers[4:]]
     assert "a-secret-key" not in str([one.text for one in answers])
     assert (settings["apiKeys"], settings["keyRequired"]) == (True, True)
     assert [200] * 3 == [one.status_code for one in open_ones]
@@ -234,6 +183,7 @@ async def test_rates_bound_texts():
         answers = [await client.post("/translate", json=HALLO | {"q": ["a"] * 5}) for _ in "abc"]
 
     assert [200, 200, 429] == [one.status_code for one in answers]
+    assert answers[2].json()["error"].startswith("Slowdown: ")
     assert int(answers[2].headers["Retry-After"]) > 0
 
 
@@ -265,13 +215,11 @@ async def test_what_fails_outside_of_the_engine_is_not_told(caplog, monkeypatch)
 @in_a_loop
 async def test_the_server_tells_about_itself():
     async with client_of(serve_stand_in()) as client:
-        languages = (await client.get("/languages")).json()
         settings = (await client.get("/frontend/settings")).json()
         status = (await client.get("/status")).json()
         await client.post("/translate", json=HALLO)
         metrics = (await client.get("/metrics")).text
 
-    assert {"code": "de", "name": "German", "targets": ["de", "en"]} in languages
     assert settings["charLimit"] == 100_000
     assert settings["language"]["target"] == {"code": "en", "name": "English"}
     assert status["models"][0]["engine"] == "stand-in"
@@ -326,9 +274,6 @@ async def test_the_api_is_described_without_an_outside_address():
         described = (await client.get("/openapi.json")).json()
         page = (await client.get("/docs")).text
 
-    assert {"/translate", "/detect", "/languages", "/frontend/settings", "/health"} <= set(
-        described["paths"]
-    )
     sent = described["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert {"q", "source", "target", "format", "alternatives"} <= set(
         sent["application/json"]["schema"]["properties"]
@@ -336,8 +281,6 @@ async def test_the_api_is_described_without_an_outside_address():
     assert "POST /translate" in page
     assert "`" not in page
     assert "<code>auto</code>" in page
-    assert "The key that the operator gave you" in page
-    assert "translatedText" in page
     assert "<script" not in page
     assert {part.split("/")[0] for part in page.split("http://")[1:]} == {"localhost"}
 

@@ -22,18 +22,12 @@ def root():
 def test_a_record_is_one_object_a_line(root):
     stream = io.StringIO()
     set_up_logs(stream)
-    logging.getLogger("nmt_core.server.a").info(
-        "served\nwell", extra={"status": 200, "where": {"deep": 1}}
-    )
+    more = {"status": 200, "where": {"deep": 1}}
+    logging.getLogger("nmt_core.server.a").info("served\nwell", extra=more)
 
     [line] = stream.getvalue().splitlines()
-    told = json.loads(line)
-    assert ("served\nwell", "info", "nmt_core.server.a") == (
-        told["message"],
-        told["level"],
-        told["logger"],
-    )
-    assert (200, {"deep": 1}) == (told["status"], told["where"])
+    said = {"message": "served\nwell", "level": "info", "logger": "nmt_core.server.a"}
+    assert json.loads(line).items() >= (said | more).items()
 
 
 def test_people_on_a_terminal_read_a_line(root):

@@ -70,33 +70,23 @@ def test_a_broken_version_is_refused_once_and_the_old_one_stays(models, source, 
     assert 1 == sum("2 is broken" in record.message for record in caplog.records)
 
 
-def test_after_a_broken_version_the_next_is_served(models, source, load):
+@pytest.mark.parametrize(
+    ("versions", "served", "problem", "loaded"),
+    [("23", "3", "", "123"), ("21", "1", "", "12"), ("212", "1", "broken", "12")],
+    ids=["next", "back", "again"],
+)
+def test_after_a_broken_version_another_is_served_and_the_problem_has_ended(
+    models, source, load, versions, served, problem, loaded
+):
+    """Unless it comes again."""
     load.broken["2"] = "broken"
-    for version in ("2", "3"):
+    for version in versions:
         source.version = version
         models.renew()
 
-    assert models.find("de", "en").bundle.version == "3"
-    assert models.watched[0].problem == ""
-
-
-def test_going_back_from_a_broken_version_ends_the_problem(models, source, load):
-    load.broken["2"] = "broken"
-    for version in ("2", "1"):
-        source.version = version
-        models.renew()
-
-    assert models.watched[0].problem == ""
-
-
-def test_a_broken_version_that_comes_again_is_a_problem_again(models, source, load):
-    load.broken["2"] = "broken"
-    for version in ("2", "1", "2"):
-        source.version = version
-        models.renew()
-
-    assert models.watched[0].problem == "broken"
-    assert load.loaded == ["1", "2"]
+    assert models.find("de", "en").bundle.version == served
+    assert models.watched[0].problem == problem
+    assert load.loaded == [*loaded]
 
 
 def test_a_version_replaced_while_it_was_read_is_read_again(models, source, load):
@@ -146,14 +136,17 @@ def test_what_goes_wrong_first_stops_the_start(source, load):
         Models([Watched(source)], load)
 
 
-def test_two_models_of_one_pair_are_refused(load):
-    with pytest.raises(ConfigError, match="several models translate de-en"):
-        Models([Watched(StandInSource("1")), Watched(StandInSource("2"))], load)
-
-
-def test_no_model_is_refused(load):
-    with pytest.raises(ConfigError, match="no model"):
-        Models([], load)
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([], "no model"),
+        ([None, None], "several models translate de-en"),
+        ([LanguagePair("ja", "en")], "translates de-en, not ja-en"),
+    ],
+)
+def test_models_that_cannot_be_served_are_refused(load, pairs, told):
+    with pytest.raises(ConfigError, match=told):
+        Models([Watched(StandInSource(str(n)), pair) for n, pair in enumerate(pairs)], load)
 
 
 def test_a_model_that_does_not_say_its_languages_takes_those_given(load):
@@ -166,11 +159,6 @@ def test_a_model_that_does_not_say_its_languages_takes_those_given(load):
     assert Models([Watched(StandInSource(), LanguagePair("ja", "en"))], Silent()).find("ja", "en")
     with pytest.raises(ConfigError, match="does not say which languages"):
         Models([Watched(StandInSource())], Silent())
-
-
-def test_given_languages_must_be_the_models(source, load):
-    with pytest.raises(ConfigError, match="translates de-en, not ja-en"):
-        Models([Watched(source, LanguagePair("ja", "en"))], load)
 
 
 def test_an_unknown_pair_is_named_with_those_that_are_known(models):

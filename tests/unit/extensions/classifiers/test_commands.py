@@ -4,12 +4,11 @@ import json
 
 import pytest
 import torch
-from typer.testing import CliRunner
 
-from nmt_core import cli
 from nmt_core.base import seal
 from nmt_core.extensions.classifiers.bundle import load_classifier
 from nmt_core.extensions.language_models.bundle import load_masked_model
+from tests.support.commands import refuse, run
 
 TEXT = "".join(
     f"neg\tan awful film {number}\npos\ta superb film {number}\n" for number in range(20)
@@ -19,16 +18,6 @@ SMALL = [
     *("--set", "training.rows=8", "--set", "training.schedule.learning_rate=0.05"),
     *("--threads", "1"),
 ]
-
-
-def run(*arguments, lines=b""):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
-
-
-def told(*arguments):
-    result = run(*arguments)
-    assert (result.exit_code, result.stdout) == (1, "")
-    return result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +77,7 @@ def test_two_classifiers_are_compared_text_by_text(folder, tmp_path):
     *_, against, difference = result.stdout.splitlines()
     assert against.startswith("the other's accuracy\t0.00 %")
     assert difference == "right alone\t40, the other 0\tMcNemar's p = 1.8e-12"
-    assert "add --labelled" in told(*compare)
+    assert "add --labelled" in refuse(*compare)
 
 
 def test_neighbours_are_a_table_and_a_picture(folder, tmp_path):
@@ -113,7 +102,7 @@ def test_vectors_bring_their_width(folder, tmp_path):
 
     assert result.exit_code == 0, result.stderr
     assert classifier.model.embedding.weight[film].tolist() == [1, 2, 3]
-    assert "add --vectors" in told("learn-classifier", *arguments, "--set", "model.frozen=true")
+    assert "add --vectors" in refuse("learn-classifier", *arguments, "--set", "model.frozen=true")
 
 
 @pytest.fixture(scope="module")
@@ -157,11 +146,11 @@ def test_what_does_not_start_from_a_language_model_is_refused(folder, masked, tm
     given = ("learn-classifier", "--labelled", folder / "labelled.tsv", "--out", tmp_path / "out")
     start = (*given, "--initial-model", masked)
 
-    assert "leave --vectors out" in told(*start, "--vectors", "a.vec")
-    assert "text is not a parameter" in told(*start, "--set", "text.words=5")
-    assert "set model.encoder.layers=1" in told(*start, "--set", "model.encoder.layers=2")
-    assert "initial_parts" in told(*given, "--set", "initial_parts=[]")
-    assert "and a language model is wanted" in told(*given, "--initial-model", folder / "out")
+    assert "leave --vectors out" in refuse(*start, "--vectors", "a.vec")
+    assert "text is not a parameter" in refuse(*start, "--set", "text.words=5")
+    assert "set model.encoder.layers=1" in refuse(*start, "--set", "model.encoder.layers=2")
+    assert "initial_parts" in refuse(*given, "--set", "initial_parts=[]")
+    assert "and a language model is wanted" in refuse(*given, "--initial-model", folder / "out")
 
 
 def test_gaps_are_filled(masked):
@@ -175,33 +164,33 @@ def test_gaps_are_filled(masked):
         for gap, guesses in enumerate(expected, start=1)
         for token, probability in guesses
     ]
-    assert "line 1 has no gap to fill; write ___" in told("fill", "--language-model", masked, "an")
-    assert "does not say what comes next" in told("generate", "--language-model", masked)
+    assert "no gap to fill; write ___" in refuse("fill", "--language-model", masked, "an")
+    assert "does not say what comes next" in refuse("generate", "--language-model", masked)
 
 
 def test_a_classifier_takes_no_other_folder_s_place(folder, masked):
     """What is there is told before it is learnt, and stays."""
     learn = ("learn-classifier", "--labelled", folder / "labelled.tsv", *SMALL, "--out")
 
-    assert "labelled.tsv is no folder, but a file" in told(*learn, folder / "labelled.tsv")
-    assert "which belongs to no classifier" in told(*learn, masked)
+    assert "labelled.tsv is no folder, but a file" in refuse(*learn, folder / "labelled.tsv")
+    assert "which belongs to no classifier" in refuse(*learn, masked)
     assert load_masked_model(masked, device="cpu")
 
 
-def test_what_cannot_be_is_told(folder, tmp_path):
+def test_what_cannot_be_is_refuse(folder, tmp_path):
     (tmp_path / "strange.tsv").write_text("meh\ta film\n")
     (tmp_path / "one.tsv").write_text("pos\ta film\npos\ta film\n")
     out = tmp_path / "out"
     model = folder / "out"
 
-    assert "has the label 'meh', which the classifier does not know" in told(
+    assert "has the label 'meh', which the classifier does not know" in refuse(
         "classify", "--model", model, "--labelled", tmp_path / "strange.tsv"
     )
-    assert "labelled 'pos'" in told(
+    assert "labelled 'pos'" in refuse(
         "learn-classifier", "--labelled", tmp_path / "one.tsv", "--out", out
     )
-    assert "'unheard' is none of the" in told("neighbours", "--model", model, "unheard")
-    assert "model.depth" in told(
+    assert "'unheard' is none of the" in refuse("neighbours", "--model", model, "unheard")
+    assert "model.depth" in refuse(
         *("learn-classifier", "--labelled", folder / "labelled.tsv", "--out", out),
         *("--set", "model.depth=3"),
     )

@@ -6,13 +6,12 @@ import os
 from signal import SIGINT
 
 import pytest
-from typer.testing import CliRunner
 
-from nmt_core import cli
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.training.settings import EpochTrainingConfig
+from tests.support.commands import refuse, run
 from tests.support.tiny import LINES, export, tiny_translator
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
@@ -20,16 +19,6 @@ SMALL = [
     *("--set", "model.width=8", "--set", "model.embedding_width=8", "--set", "model.layers=1"),
     *("--set", "training.epochs=2", "--set", "training.rows=4", "--set", "training.window=8"),
 ]
-
-
-def run(*arguments, lines=""):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments], input=lines)
-
-
-def told(*arguments, lines=""):
-    result = run(*arguments, lines=lines)
-    assert (result.exit_code, result.stdout) == (1, "")
-    return result.stderr
 
 
 def learn(folder, *options):
@@ -127,7 +116,7 @@ def test_the_end_of_a_text_is_tested_on_once(tmp_path):
 
     assert kept["test_loss"] == pytest.approx(expected)
     assert f"test loss {expected:.4f} nats per token\n" in result.stderr
-    refused = told("learn", "--text", path, "--validation", path, "--out", tmp_path / "b", *parts)
+    refused = refuse("learn", "--text", path, "--validation", path, "--out", tmp_path / "b", *parts)
     assert refused.startswith("nmt: tested and gap cut the end off --text")
 
 
@@ -157,7 +146,7 @@ def test_relative_frequencies_are_learnt_whatever_they_hold_for_impossible(tmp_p
 def test_a_part_of_a_text_without_a_word_is_told_before_learning(tmp_path, text, empty):
     (tmp_path / "text.txt").write_text(text)
     learn = ("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", "word")
-    message = told(*learn, "--set", "tested=0.1")
+    message = refuse(*learn, "--set", "tested=0.1")
 
     assert message == f"nmt: the {empty} text is empty or holds blank lines alone; give more text\n"
 
@@ -173,7 +162,7 @@ def test_a_part_of_a_text_without_a_word_is_told_before_learning(tmp_path, text,
 def test_a_text_of_unknown_words_has_none_to_hide(tmp_path, text, unknown):
     """Its loss would be 0, whatever was learnt."""
     (tmp_path / "text.txt").write_text(text)
-    message = told(
+    message = refuse(
         *("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", "word"),
         *("--kind", "masked", "--set", "tested=0.1"),
     )
@@ -190,9 +179,9 @@ def test_a_folder_of_anything_but_an_older_model_is_refused_before_learning(tmp_
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("Dear")
 
-    assert "mine holds letter.txt, which belongs to no language model" in told(*command, "mine")
-    assert "is the folder you are in" in told(*command, ".")
-    assert "is no folder, but a file" in told(*command, "text.txt")
+    assert "mine holds letter.txt, which belongs to no language model" in refuse(*command, "mine")
+    assert "is the folder you are in" in refuse(*command, ".")
+    assert "is no folder, but a file" in refuse(*command, "text.txt")
     assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear"
     assert run(*command, "lm").exit_code == 0
     assert (older / "learning.json").read_text() != before
@@ -249,7 +238,7 @@ def test_advised_translations_raise_no_doubt(tmp_path, advice):
 
 
 def test_other_tokens_are_refused(translator, counted):
-    message = told("translate", "--model", translator, "--fuse", counted, lines="Haus\n")
+    message = refuse("translate", "--model", translator, "--fuse", counted, lines="Haus\n")
 
     assert "the language model has other tokens than the translator" in message
 
@@ -259,27 +248,27 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
     text.write_text(TEXT)
     out = ("--out", tmp_path / "lm")
 
-    assert "--tokens-of models/export" in told("learn", "--text", text, "--unit", "subword", *out)
-    assert "goes with --unit subword" in told("learn", "--text", text, "--tokens-of", "x", *out)
-    assert "name it with --fuse" in told("translate", "--model", translator, "--fuse-weight", 1)
-    assert "holds a translator, and a language model is wanted" in told(
+    assert "--tokens-of models/export" in refuse("learn", "--text", text, "--unit", "subword", *out)
+    assert "goes with --unit subword" in refuse("learn", "--text", text, "--tokens-of", "x", *out)
+    assert "name it with --fuse" in refuse("translate", "--model", translator, "--fuse-weight", 1)
+    assert "holds a translator, and a language model is wanted" in refuse(
         "score", "--language-model", translator
     )
-    assert "holds a language model, and a translator is wanted" in told("score", "--model", counted)
-    assert "generate.top_p" in told("generate", "--language-model", counted, "--top-p", 2)
+    assert "and a translator is wanted" in refuse("score", "--model", counted)
+    assert "generate.top_p" in refuse("generate", "--language-model", counted, "--top-p", 2)
 
 
 def test_a_text_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
     out = ("--out", tmp_path / "lm")
 
-    assert "none.txt cannot be read" in told("learn", "--text", tmp_path / "none.txt", *out)
-    assert "latin.txt is not UTF-8" in told("learn", "--text", tmp_path / "latin.txt", *out)
+    assert "none.txt cannot be read" in refuse("learn", "--text", tmp_path / "none.txt", *out)
+    assert "latin.txt is not UTF-8" in refuse("learn", "--text", tmp_path / "latin.txt", *out)
 
 
 def test_a_misspelt_setting_is_named(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
-    message = told(
+    message = refuse(
         *("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--kind", "rnn"),
         *("--set", "model.widht=9"),
     )
