@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from nmt_core.base import files
+from tests.support.pipeline import list_data_stages
 from tests.support.projects import PROJECT, SMALL, TRANSFORMER, a_users_environment, overrides
 
 PARTS = ("conf", "flows", "nmt_core", "stages")
@@ -105,7 +106,7 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
 def test_what_both_share_is_made_once(compared):
     first, _, _ = compared
 
-    for stage in ("download", "tokenize", "vocabulary", "embeddings", "shard"):
+    for stage in list_data_stages():
         assert first.stderr.count(f"Running stage '{stage}'") == 1
     assert first.stderr.count("Running stage 'train'") == 2
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import psutil
 import pytest
 
+from tests.support.pipeline import list_data_stages
 from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Untracked, overrides
 
 pytestmark = [
@@ -31,7 +32,6 @@ SETTINGS = {
     "train.training.ema_decay": 0.9,
 }
 TRAIN = "python -m stages.train"
-DATA = ("download", "tokenize", "vocabulary", "embeddings", "shard")
 
 
 @dataclass
@@ -52,9 +52,8 @@ def prepared(tmp_path_factory):
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
     shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
-    return copy.run_stages(
-        "configure.__main__", *DATA, settings=f"data=demo model=transformer {overrides(**SETTINGS)}"
-    )
+    settings = f"data=demo model=transformer {overrides(**SETTINGS)}"
+    return copy.run_stages("configure.__main__", *list_data_stages(), settings=settings)
 
 
 def disturb(copy, step, disturbance, meanwhile=lambda: None):

@@ -123,36 +123,16 @@ def test_spaces_and_composition_stay_as_they_are(text):
 
 @pytest.mark.parametrize(("source", "target"), [(3, 1), (1, 3), (2, 0)])
 def test_misaligned_files_are_refused(text, source, target):
-    expected = (
-        f"a.de has {source} lines but a.en has {target}; line N of one must translate line N "
-        f"of the other"
-    )
-    assert expected == refusal(text(b"ja\n" * source, b"yes\n" * target), drop=ALL)
+    told = refusal(text(b"ja\n" * source, b"yes\n" * target), drop=ALL)
+
+    assert told.startswith(f"a.de has {source} lines but a.en has {target};")
 
 
 BAD = {
-    "invalid_utf8": (
-        b"sch\xf6n",
-        (
-            "line 2 of a.de is not UTF-8 (byte 4 is 0xf6); "
-            "convert it to UTF-8, or set on_bad_line to drop"
-        ),
-    ),
-    "nul_character": (
-        b"sch\0n",
-        (
-            "a.de line 2 holds a NUL character, which text never does; "
-            "repair the file, or set on_bad_line to drop"
-        ),
-    ),
-    "empty_side": (
-        b" \t\xe2\x80\x8b",
-        "a.de line 2 is empty; fill or remove the pair, or set on_bad_line to drop",
-    ),
-    "line_too_long": (
-        b"x" * 1_000_000,
-        "a.de line 2 is too long for a sentence; split it, or set on_bad_line to drop",
-    ),
+    "invalid_utf8": (b"sch\xf6n", "line 2 of a.de is not UTF-8 (byte 4 is 0xf6)"),
+    "nul_character": (b"sch\0n", "a.de line 2 holds a NUL character"),
+    "empty_side": (b" \t\xe2\x80\x8b", "a.de line 2 is empty"),
+    "line_too_long": (b"x" * 1_000_000, "a.de line 2 is too long for a sentence"),
 }
 
 
@@ -161,7 +141,9 @@ def test_a_bad_line_is_named(text, problem):
     line, expected = BAD[problem]
     given = text(b"ja\n" + line + b"\nnein\n", b"yes\nwell\nno\n")
 
-    assert expected == refusal(given, drop=[other for other in BAD if other != problem])
+    told = refusal(given, drop=[other for other in BAD if other != problem])
+    assert told.startswith(expected)
+    assert told.endswith("set on_bad_line to drop")
 
 
 @pytest.mark.parametrize("problem", BAD)
@@ -210,11 +192,7 @@ def test_tsv_holds_both_sides(text):
 def test_a_wrong_number_of_columns_is_named(text, line, columns):
     given = text(b"ja\tyes\n" + line + b"\n")
 
-    expected = (
-        f"a.tsv line 2 has {columns} columns, needs 2: source, tab, target; "
-        f"repair it or set on_bad_line to drop"
-    )
-    assert expected == refusal(given)
+    assert refusal(given).startswith(f"a.tsv line 2 has {columns} columns, needs 2")
     assert list(read_pairs(given, drop=["wrong_columns"])) == [("ja", "yes")]
 
 
@@ -230,65 +208,42 @@ def test_compressed_files_are_read(tmp_path, name):
     assert list(read_pairs(TextFiles(source=path))) == [("ja", "yes")]
 
 
-def test_a_truncated_file_is_damaged(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (gzip.compress(b"ja\tyes\n" * 1000)[:-10], "Compressed file ended"),
+        (b"ja\tyes\n", "Not a gzipped file"),
+    ],
+)
+def test_a_truncated_or_uncompressed_file_is_damaged(tmp_path, content, told):
     path = tmp_path / "a.tsv.gz"
-    path.write_bytes(gzip.compress(b"ja\tyes\n" * 1000)[:-10])
+    path.write_bytes(content)
 
-    expected = (
-        "a.tsv.gz is damaged (Compressed file ended before the end-of-stream marker was reached); "
-        "fetch or compress it again"
-    )
-    assert expected == refusal(TextFiles(source=path))
+    assert refusal(TextFiles(source=path)).startswith(f"a.tsv.gz is damaged ({told}")
 
 
-def test_an_uncompressed_file_is_no_gzip(tmp_path):
-    path = tmp_path / "a.tsv.gz"
-    path.write_bytes(b"ja\tyes\n")
-
-    expected = "a.tsv.gz is damaged (Not a gzipped file (b'ja')); fetch or compress it again"
-    assert expected == refusal(TextFiles(source=path))
-
-
-def test_a_missing_file_is_named(tmp_path):
-    expected = "a.tsv does not exist; check the name and the folder"
-    assert expected == refusal(TextFiles(source=tmp_path / "a.tsv"))
-
-
-def test_a_folder_is_no_file(tmp_path):
-    (tmp_path / "a.tsv").mkdir()
-    assert (
-        refusal(TextFiles(source=tmp_path / "a.tsv"))
-        == "a.tsv is no ordinary file; give one that holds what is to be read"
-    )
+def test_a_missing_file_or_a_folder_in_its_place_is_named(tmp_path):
+    missing = TextFiles(source=tmp_path / "a.tsv")
+    assert refusal(missing).startswith("a.tsv does not exist")
+    missing.source.mkdir()
+    assert refusal(missing).startswith("a.tsv is no ordinary file")
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (
-            {"source": "a.de"},
-            "train: target is missing; only a .tsv holds both sides, not a.de",
-        ),
-        ({"source": "a.tsv", "target": "b"}, "train: a.tsv holds both sides; leave target out"),
-        (
-            {"source": "*.de", "target": "all.en"},
-            "train: *.de and all.en must hold one * each, or none",
-        ),
-        (
-            {"source": "a.de", "target": "*.en"},
-            "train: a.de and *.en must hold one * each, or none",
-        ),
-        (
-            {"source": "*/*.de", "target": "*/*.en"},
-            "train: */*.de and */*.en must hold one * each, or none",
-        ),
-        ({"source": "**.tsv"}, "train: **.tsv must hold one * each, or none"),
+        ({"source": "a.de"}, "target is missing; only a .tsv"),
+        ({"source": "a.tsv", "target": "b"}, "a.tsv holds both sides; leave target out"),
+        ({"source": "*.de", "target": "all.en"}, "*.de and all.en must hold one *"),
+        ({"source": "a.de", "target": "*.en"}, "a.de and *.en must hold one *"),
+        ({"source": "*/*.de", "target": "*/*.en"}, "*/*.de and */*.en must hold one *"),
+        ({"source": "**.tsv"}, "**.tsv must hold one *"),
     ],
 )
 def test_one_side_alone_is_no_text(values, expected):
     with pytest.raises(ConfigError) as caught:
         build(TextFiles, values, at="train")
-    assert expected == str(caught.value)
+    assert str(caught.value).startswith(f"train: {expected}")
 
 
 def lines_of(path):
@@ -370,15 +325,13 @@ def test_a_file_without_its_translation_is_named(many, alone):
     given = many("a.de", "a.en", "c.de", "c.en", alone)
     missing = "b.de" if alone == "b.en" else "b.en"
 
-    expected = f"{alone} is there but {missing} is not; add it, or move {alone} away"
-    assert expected == refusal(given)
+    assert refusal(given).startswith(f"{alone} is there but {missing} is not;")
     with pytest.raises(CorpusError, match=alone):
         given.digest()
 
 
 def test_no_file_at_all_is_said(many):
-    expected = "no file fits *.de and *.en; check the names and the folder"
-    assert expected == refusal(many("a.tsv", ".b.de", ".b.en"))
+    assert refusal(many("a.tsv", ".b.de", ".b.en")).startswith("no file fits *.de and *.en;")
 
 
 def test_a_bad_line_is_named_in_its_own_file(many):
@@ -395,7 +348,7 @@ def test_a_folder_that_fits_is_no_file(many):
     for name in ("b.de", "b.en"):
         (given.source.parent / name).mkdir()
 
-    assert refusal(given) == "b.de is no ordinary file; give one that holds what is to be read"
+    assert refusal(given).startswith("b.de is no ordinary file")
     with pytest.raises(CorpusError, match=r"b\.de is no ordinary file"):
         given.digest()
 
@@ -488,11 +441,7 @@ def test_a_pivot_of_misaligned_files_is_refused(side, tmp_path):
 
     with pytest.raises(CorpusError) as caught:
         pivot.join(good, bad, tmp_path / "out.de", tmp_path / "out.fr")
-    expected = (
-        f"{bad.text} has 2 lines but {bad.shared} has 1; "
-        f"line N of one must translate line N of the other"
-    )
-    assert expected == str(caught.value)
+    assert str(caught.value).startswith(f"{bad.text} has 2 lines but {bad.shared} has 1;")
 
 
 def test_a_pivot_leaves_endless_lines_out(side, tmp_path):
@@ -529,7 +478,7 @@ def test_what_never_ends_is_not_read(tmp_path, name):
         lambda: obtain_files(text, tmp_path),
         lambda: copy_model(path, tmp_path / "copy"),
     ):
-        with pytest.raises(CorpusError, match="is no ordinary file; give one that holds what is"):
+        with pytest.raises(CorpusError, match="is no ordinary file"):
             read()
 
 
@@ -546,10 +495,7 @@ def must_not_fetch(source):
 def test_the_size_of_files_is_counted_by_pairs_and_bytes_of_a_side(text):
     """Of two files, the bytes of one; of a file with both sides, half of them."""
     languages = Languages(source="de", target="en")
-    two = FilesCorpus(kind="files", train=text(b"ja\nnein\n", b"yes!\nno\n")).estimate_size(
-        languages
-    )
-    one = FilesCorpus(kind="files", train=text(b"ja\tyes\nnein\tno\n", name="b")).estimate_size(
-        languages
-    )
-    assert ((2, 6), (2, 13 // 2)) == (tuple(two), tuple(one))
+    texts = text(b"ja\nnein\n", b"yes!\nno\n"), text(b"ja\tyes\nnein\tno\n", name="b")
+    corpora = [FilesCorpus(kind="files", train=one) for one in texts]
+
+    assert [tuple(one.estimate_size(languages)) for one in corpora] == [(2, 6), (2, 13 // 2)]

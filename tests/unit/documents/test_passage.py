@@ -1,10 +1,10 @@
 from collections import Counter
 from itertools import count
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nmt_core.documents.alignment import find_words
 from nmt_core.documents.passage import BREAK, Kind, Mark, Passage, Sentence, flatten, place_marks
 from nmt_core.documents.plan import Plan, Segmenter
 from tests.support.echoes import Answer, show_marks
@@ -113,12 +113,19 @@ def test_as_many_lines_end_as_before(passage, text):
     assert text_of(items).count(BREAK) == passage.text.count(BREAK)
 
 
-def test_words_in_capitals_keep_their_marks():
-    passage = passage_of("One ", ["two ", ["three"]], ", four", None, ". ", ["Five"], " six.")
-
-    assert show_marks(place(passage, lambda line: Answer(line.upper()))) == (
-        "ONE <TWO <THREE>>, FOUR*. <FIVE> SIX."
-    )
+@pytest.mark.parametrize(
+    ("parts", "shown"),
+    [
+        (
+            ("One ", ["two ", ["three"]], ", four", None, ". ", ["Five"], " six."),
+            "ONE <TWO <THREE>>, FOUR*. <FIVE> SIX.",
+        ),
+        (([" One two. "], "Three."), "< ONE TWO. >THREE."),
+        (("A b. ", ["C d. E f."], " G."), "A B. <C D. E F.> G."),
+    ],
+)
+def test_words_in_capitals_keep_their_marks(parts, shown):
+    assert show_marks(place(passage_of(*parts), lambda line: Answer(line.upper()))) == shown
 
 
 def test_marks_follow_attention():
@@ -180,18 +187,6 @@ def test_a_point_does_not_enter_a_pair_that_surrounds_its_word():
     assert show_marks(items) == "<v w x y z>*"
 
 
-def test_white_space_in_a_pair_around_sentences_stays_in_it():
-    passage = passage_of([" One two. "], "Three.")
-
-    assert show_marks(place(passage, lambda line: Answer(line.upper()))) == "< ONE TWO. >THREE."
-
-
-def test_a_pair_may_hold_several_sentences():
-    passage = passage_of("A b. ", ["C d. E f."], " G.")
-
-    assert show_marks(place(passage, lambda line: Answer(line.upper()))) == "A B. <C D. E F.> G."
-
-
 def test_parts_of_a_word_that_is_kept_keep_their_marks():
     passage = passage_of("Das H", ["2"], "O ist kalt")
 
@@ -225,7 +220,3 @@ def test_a_sentence_that_is_translated_to_nothing_stays():
     passage = passage_of(["One."])
 
     assert place_marks(passage, [Sentence(span, "One.", None, Answer(" \n"))]) == passage.items
-
-
-def test_words_of_no_sentence_are_found():
-    assert find_words("") == []

@@ -1,5 +1,6 @@
 import textwrap
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,29 +48,26 @@ def test_all_sentences_are_translated_together_and_nothing_else():
 
     translated = echo.translate(read_plain_text(text))
 
-    assert echo.calls == [
-        (
-            [
-                "Dear Sir,",
-                "first.",
-                "And second",
-                "third",
-                "fourth",
-                "fifth",
-                "Sixth",
-                "seven",
-            ],
-            False,
-        )
-    ]
+    sentences = ["Dear Sir,", "first.", "And second", "third", "fourth", "fifth", "Sixth", "seven"]
+    assert echo.calls == [(sentences, False)]
     assert translated == text.upper()
 
 
-def test_wrapped_lines_are_one_passage():
+QUOTED, TWICE = (textwrap.indent(WRAPPED, marks) for marks in ("> ", "> > "))
+ITEM = "- an item of a list that is so long that its line is full at about here\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [(WRAPPED, 2), (QUOTED, 2), (TWICE + QUOTED, 4), (ITEM * 3, 3)],
+    ids=["wrapped", "quoted", "quoted within a quotation", "items"],
+)
+def test_lines_that_were_wrapped_are_one_passage_and_others_are_not(text, sentences):
+    """What is quoted twice is no part of a quotation, though its lines are as full."""
     echo = Echo(str.upper)
 
-    assert echo.translate(read_plain_text(WRAPPED)) == WRAPPED.upper()
-    assert len(echo.calls[0][0]) == 2
+    assert echo.translate(read_plain_text(text)) == text.upper()
+    assert len(echo.calls[0][0]) == sentences
 
 
 def test_lines_that_were_not_wrapped_are_translated_by_themselves():
@@ -80,31 +78,6 @@ def test_lines_that_were_not_wrapped_are_translated_by_themselves():
     echo.translate(read_plain_text(verses + "\n" + titles))
 
     assert len(echo.calls[0][0]) == 7
-
-
-def test_items_of_a_list_are_not_joined():
-    echo = Echo(str.upper)
-    item = "- an item of a list that is so long that its line is full at about here\n"
-
-    assert echo.translate(read_plain_text(item * 3)) == item.upper() * 3
-    assert len(echo.calls[0][0]) == 3
-
-
-def test_a_quoted_paragraph_keeps_its_marks():
-    quoted = textwrap.indent(WRAPPED, "> ")
-    echo = Echo(str.upper)
-
-    assert echo.translate(read_plain_text(quoted)) == quoted.upper()
-    assert len(echo.calls[0][0]) == 2
-
-
-def test_what_is_quoted_within_a_quotation_is_no_part_of_it():
-    """Its lines are as full, and begin otherwise."""
-    inner, outer = textwrap.indent(WRAPPED, "> > "), textwrap.indent(WRAPPED, "> ")
-    echo = Echo(str.upper)
-
-    assert echo.translate(read_plain_text(inner + outer)) == (inner + outer).upper()
-    assert len(echo.calls[0][0]) == 4
 
 
 def test_nothing_is_asked_where_there_is_nothing():

@@ -1,5 +1,6 @@
 import gzip
 import io
+import re
 import tarfile
 
 import pytest
@@ -64,9 +65,9 @@ def test_modes_and_owners_stay_in_the_archive(pack, folder):
 @pytest.mark.parametrize(
     ("hostile", "expected"),
     [
-        (member("../evil"), "holds '../evil', which leads out of the archive"),
-        (member("a/../../evil"), "holds 'a/../../evil', which leads out of the archive"),
-        (member("/etc/evil"), "holds '/etc/evil', which leads out of the archive"),
+        (member("../evil"), "holds '../evil', which leads out"),
+        (member("a/../../evil"), "holds 'a/../../evil', which leads out"),
+        (member("/etc/evil"), "holds '/etc/evil', which leads out"),
         (link(NAMES[0], "/etc/passwd"), f"holds '{NAMES[0]}', which is no ordinary file"),
         (link("x", "..", tarfile.LNKTYPE), "holds 'x', which is no ordinary file"),
         (link("x", "a" * 5000), "holds 'x', which is no ordinary file"),
@@ -77,48 +78,35 @@ def test_modes_and_owners_stay_in_the_archive(pack, folder):
 def test_a_hostile_member_stops_everything(pack, folder, tmp_path, hostile, expected):
     archive = pack(hostile, *(member(name) for name in NAMES))
 
-    assert f"{expected}; nothing of it is used" == refusal(archive, folder)
+    assert refusal(archive, folder).startswith(expected)
     assert not list(folder.iterdir())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["de-en.tgz", "out"]
 
 
-def test_a_doubled_member_is_refused(pack, folder):
-    archive = pack(member(NAMES[0]), member(NAMES[1]), member(NAMES[0], b"other\n"))
-
-    assert f"holds {NAMES[0]} twice; nothing of it is used" == refusal(archive, folder)
-
-
-def test_a_name_of_other_case_is_another_name(pack, folder):
-    archive = pack(member(NAMES[0]), member(NAMES[1].upper()))
-
-    assert f"does not hold {NAMES[1]}" == refusal(archive, folder)
-
-
-def test_a_folder_of_the_right_name_is_no_file(pack, folder):
-    archive = pack(member(NAMES[0]), member(NAMES[1], b"", type=tarfile.DIRTYPE))
-
-    assert f"does not hold {NAMES[1]}" == refusal(archive, folder)
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ([member(NAMES[1]), member(NAMES[0], b"other\n")], f"holds {NAMES[0]} twice"),
+        ([member(NAMES[1].upper())], f"does not hold {NAMES[1]}"),
+        ([member(NAMES[1], b"", type=tarfile.DIRTYPE)], f"does not hold {NAMES[1]}"),
+    ],
+    ids=["doubled", "of other case", "a folder"],
+)
+def test_members_are_the_wanted_ones_once_each(pack, folder, last, told):
+    assert refusal(pack(member(NAMES[0]), *last), folder).startswith(told)
 
 
-def test_a_large_archive_is_refused_before_it_is_unpacked(pack, folder):
-    archive = pack(member("zeros", bytes(5000)), *(member(name) for name in NAMES))
-
-    expected = "unpacks to more than 1000 members or 4000 bytes; nothing of it is used"
-    assert expected == refusal(archive, folder, max_bytes=4000)
-
-
-def test_members_are_too_large_together(pack, folder):
-    archive = pack(*(member(name, b"x" * 3000) for name in NAMES))
-
-    expected = "unpacks to more than 1000 members or 5000 bytes; nothing of it is used"
-    assert expected == refusal(archive, folder, max_bytes=5000)
-
-
-def test_many_members_are_refused(pack, folder):
-    archive = pack(*(member(f"{number}", b"") for number in range(20)))
-
-    expected = "unpacks to more than 10 members or 4294967296 bytes; nothing of it is used"
-    assert expected == refusal(archive, folder, max_members=10)
+@pytest.mark.parametrize(
+    ("members", "limits", "told"),
+    [
+        ([member("0", bytes(5000)), *map(member, NAMES)], {"max_bytes": 4000}, "1000 .* 4000"),
+        ([member(name, b"x" * 3000) for name in NAMES], {"max_bytes": 5000}, "1000 .* 5000"),
+        ([member(f"{n}", b"") for n in range(20)], {"max_members": 10}, "10 members or 4294967296"),
+    ],
+    ids=["one", "together", "many"],
+)
+def test_a_large_archive_is_refused_before_it_is_unpacked(pack, folder, members, limits, told):
+    assert re.match(f"unpacks to more than {told}", refusal(pack(*members), folder, **limits))
 
 
 def test_a_bomb_in_a_header_is_refused(folder, tmp_path):
@@ -159,19 +147,18 @@ def test_a_flipped_byte_is_noticed(pack, folder):
     assert refusal(archive, folder).startswith("is damaged or no .tgz archive (CRC check failed")
 
 
-def test_an_error_page_is_no_archive(tmp_path, folder):
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"<html>Not here</html>", "Not a gzipped file"),
+        (gzip.compress(b"Guten Tag.\n" * 100), "invalid header"),
+    ],
+)
+def test_what_is_no_archive_is_told(tmp_path, folder, content, told):
     archive = tmp_path / "page.tgz"
-    archive.write_text("<html>Not here</html>")
+    archive.write_bytes(content)
 
-    expected = "is damaged or no .tgz archive (Not a gzipped file (b'<h'))"
-    assert expected == refusal(archive, folder)
-
-
-def test_no_tar_is_no_archive(tmp_path, folder):
-    archive = tmp_path / "text.tgz"
-    archive.write_bytes(gzip.compress(b"Guten Tag.\n" * 100))
-
-    assert refusal(archive, folder) == "is damaged or no .tgz archive (invalid header)"
+    assert refusal(archive, folder).startswith(f"is damaged or no .tgz archive ({told}")
 
 
 def raw(tmp_path, header):

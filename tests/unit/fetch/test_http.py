@@ -153,11 +153,9 @@ def test_a_busy_server_is_asked_again(site, get, code):
 def test_a_server_that_stays_busy_is_given_up(site, get, tmp_path):
     url = site.put("/a", status(503))
 
-    expected = (
-        f"{url} could not be fetched in 3 attempts: the server answered 503 Service Unavailable; "
-        f"check the network, or set download.corpus.url to a mirror"
-    )
-    assert expected == message(get, url)
+    told = message(get, url)
+    assert told.startswith(f"{url} could not be fetched in 3 attempts: the server answered 503")
+    assert "set download.corpus.url to a mirror" in told
     assert len(site.requests) == 3
     assert not finals(tmp_path)
 
@@ -173,8 +171,7 @@ def test_retry_after_is_heeded_up_to_the_longest_wait(site, get, capsys):
 def test_a_refusal_is_not_asked_again(site, get, tmp_path, code, words):
     url = site.put("/a", status(code))
 
-    expected = f"{url} answered {code} {words}; set download.corpus.url to a mirror that has it"
-    assert expected == message(get, url)
+    assert message(get, url).startswith(f"{url} answered {code} {words}; set download.corpus.url")
     assert len(site.requests) == 1
     assert not finals(tmp_path)
 
@@ -182,13 +179,9 @@ def test_a_refusal_is_not_asked_again(site, get, tmp_path, code, words):
 def test_a_transfer_shorter_than_its_length_is_refused(site, get, tmp_path):
     url = site.put("/a", claiming(5000, CONTENT[:3000]))
 
-    assert re.fullmatch(
-        re.escape(url)
-        + r" could not be fetched in 3 attempts: the connection failed \(peer closed "
-        r"connection without sending complete message body \(received 3000 bytes, expected 5000\)"
-        r"\); check the network, or set download.corpus.url to a mirror",
-        message(get, url),
-    )
+    told = message(get, url)
+    assert told.startswith(f"{url} could not be fetched in 3 attempts: the connection failed")
+    assert "received 3000 bytes, expected 5000" in told
     assert not finals(tmp_path)
 
 
@@ -238,11 +231,7 @@ def test_a_silent_server_is_given_up(site, get):
     url = site.put("/a", silent(1.0))
     config = QUICK.model_copy(update={"attempts": 2, "timeout_seconds": 0.1})
 
-    expected = (
-        f"{url} could not be fetched in 2 attempts: the server was silent for too long "
-        f"(ReadTimeout); check the network, or set download.corpus.url to a mirror"
-    )
-    assert expected == message(get, url, config)
+    assert "in 2 attempts: the server was silent for too long" in message(get, url, config)
 
 
 def test_nobody_listening_is_said(get):
@@ -266,11 +255,8 @@ def test_a_wrong_digest_is_refused_and_kept_aside(site, get, tmp_path):
 
     told = message(get, url, sha256=wanted)
     [rejected] = tmp_path.glob("*.rejected")
-    expected = (
-        f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as {rejected}: "
-        f"if the publisher changed the file, change the checksum beside download.corpus.url"
-    )
-    assert expected == told
+    assert f"has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as {rejected}" in told
+    assert "change the checksum beside download.corpus.url" in told
     assert rejected.name.endswith("-de-en.tgz.rejected")
     assert rejected.read_bytes() == CONTENT
 
@@ -283,16 +269,8 @@ def test_redirects_are_followed(site, get):
 def test_a_redirect_loop_ends(site, get):
     url = site.put("/a", redirect("/a"))
 
-    expected = f"{url} redirects more than 5 times; set download.corpus.url to the final address"
-    assert expected == message(get, url)
+    assert message(get, url).startswith(f"{url} redirects more than 5 times;")
     assert len(site.requests) == 6
-
-
-def test_a_redirect_out_of_the_web_is_refused(site, get):
-    url = site.put("/a", redirect("file:///etc/passwd"))
-
-    expected = f"{url} redirects to file:, which is not the web; this was refused"
-    assert expected == message(get, url)
 
 
 @pytest.mark.parametrize(
@@ -305,13 +283,12 @@ def test_a_redirect_out_of_the_web_is_refused(site, get):
         ("https://10.0.0.1/a", "into a private network (10.0.0.1)"),
         ("https://[::1]/a", "into a private network (::1)"),
         ("ftp://example.org/a", "to ftp:, which is not the web"),
+        ("file:///etc/passwd", "to file:, which is not the web"),
     ],
 )
 def test_a_redirect_to_a_worse_place_is_refused(goal, reason):
-    with pytest.raises(DownloadError) as caught:
+    with pytest.raises(DownloadError, match=re.escape(f"redirects {reason}")):
         check_redirect(httpx.URL("https://example.com/x"), httpx.URL(goal))
-    expected = f"https://example.com/x redirects {reason}; this was refused"
-    assert expected == str(caught.value)
 
 
 @pytest.mark.parametrize("origin", ["10.0.0.1", "127.0.0.1", "169.254.0.1"])
@@ -332,20 +309,17 @@ def test_a_folder_in_the_place_of_a_file_is_named(site, get, again, tmp_path, su
     place.mkdir()
 
     for ask in (get, again):
-        expected = f"{place} is a folder, where a file is to be; move it away"
-        assert expected == message(ask, url)
+        assert message(ask, url).startswith(f"{place} is a folder")
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/a", "de-en.tgz"])
 def test_only_the_web_is_fetched(get, url):
-    assert message(get, url).endswith(
-        "cannot be fetched; download.corpus.url must begin with http:// or https://"
-    )
+    assert "download.corpus.url must begin with http:// or https://" in message(get, url)
 
 
 def test_no_address_is_said(get):
-    expected = "download.corpus.url holds an address that cannot be read; mend it"
-    assert expected == message(get, "http://a:canary")
+    told = message(get, "http://a:canary")
+    assert told.startswith("download.corpus.url holds an address that cannot be read")
 
 
 @pytest.fixture
@@ -413,8 +387,9 @@ def test_a_secret_that_is_not_there_is_said(site, get, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     url = site.put("/a", whole(CONTENT))
 
-    expected = f"{url}?... asks for a secret; set the environment variable NMT_DOWNLOAD_SECRET"
-    assert expected == message(get, f"{url}?key={{secret}}")
+    told = message(get, f"{url}?key={{secret}}")
+    assert told.startswith(f"{url}?... asks for a secret")
+    assert VARIABLE in told
     assert not site.requests
 
 
@@ -456,9 +431,7 @@ def test_a_full_disk_is_said(site, get, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(http, "asdict", full)  # as it writes, so that nothing else is hit
-    with pytest.raises(
-        DiskError, match=r"a\.part could not be written \(No space left on device\)"
-    ):
+    with pytest.raises(DiskError, match=r"a\.part could not be written \(No space"):
         get(site.put("/a", whole(CONTENT)))
 
 
@@ -469,9 +442,6 @@ def endless(handler):
         handler.wfile.write(b"x" * 100_000)
 
 
-LARGE = "is larger than download.http.max_bytes (50,000 bytes); raise that if the file is right"
-
-
 @pytest.mark.parametrize(
     ("behaviour", "lines"), [(endless, None), (whole(CONTENT), None), (endless, 9)]
 )
@@ -479,7 +449,8 @@ def test_a_file_that_is_too_large_is_refused(site, get, tmp_path, behaviour, lin
     config = QUICK.model_copy(update={"max_bytes": 50_000})
     url = site.put("/a", behaviour)
 
-    assert message(get, url, config, lines=lines) == f"{url} {LARGE}"
+    told = message(get, url, config, lines=lines)
+    assert told.startswith(f"{url} is larger than download.http.max_bytes (50,000 bytes)")
     assert len(site.requests) == 1
     assert not [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
 

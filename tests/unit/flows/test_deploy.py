@@ -75,14 +75,16 @@ def test_a_pool_that_is_there_is_brought_to_its_template():
     assert "concurrency_limit" not in server.updated.model_fields_set
 
 
-def test_a_pool_of_another_kind_is_refused():
-    with pytest.raises(ConfigError, match="pool gpu is of kind docker, not process; delete it"):
-        deploy.ensure_pool(Server("docker"), "gpu", "process")
-
-
-def test_a_kind_without_a_template_is_refused():
-    with pytest.raises(ConfigError, match=r"pool cpu: .proces. is not a kind of pool: docker"):
-        deploy.ensure_pool(Server(), "cpu", "proces")
+@pytest.mark.parametrize(
+    ("there", "kind", "told"),
+    [
+        ("docker", "process", "pool gpu is of kind docker, not process"),
+        (None, "proces", "pool gpu: .proces. is not a kind"),
+    ],
+)
+def test_a_pool_of_another_or_an_unknown_kind_is_refused(there, kind, told):
+    with pytest.raises(ConfigError, match=told):
+        deploy.ensure_pool(Server(there), "gpu", kind)
 
 
 def test_a_limit_that_is_there_stays_as_it_was_set():

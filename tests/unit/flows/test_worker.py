@@ -68,7 +68,7 @@ def test_a_missing_server_is_told_in_a_sentence():
 def test_a_flow_needs_no_server_but_a_worker_does():
     with temporary_settings({PREFECT_API_URL: None}):
         assert check_server() is None
-        with pytest.raises(NmtError, match="no Prefect server is known here; start one with make"):
+        with pytest.raises(NmtError, match="no Prefect server is known here"):
             require_server()
 
 
@@ -94,7 +94,7 @@ def test_a_server_that_wants_another_password_is_told_in_a_sentence(login):
             if login == "admin:right":
                 assert url == check_server() == require_server()
             else:
-                with pytest.raises(NmtError, match=f"server at {url} wants another password; copy"):
+                with pytest.raises(NmtError, match=f"{url} wants another password"):
                     check_server()
 
 
@@ -203,7 +203,7 @@ def test_runs_of_living_workers_are_left_alone(api):
 
 
 def test_a_pool_of_another_kind_is_refused(api):
-    with pytest.raises(NmtError, match="pool gpu is of kind kubernetes, and this program runs"):
+    with pytest.raises(NmtError, match="pool gpu is of kind kubernetes"):
         worker.check_pool("gpu")
 
 
@@ -218,7 +218,7 @@ def test_a_pool_is_made_if_there_is_none(api, monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpu/1", "100%"])
 def test_a_name_that_prefect_would_not_take_is_refused(name):
-    with pytest.raises(ConfigError, match="the name of a worker must be without / and %"):
+    with pytest.raises(ConfigError, match="must be without / and %"):
         worker.name_worker(name)
 
 

@@ -5,15 +5,13 @@ import re
 from typing import get_args
 
 import pytest
-import yaml
 
 from nmt_core.engines.registered import PROGRAMS
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.fetch.vectors import VectorsConfig
 from stages.params import SECTIONS
+from tests.support.pipeline import STAGES
 from tests.support.projects import PROJECT
-
-STAGES = yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"]
 
 PLUMBING = {
     "nmt_core/__init__.py",

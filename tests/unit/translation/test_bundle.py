@@ -125,29 +125,24 @@ def test_tied_weights_are_stored_once(bundle):
     assert not {"output.weight", "target_embedding.table.weight"} & names
 
 
-@pytest.mark.parametrize("name", EVERY_FILE)
-def test_an_altered_file_is_refused_by_name(bundle, name):
-    content = bytearray((bundle / name).read_bytes())
+def alter(path):
+    content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    (bundle / name).write_bytes(content)
-
-    with pytest.raises(BundleError, match=f": {name} was altered; fetch or export it again"):
-        Translator.load(bundle)
+    path.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", EVERY_FILE)
-def test_a_missing_file_is_refused_by_name(bundle, name):
-    (bundle / name).unlink()
+@pytest.mark.parametrize(
+    ("name", "damage", "told"),
+    [
+        *((name, alter, "was altered") for name in EVERY_FILE),
+        *((name, Path.unlink, "is missing") for name in EVERY_FILE),
+        *((name, Path.touch, "was added") for name in ("a.pkl", "tokenizer/a.json", ".hidden")),
+    ],
+)
+def test_an_altered_missing_or_additional_file_is_refused_by_name(bundle, name, damage, told):
+    damage(bundle / name)
 
-    with pytest.raises(BundleError, match=f": {name} is missing; fetch"):
-        Translator.load(bundle)
-
-
-@pytest.mark.parametrize("name", ["model.pkl", "tokenizer/source/extra.json", ".hidden"])
-def test_an_additional_file_is_refused_by_name(bundle, name):
-    (bundle / name).write_text("{}")
-
-    with pytest.raises(BundleError, match=f": {name} was added; fetch"):
+    with pytest.raises(BundleError, match=f": {name} {told}; fetch or export it again"):
         Translator.load(bundle)
 
 
@@ -156,17 +151,13 @@ def test_every_problem_is_named_at_once(bundle):
     (bundle / "model.json").unlink()
     (bundle / "notes.txt").touch()
 
-    with pytest.raises(
-        BundleError, match=r"model.json is missing, notes.txt was added, README.md was altered"
-    ):
+    with pytest.raises(BundleError, match=r"model.json is .*, notes.txt was .*, README.md was"):
         verify_bundle(bundle)
 
 
 def test_a_folder_without_a_manifest_is_no_model(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
-        with pytest.raises(
-            BundleError, match=r"is not an exported model, for it holds no manifest"
-        ):
+        with pytest.raises(BundleError, match=r"is not an exported model"):
             Translator.load(folder)
 
 
@@ -188,7 +179,7 @@ def test_a_damaged_manifest_is_refused(bundle, text):
 def test_another_format_says_what_to_do(bundle):
     files.write_json(bundle / MANIFEST, {"format": 1})
 
-    with pytest.raises(BundleError, match=r"has format 1, but this program reads format 3; export"):
+    with pytest.raises(BundleError, match=r"has format 1, .* reads format 3"):
         Translator.load(bundle)
 
 
@@ -203,10 +194,8 @@ def test_another_kind_of_model_says_what_is_wanted(bundle, kind, wanted):
         return
     with pytest.raises(BundleError) as told:
         read_manifest(bundle, known=formats[wanted])
-    assert str(told.value) == (
-        f"{bundle} holds a {kind}, and a {wanted} is wanted; name a folder that {MADE_BY[wanted]} "
-        f"wrote"
-    )
+    assert f"holds a {kind}, and a {wanted} is wanted" in str(told.value)
+    assert MADE_BY[wanted] in str(told.value)
 
 
 def test_what_is_sealed_is_of_a_known_kind():
@@ -214,15 +203,6 @@ def test_what_is_sealed_is_of_a_known_kind():
     kinds = {one.rpartition(" ")[0] for one in formats}
 
     assert {"translator", *kinds} == set(MADE_BY)
-
-
-def test_weights_that_do_not_fit_are_refused(bundle):
-    config = files.read_json(bundle / "model.json") | {"decoder_layers": 2}
-    files.write_json(bundle / "model.json", config)
-    files.write_json(bundle / MANIFEST, {"format": FORMAT, "files": list_contents(bundle)})
-
-    with pytest.raises(BundleError, match=r"do not fit its model.json"):
-        Translator.load(bundle)
 
 
 NESTED = b"[" * 100_000
@@ -261,11 +241,7 @@ def reseal(bundle, name, content):
         ("model.safetensors", HUGE_HEADER, "model.safetensors cannot be read"),
         ("golden.json", b"[]", "holds no line to translate"),
         ("golden.json", b'{"a": 1}', "golden.json cannot be read"),
-        (
-            "golden.json",
-            b'[{"source": 1, "text": "", "ids": []}]',
-            "golden.json cannot be read",
-        ),
+        ("golden.json", b'[{"source": 1, "text": "", "ids": []}]', "golden.json cannot be read"),
         ("golden.json", NESTED, "golden.json is nested too deeply"),
         *(
             (name, None, "No such file|Not found")
@@ -286,6 +262,7 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, 
 @pytest.mark.parametrize(
     "more",
     [
+        {"decoder_layers": 2},
         {"encoder_layers": 1000, "decoder_layers": 1000},
         {"width": 65_536, "feed_forward_width": 1_000_000},
         {"positions": "learned", "max_positions": 1_000_000},
@@ -302,7 +279,7 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, 
     config = files.read_json(bundle / "model.json") | more
     reseal(bundle, "model.json", json.dumps(config).encode())
 
-    with pytest.raises(BundleError, match=r"do not fit its model.json; export it again \("):
+    with pytest.raises(BundleError, match=r"do not fit its model.json; export it"):
         Translator.load(bundle)
     assert ["meta"] == places
 
@@ -343,7 +320,7 @@ def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
 def test_a_manifest_that_is_no_file_is_refused(bundle, tmp_path):
     (bundle / MANIFEST).rename(tmp_path / MANIFEST)
     (bundle / MANIFEST).symlink_to(tmp_path / MANIFEST)
-    with pytest.raises(BundleError, match=r"manifest.json is no file; cp -rL makes files of links"):
+    with pytest.raises(BundleError, match=r"manifest.json is no file; cp -rL"):
         verify_bundle(bundle)
 
     (bundle / MANIFEST).unlink()
@@ -378,7 +355,7 @@ def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
     before = list_contents(bundle)
     other = MODEL.model_copy(update={"scale_embeddings": False})
 
-    with pytest.raises(BundleError, match="model_config is not what it was built from"):
+    with pytest.raises(BundleError, match="model_config is not"):
         export(bundle, model=other)
     assert before == list_contents(bundle)
     assert [bundle] == list(bundle.parent.iterdir())
@@ -399,7 +376,7 @@ def test_golden_sentences_tell_another_model(bundle):
 
 def test_a_device_that_is_not_there_is_named(bundle):
     for name in ("toaster", "cuda:77"):
-        with pytest.raises(ConfigError, match=f"there is no device '{name}' here; use auto or cpu"):
+        with pytest.raises(ConfigError, match=f"no device '{name}' here"):
             Translator.load(bundle, device=name)
 
 
@@ -443,7 +420,7 @@ def test_nothing_an_empty_folder_and_an_older_model_of_its_kind_may_be_replaced(
 def test_a_model_of_another_kind_may_not_be_replaced(tmp_path, known):
     folder = seal_files(tmp_path / "other", known)
 
-    with pytest.raises(ConfigError, match=r"manifest\.json, which belongs to no classifier and"):
+    with pytest.raises(ConfigError, match=r"manifest\.json, which belongs to no classifier"):
         require_replaceable(folder, known="classifier 2")
 
 
@@ -459,7 +436,7 @@ def test_what_is_no_model_may_not_be_replaced(tmp_path, monkeypatch):
     here.mkdir(parents=True)
     monkeypatch.chdir(here)
     told = {
-        older: "holds notes/mine.txt, which belongs to no classifier and would be lost",
+        older: "holds notes/mine.txt, which belongs to no classifier",
         damaged: "holds manifest.json, which belongs to no classifier",
         tmp_path / "file": "is no folder, but a file",
         Path(): r"^\. is the folder you are in, .* such as classifier$",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -104,16 +104,17 @@ lines = st.lists(st.lists(words, max_size=9).map(" ".join), max_size=12)
 
 @settings(max_examples=15, deadline=None)
 @given(lines, st.integers(1, 40))
-def test_a_line_translates_alike_in_any_company(lines, max_tokens):
+def test_a_line_translates_and_is_sampled_alike_in_any_company(lines, max_tokens):
     """Sorting, batching and padding are invisible, and the order is restored."""
-    alone = toy_translator()
+    alone, together = toy_translator(), toy_translator(batch_tokens=max_tokens)
+    sampling = SamplingConfig(samples=2)
 
-    assert [alone.translate([line])[0] for line in lines] == toy_translator(
-        batch_tokens=max_tokens
-    ).translate(lines)
+    assert [alone.translate([line])[0] for line in lines] == together.translate(lines)
+    assert [alone.sample([line], sampling)[0] for line in lines] == together.sample(lines, sampling)
 
 
 @settings(max_examples=15, deadline=None)
+@example(STRANGE)
 @given(st.lists(st.text(max_size=30), max_size=5))
 def test_one_line_gives_one_line(lines):
     """Whatever it holds, and whatever bytes the model writes."""
@@ -124,13 +125,6 @@ def test_one_line_gives_one_line(lines):
 
 
 TINY = tiny_translator()
-
-
-def test_strange_lines_give_lines():
-    texts = TINY.translate(STRANGE)
-
-    assert len(STRANGE) == len(texts)
-    assert all(len(f"{text}.".splitlines()) == 1 for text in texts)
 
 
 def test_no_detokenizer_can_break_a_line():
@@ -144,10 +138,6 @@ def test_no_detokenizer_can_break_a_line():
 @pytest.mark.parametrize("line", ["", " ", "\t", "\u00a0", "\u200b"])
 def test_an_empty_line_stays_empty(line):
     assert TINY.translate(["Hund", line])[1] == ""
-
-
-def test_no_lines_give_no_lines():
-    assert TINY.translate([]) == []
 
 
 def test_an_unknown_word_is_translated_like_any_other():
@@ -318,17 +308,6 @@ def test_every_line_needs_its_prefix():
         TINY.search(["Hund", "Haus"], prefixes=["dog"])
 
 
-@settings(max_examples=15, deadline=None)
-@given(lines, st.integers(1, 40))
-def test_a_line_is_sampled_alike_in_any_company(lines, max_tokens):
-    sampling = SamplingConfig(samples=2)
-    alone = toy_translator()
-
-    assert [alone.sample([line], sampling)[0] for line in lines] == toy_translator(
-        batch_tokens=max_tokens
-    ).sample(lines, sampling)
-
-
 def test_samples_are_translations_in_number():
     found = TINY.sample([*LINES, " "], SamplingConfig(samples=3, top_k=5))
 
@@ -366,10 +345,6 @@ def test_attention_is_shown_token_by_token():
     assert np.allclose(weights.sum(axis=1), 1.0)
     assert TINY.attention("", best) is None
     assert toy_translator().attention("one", best) is None
-
-
-def test_dropout_is_off():
-    assert not TINY.full.model.training
 
 
 class Watched(Toy):

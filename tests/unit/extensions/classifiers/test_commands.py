@@ -177,7 +177,7 @@ def test_a_classifier_takes_no_other_folder_s_place(folder, masked):
     assert load_masked_model(masked, device="cpu")
 
 
-def test_what_cannot_be_is_refuse(folder, tmp_path):
+def test_what_cannot_be_is_refused(folder, tmp_path):
     (tmp_path / "strange.tsv").write_text("meh\ta film\n")
     (tmp_path / "one.tsv").write_text("pos\ta film\npos\ta film\n")
     out = tmp_path / "out"

@@ -32,9 +32,13 @@ def test_damage_is_told(tmp_path):
         load_language_model(tmp_path / "lm", device="cpu")
 
 
-def test_tensors_of_another_shape_are_refused():
+@pytest.mark.parametrize(
+    "shape", [{"layers": 1, "width": 4, "embedding_width": 4}, {"layers": 1000, "width": 65_536}]
+)
+def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken(shape):
+    """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
     with pytest.raises(BundleError, match="is missing"):
-        restore_language_model(RecurrentConfig(layers=1, width=4, embedding_width=4), 9, {})
+        restore_language_model(RecurrentConfig(**shape), 9, {})
 
 
 NESTED = b"[" * 100_000
@@ -79,9 +83,3 @@ def test_another_format_is_told(tmp_path):
 
     with pytest.raises(BundleError, match=r"has format 'language model 9'.*reads format"):
         load_language_model(folder, device="cpu")
-
-
-def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken():
-    """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
-    with pytest.raises(BundleError, match="is missing"):
-        restore_language_model(RecurrentConfig(layers=1000, width=65_536), 9, {})

@@ -237,12 +237,6 @@ def test_advised_translations_raise_no_doubt(tmp_path, advice):
     assert advised == ""
 
 
-def test_other_tokens_are_refused(translator, counted):
-    message = refuse("translate", "--model", translator, "--fuse", counted, lines="Haus\n")
-
-    assert "the language model has other tokens than the translator" in message
-
-
 def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text(TEXT)
@@ -250,6 +244,8 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
 
     assert "--tokens-of models/export" in refuse("learn", "--text", text, "--unit", "subword", *out)
     assert "goes with --unit subword" in refuse("learn", "--text", text, "--tokens-of", "x", *out)
+    fused = ("translate", "--model", translator, "--fuse", counted)
+    assert "has other tokens than the translator" in refuse(*fused, lines="Haus\n")
     assert "name it with --fuse" in refuse("translate", "--model", translator, "--fuse-weight", 1)
     assert "holds a translator, and a language model is wanted" in refuse(
         "score", "--language-model", translator
@@ -274,11 +270,3 @@ def test_a_misspelt_setting_is_named(tmp_path):
     )
 
     assert message == "nmt: learn.model.widht is not a parameter; did you mean 'width'?\n"
-
-
-@pytest.mark.parametrize("command", ["learn", "generate", "fill"])
-def test_help_teaches_by_example(command):
-    result = run(command, "--help")
-
-    assert result.exit_code == 0
-    assert f"nmt {command} --" in result.stdout

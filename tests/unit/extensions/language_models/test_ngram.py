@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from nmt_core.base.config import build
-from nmt_core.extensions.language_models import NGram, NGramConfig, restore_language_model
+from nmt_core.extensions.language_models import NGram, NGramConfig
 from nmt_core.extensions.language_models.ngram import (
     AddK,
     KneserNey,
@@ -193,23 +192,9 @@ def test_discounts_follow_the_counts_of_counts():
     assert estimate_discount(torch.tensor([2, 4])) == 0.5
 
 
-def test_a_saved_model_is_the_same():
-    units, model = toy(4, KneserNey())
-    again = restore_language_model(model.config, len(units.vocabulary), model.state_dict())
-    tokens = torch.from_numpy(units.encode(TOY))[None]
-
-    assert torch.equal(model(tokens), again(tokens))
-
-
 def test_an_empty_text_is_refused():
     with pytest.raises(ValueError, match="nothing to count"):
         NGram.count(NGramConfig(), WORDS, np.array([BOS]))
-
-
-def test_smoothing_is_chosen_by_its_kind():
-    config = build(NGramConfig, {"order": 3, "smoothing": {"kind": "add_k", "k": 1.0}}, at="model")
-
-    assert config.smoothing == AddK(k=1.0)
 
 
 def test_perplexity_of_a_die_is_its_faces():

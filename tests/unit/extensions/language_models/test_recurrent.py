@@ -7,9 +7,16 @@ from nmt_core.extensions.language_models import RecurrentConfig, build_language_
 from nmt_core.text.vocabulary import BOS, PAD, UNK
 
 
-def test_tied_weights_need_one_width():
-    with pytest.raises(ValueError, match="tied weights need one width"):
-        RecurrentConfig(tie=True, width=8, embedding_width=4)
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [
+        ({"width": 8, "embedding_width": 4}, "tied weights need one width"),
+        ({"width": 8, "embedding_width": 8, "input": "one_hot"}, "no vectors to tie"),
+    ],
+)
+def test_tied_weights_need_vectors_of_one_width(shape, told):
+    with pytest.raises(ValueError, match=told):
+        RecurrentConfig(tie=True, **shape)
 
 
 def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
@@ -27,11 +34,6 @@ def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
 
     torch.testing.assert_close(plain(tokens), vectors(tokens))
     assert "embedding.weight" not in plain.state_dict()
-
-
-def test_one_hot_input_has_nothing_to_tie():
-    with pytest.raises(ValueError, match="no vectors to tie"):
-        RecurrentConfig(tie=True, input="one_hot", width=8, embedding_width=8)
 
 
 def test_a_state_is_dropped_by_one_mask_a_window_and_layer(monkeypatch):
