@@ -12,13 +12,12 @@ import sys
 import time
 
 import pytest
-import yaml
 
+from tests.support.pipeline import list_stages
 from tests.support.presets import PRESETS, SHRUNK, shrunk
 from tests.support.processes import wait_for
 from tests.support.projects import (
     LOG_EVERY,
-    PROJECT,
     SMALL,
     STEPS,
     VALIDATE_EVERY,
@@ -27,7 +26,6 @@ from tests.support.projects import (
     overrides,
 )
 
-STAGES = list(yaml.safe_load((PROJECT / "dvc.yaml").read_text())["stages"])
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
 
 pytestmark = pytest.mark.slow
@@ -55,7 +53,7 @@ def finished(prepared, tmp_path_factory):
 
 
 def test_every_stage_runs_once(prepared, finished):
-    assert sorted(STAGES) == sorted(prepared.ran + finished.ran)
+    assert sorted(list_stages()) == sorted(prepared.ran + finished.ran)
 
 
 def test_the_end_is_a_summary(finished):
@@ -335,7 +333,7 @@ def exported(prepared, tmp_path_factory):
     copies = {preset: prepared.untracked(folder / preset) for preset in PRESETS}
     orders = {str(copy.folder): small_settings(preset) for preset, copy in copies.items()}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "configure.__main__", *STAGES],
+        [sys.executable, "-c", PROGRAM, "configure.__main__", *list_stages()],
         cwd=prepared.folder,
         env=next(iter(copies.values())).environment,
         input=json.dumps(orders),

@@ -1,10 +1,8 @@
 import gzip
 import hashlib
-import io
 import json
 import subprocess
 import sys
-import tarfile
 from threading import Thread
 
 import pytest
@@ -15,9 +13,11 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.fetch.vectors import MODEL_MAGIC
 from stages import download
 from stages.params import DownloadParams
+from tests.support.downloads import pack_europarl
 from tests.support.projects import PROJECT
 from tests.support.web_server import status, whole
 
+URL = "http://127.0.0.1:{port}/v7/{{pair}}.tgz"
 THIRDS = {"validation_per_10000": 3000, "test_per_10000": 3000}
 LANGUAGES = {"source": "de", "target": "en"}
 
@@ -56,19 +56,10 @@ def all_pairs(texts):
 
 
 def europarl(site, code, pairs):
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as tar:
-        for language, lines in zip((code, "en"), zip(*pairs, strict=True), strict=True):
-            text = "".join(f"{line}\n" for line in lines).encode()
-            info = tarfile.TarInfo(f"europarl-v7.{code}-en.{language}")
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text))
-    site.put(f"/v7/{code}-en.tgz", whole(content.getvalue()))
-    return {
-        "kind": "europarl",
-        "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz",
-        "sha256": hashlib.sha256(content.getvalue()).hexdigest(),
-    }
+    content = pack_europarl(code, pairs)
+    site.put(f"/v7/{code}-en.tgz", whole(content))
+    digest = hashlib.sha256(content).hexdigest()
+    return {"kind": "europarl", "url": URL.format(port=site.port), "sha256": digest}
 
 
 GERMAN = [(f"Satz {number}", f"Sentence {number}") for number in range(40)]
@@ -128,9 +119,7 @@ def test_a_damaged_archive_is_moved_aside_and_fetched_again(run, site):
     site.put("/v7/de-en.tgz", whole(b"<html>maintenance</html>"))
     corpus = {"kind": "europarl", "url": f"http://127.0.0.1:{site.port}/v7/{{pair}}.tgz"}
 
-    with pytest.raises(
-        DownloadError, match=r"is damaged or no .tgz archive .*\.rejected: run again"
-    ):
+    with pytest.raises(DownloadError, match=r"damaged or no .tgz archive .*\.rejected: run again"):
         run(corpus, split=THIRDS)
     europarl(site, "de", GERMAN)
     assert sorted(GERMAN) == all_pairs(run(corpus, split=THIRDS)[1])
@@ -217,14 +206,10 @@ def test_bad_lines_of_files_stop_unless_they_may_be_dropped(
     run, write, train, validation, expected
 ):
     good = b"e\tf\n"
-    corpus = {
-        "kind": "files",
-        "train": {
-            "source": write("train.tsv", good + train if b"\xff" not in train else train + good)
-        },
-        "validation": {"source": write("validation.tsv", validation + b"g\th\n")},
-        "test": {"source": write("test.tsv", b"i\tj\n")},
-    }
+    content = good + train if b"\xff" not in train else train + good
+    texts = {"train": content, "validation": validation + b"g\th\n", "test": b"i\tj\n"}
+    splits = {name: {"source": write(f"{name}.tsv", text)} for name, text in texts.items()}
+    corpus = {"kind": "files", **splits}
     with pytest.raises(CorpusError) as caught:
         run(corpus)
     assert expected in str(caught.value)
@@ -310,52 +295,19 @@ def test_vectors_come_from_files(run, write, tmp_path):
 @pytest.mark.parametrize(
     ("corpus", "languages", "expected"),
     [
-        (
-            {"kind": "demo", "grammar": {}},
-            ("de", "fr"),
-            "download: the demo corpus has German (de) and English (en), got de and fr",
-        ),
-        (
-            {"kind": "europarl"},
-            ("de", "no"),
-            (
-                "download: EuroParl has any two of bg cs da de el en es et fi fr hu it lt lv nl pl "
-                "pt ro sk sl sv; got de and no"
-            ),
-        ),
-        (
-            {"kind": "europarl", "url": "file:///etc/passwd"},
-            ("de", "en"),
-            (
-                "download.corpus.url: must begin with http:// or https:// and hold no space, "
-                "got 'file:///etc/passwd'"
-            ),
-        ),
-        (
-            {"kind": "europarl", "sha256": "abc"},
-            ("de", "en"),
-            "download.corpus.sha256: must be 64 hexadecimal digits or empty, got 'abc'",
-        ),
-        (
-            FILES,
-            ("de/../..", "en"),
-            (
-                "download.languages.source: must be a language code such as de or pt-BR, "
-                "got 'de/../..'"
-            ),
-        ),
-        (
-            {"kind": "tmx"},
-            ("de", "en"),
-            "download.corpus.kind must be one of 'dates', 'demo', 'europarl', 'files', got 'tmx'",
-        ),
+        ({"kind": "demo", "grammar": {}}, "de fr", ": the demo corpus has German (de)"),
+        ({"kind": "europarl"}, "de no", ": EuroParl has any two of bg cs da"),
+        ({"kind": "europarl", "url": "file:///etc"}, "de en", ".corpus.url: must begin with http"),
+        ({"kind": "europarl", "sha256": "abc"}, "de en", ".corpus.sha256: must be 64 hexadecimal"),
+        (FILES, "de/../.. en", ".languages.source: must be a language code"),
+        ({"kind": "tmx"}, "de en", ".corpus.kind must be one of 'dates', 'demo', 'europarl'"),
     ],
 )
 def test_wrong_settings_are_named(corpus, languages, expected):
-    values = {"corpus": corpus, "languages": dict(zip(LANGUAGES, languages, strict=True))}
+    values = {"corpus": corpus, "languages": dict(zip(LANGUAGES, languages.split(), strict=True))}
     with pytest.raises(ConfigError) as caught:
         build(DownloadParams, values, at="download")
-    assert expected == str(caught.value)
+    assert str(caught.value).startswith(f"download{expected}")
 
 
 @pytest.fixture

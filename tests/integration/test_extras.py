@@ -109,9 +109,8 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
     page.write_text("<p>Hund <b>Haus</b></p>")
 
     for arguments in (["Hund"], [page], ["--paragraphs"]):
-        done = run_with(
-            ["translate"], "translate", "--model", transformer, *arguments, stdin="Hund"
-        )
+        asked = ("translate", "--model", transformer, *arguments)
+        done = run_with(["translate"], *asked, stdin="Hund")
         assert (0, "") == (done.returncode, done.stderr.replace(f"{tmp_path}/page.en.html\n", ""))
     assert "<b>" in (tmp_path / "page.en.html").read_text()
 
@@ -148,10 +147,7 @@ def test_models_of_onnx_runtime_need_its_extra(recurrent):
     refused = run_with(["translate"], "translate", "--model", recurrent, "Hund")
     translated = run_with(["translate", "onnx"], "translate", "--model", recurrent, "Hund")
 
-    assert refused.stderr == (
-        "nmt: this needs onnxruntime, which is not installed; run: pip install "
-        "'nmt-pipeline[onnx]'\n"
-    )
+    assert "pip install 'nmt-pipeline[onnx]'" in refused.stderr
     assert (0, "") == (translated.returncode, translated.stderr)
 
 

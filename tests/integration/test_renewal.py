@@ -1,10 +1,8 @@
 """Retraining sees new files and changed archives, and nothing that failed on the way."""
 
 import hashlib
-import io
 import logging
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from stages import download, paths
 from stages.configure import __main__ as configure
 from stages.configure import compose, refresh
 from stages.configure.sections import build_all, check_all
+from tests.support.downloads import pack_europarl
 from tests.support.projects import PROJECT
 from tests.support.web_server import status, whole, without_ranges
 
@@ -38,22 +37,11 @@ def type_(monkeypatch):
     return type_
 
 
-def tgz(code, pairs):
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as tar:
-        for language, lines in zip((code, "en"), zip(*pairs, strict=True), strict=True):
-            text = "".join(f"{line}\n" for line in lines).encode()
-            info = tarfile.TarInfo(f"europarl-v7.{code}-en.{language}")
-            info.size = len(text)
-            tar.addfile(info, io.BytesIO(text))
-    return content.getvalue()
-
-
 def sentences(first, last, code="de"):
     return [(f"{code} Satz {number}", f"Sentence {number}") for number in range(first, last)]
 
 
-OLD, NEW, NEWEST = (tgz("de", sentences(0, last)) for last in (60, 80, 100))
+OLD, NEW, NEWEST = (pack_europarl("de", sentences(0, last)) for last in (60, 80, 100))
 
 
 def digest(content):
@@ -145,7 +133,7 @@ def test_what_fails_is_said_and_costs_nothing(site, project, caplog, now):
 
 
 def test_what_fails_does_not_keep_the_rest_from_being_renewed(site, project, caplog):
-    french = [tgz("fr", sentences(0, last, "fr")) for last in (60, 80)]
+    french = [pack_europarl("fr", sentences(0, last, "fr")) for last in (60, 80)]
     site.put("/de-en.tgz", whole(OLD))
     site.put("/fr-en.tgz", whole(french[0]))
     given, said = refresh.refresh_pins(europarl(site, languages={"source": "de", "target": "fr"}))
@@ -161,7 +149,7 @@ def test_what_fails_does_not_keep_the_rest_from_being_renewed(site, project, cap
 
 
 def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
-    french = tgz("fr", sentences(0, 60, "fr"))
+    french = pack_europarl("fr", sentences(0, 60, "fr"))
     site.put("/de-en.tgz", whole(OLD))
     site.put("/fr-en.tgz", whole(french))
     german, _ = refresh.refresh_pins(europarl(site))

@@ -291,16 +291,8 @@ def test_training_may_start_from_an_export(project, tmp_path):
     start.mkdir()
     copy_initial_model(bundle, start)
     settings = project.settings
-    params = settings["train"].model_copy(
-        update={
-            "budget": Budget(steps=1),
-            "schedule": WarmupDecay(learning_rate=1e-9),
-            "training": settings["train"].training.model_copy(update={"validate_every": 1}),
-        }
-    )
-    _, progress = train_on(project, checkpoints="fine", initial_model=start, params=params)
 
-    [point] = progress.history
+    [point] = without_learning(project, places={"initial_model": start}).history
     record = files.read_json(project.trained / "training.json")
     best = min(record["history"], key=lambda point: abs(point["step"] - record["best_step"]))
     assert point.validation_loss == pytest.approx(best["validation_loss"], rel=1e-4)
@@ -327,14 +319,14 @@ def test_training_may_start_from_an_export(project, tmp_path):
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
 
 
-def without_learning(project, **changes):
+def without_learning(project, *, places=None, **changes):
     """Train for one update at a rate of next to nothing."""
     settings = project.settings["train"]
     training = settings.training.model_copy(update={"validate_every": 1})
     short = {"budget": Budget(steps=1), "schedule": WarmupDecay(learning_rate=1e-9)}
     params = settings.model_copy(update={**short, "training": training, **changes})
-    _, progress = train_on(project, checkpoints="-".join(["still", *changes]), params=params)
-    return progress
+    checkpoints = "-".join(["still", *changes, *(places or ())])
+    return train_on(project, checkpoints=checkpoints, params=params, **places or {})[1]
 
 
 def test_subwords_are_drawn_of_training_pairs_alone(project):

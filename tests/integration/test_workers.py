@@ -303,10 +303,8 @@ def test_code_that_is_not_there_is_told(text, running, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     import only_here  # noqa: PLC0415
 
-    assert refusal(text, running.address, function=only_here.copy) == (
-        f"{running.address} cannot run this program (No module named 'only_here'); install the "
-        f"project where the scheduler and the workers run"
-    )
+    told = refusal(text, running.address, function=only_here.copy)
+    assert told.startswith(f"{running.address} cannot run this program (No module named")
 
 
 @pytest.mark.slow
@@ -317,10 +315,7 @@ def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
     (tmp_path / "dask").mkdir()
     weak = Cluster(tmp_path / "dask", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
     try:
-        assert refusal(text, weak.address) == (
-            f"{weak.address} has no worker, and none came in 1 seconds; start some and run again, "
-            f"or set workers.dask to null"
-        )
+        assert refusal(text, weak.address).startswith(f"{weak.address} has no worker")
         monkeypatch.setattr(cluster, "WORKER_SECONDS", 30)
         weak.begin()
         assert f"1 Dask workers died while working on {text} lines 1 to 10, the last at " in (
@@ -328,9 +323,8 @@ def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
         )
         weak.begin()
         with killing(text.parent, weak.scheduler):
-            assert refusal(text, weak.address, function=jobs.copy_lingering) == (
-                f"the Dask scheduler at {weak.address} was lost; start it again and run again"
-            )
+            told = refusal(text, weak.address, function=jobs.copy_lingering)
+            assert told.startswith(f"the Dask scheduler at {weak.address} was lost")
     finally:
         weak.end()
     assert refusal(text, weak.address).startswith(f"no Dask scheduler answers at {weak.address} (")

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx
-import psutil
 import pytest
 
+from tests.support.processes import marked
 from tests.support.projects import Copy, begin
 from tests.support.served import lasting_client
 
@@ -39,14 +39,7 @@ class Clone(Copy):
 
     def processes(self):
         """Return what runs anywhere with our mark in its environment."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get("FLEET") == self.mark:
-                    found.append(process)
-            except psutil.Error:
-                continue
-        return [process for process in found if process.status() != psutil.STATUS_ZOMBIE]
+        return marked("FLEET", self.mark)
 
     def process(self, *words):
         """Return the process whose command has these words."""

@@ -1,8 +1,13 @@
 """What runs, and waiting for what comes about."""
 
+import os
+import subprocess
+import sys
 import time
 
 import psutil
+
+from tests.support.projects import PROJECT
 
 STAGE = """\
 import os, signal, sys, time
@@ -16,6 +21,17 @@ print("ready", flush=True)
 time.sleep(60)
 """
 """A program that saves when SIGTERM comes, as soon as there is a file called leave."""
+
+
+def run_python(code, **environment):
+    """Return what a program says that runs with variables added to its environment."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(PROJECT)} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def at_work_in(folder):

@@ -2,13 +2,13 @@
 
 import importlib
 import os
-import subprocess
 import sys
 from importlib.metadata import packages_distributions
 
 import pytest
 
 import nmt_core
+from tests.support.processes import run_python
 from tests.support.projects import PROJECT
 
 SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "sacrebleu", "spacy", "torch")
@@ -20,22 +20,16 @@ def test_nothing_slow_is_imported_around_the_stages(module):
     program = (
         f"import sys, stages.{module}; {names}; print(*(n for n in {SLOW} if n in sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
 
-    assert "\n" == done.stdout
+    assert run_python(program) == "\n"
 
 
 def test_the_program_knows_its_commands_without_what_they_need():
     """Each of these takes a tenth of a second of the half that a short translation may take."""
     slow = ("asyncio", "ctranslate2", "importlib.metadata", "numpy", "pydantic", "rich", *SLOW)
     program = f"import sys, nmt_core.cli; print(*(n for n in {slow} if n in sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
 
-    assert "\n" == done.stdout
+    assert run_python(program) == "\n"
 
 
 @pytest.mark.slow
@@ -62,11 +56,8 @@ for name in [*PRESETS, *VARIANTS]:
         optimizer.load_state_dict(optimizer.state_dict())
 print("torch._dynamo" in sys.modules)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
 
-    assert "False\n" == done.stdout
+    assert run_python(program) == "False\n"
 
 
 @pytest.mark.parametrize(

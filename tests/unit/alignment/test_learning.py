@@ -1,9 +1,5 @@
 """Learning word alignments: the laws of expectation maximisation, and what comes out of it."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -15,6 +11,7 @@ from nmt_core.alignment.lexicon import measure_priors
 from nmt_core.alignment.settings import AlignerConfig
 from nmt_core.alignment.words import cut_line
 from nmt_core.base.errors import BundleError, CorpusError
+from tests.support.processes import run_python
 
 WORDS = {"das": "the", "haus": "house", "hund": "dog", "sieht": "sees", "rote": "red", "er": "he"}
 ORDERS = [
@@ -306,17 +303,14 @@ def test_no_bit_depends_on_threads():
     program = f"""
 import hashlib
 from nmt_core.alignment.learning import learn_aligner
+from tests.support.processes import run_python
+from tests.support.processes import run_python
 learnt = learn_aligner({PAIRS!r} * 40)
 arrays = (learnt.counts, *learnt.tables[0], *learnt.tables[1], *learnt.jumps[0], *learnt.jumps[1])
 print(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())
 """
     digests = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads},
-            capture_output=True,
-            check=True,
-        ).stdout
+        run_python(program, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads)
         for threads in ("1", "2", "5")
     }
 

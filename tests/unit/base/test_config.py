@@ -34,15 +34,15 @@ class Train(Config):
         return self
 
 
+ADAM = {"kind": "adam", "rate": 1}
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({}, "train.seed is missing; it has no default"),
         ({"seed": 1, "sede": 2}, "train.sede is not a parameter; did you mean 'seed'?"),
-        (
-            {"seed": 1, "zzz": 2},
-            "train.zzz is not a parameter; known here: seed, clip, how, optimizer",
-        ),
+        ({"seed": 1, "zzz": 2}, "train.zzz is not a parameter; known here: seed, clip, how"),
         ({"seed": "1"}, "train.seed must be integer, got '1' (str)"),
         ({"seed": True}, "train.seed must be integer, got True (bool)"),
         ({"seed": 1.5}, "train.seed must be integer, got 1.5 (float)"),
@@ -50,35 +50,25 @@ class Train(Config):
         ({"seed": 1, "clip": float("inf")}, "train.clip must be a finite number, got inf (float)"),
         ({"seed": 1, "how": "best"}, "train.how must be 'fast' or 'slow', got 'best' (str)"),
         ({"seed": 1, "optimizer": {}}, "train.optimizer.kind is missing"),
-        (
-            {"seed": 1, "optimizer": {"kind": "rms"}},
-            "train.optimizer.kind must be one of 'adam', 'sgd', got 'rms'",
-        ),
-        (
-            {"seed": 1, "optimizer": {"kind": "adam"}},
-            "train.optimizer.rate is missing; it has no default",
-        ),
-        (
-            {"seed": 1, "optimizer": {"kind": "adam", "rate": 1, "beta": 1}},
-            "train.optimizer.beta is not a parameter; did you mean 'betas'?",
-        ),
-        (
-            {"seed": 1, "optimizer": {"kind": "adam", "rate": 1, "betas": [0.9, "y"]}},
-            "train.optimizer.betas.1 must be number, got 'y' (str)",
-        ),
-        (
-            {"seed": 1, "optimizer": {"kind": "sgd", "momentum": 1}},
-            "train.optimizer.momentum must be less than 1, got 1 (int)",
-        ),
         ({"seed": 1, "optimizer": 3}, "train.optimizer must be an object, got 3 (int)"),
         ({"seed": 13}, "train: seed 13 brings bad luck; choose another"),
+        *(
+            ({"seed": 1, "optimizer": optimizer}, f"train.optimizer.{message}")
+            for optimizer, message in [
+                ({"kind": "rms"}, "kind must be one of 'adam', 'sgd', got 'rms'"),
+                ({"kind": "adam"}, "rate is missing"),
+                (ADAM | {"beta": 1}, "beta is not a parameter; did you mean 'betas'?"),
+                (ADAM | {"betas": [0.9, "y"]}, "betas.1 must be number, got 'y' (str)"),
+                ({"kind": "sgd", "momentum": 1}, "momentum must be less than 1, got 1 (int)"),
+            ]
+        ),
     ],
 )
 def test_a_bad_parameter_is_named_with_its_place(values, message):
     with pytest.raises(ConfigError) as error:
         build(Train, values, at="train")
 
-    assert message == str(error.value).split("\n")[-1]
+    assert str(error.value).split("\n")[-1].startswith(message)
 
 
 def test_all_problems_are_told_at_once():

@@ -46,15 +46,6 @@ def test_a_failed_folder_leaves_the_old_one_and_no_trace(tmp_path):
     assert [folder, folder / "old"] == sorted(tmp_path.rglob("*"))
 
 
-def test_a_folder_replaces_the_old_one(tmp_path):
-    folder = tmp_path / "a"
-    for name in ("old", "new"):
-        with files.whole_folder(folder) as part:
-            (part / name).touch()
-
-    assert [folder / "new"] == list(folder.iterdir())
-
-
 def test_a_folder_is_replaced_where_the_program_stands_and_through_a_link(tmp_path, monkeypatch):
     folder = tmp_path / "a"
     folder.mkdir()
@@ -296,13 +287,6 @@ def test_lines_come_back(tmp_path_factory, lines):
     files.write_lines(path, lines)
 
     assert lines == list(files.read_lines(path))
-
-
-def test_json_comes_back(tmp_path):
-    value = {"ä": [1, 0.1, None, True]}
-    files.write_json(tmp_path / "a.json", value)
-
-    assert value == files.read_json(tmp_path / "a.json")
 
 
 def test_a_digest_is_that_of_the_content(tmp_path):

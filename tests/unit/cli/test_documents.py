@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -10,6 +8,7 @@ from nmt_core.documents.html import read_html
 from nmt_core.documents.translator import DocumentTranslator
 from nmt_core.text.languages import Languages
 from nmt_core.translation.translator import Translator
+from tests.support.processes import run_python
 from tests.support.tiny import export, tiny_translator
 
 
@@ -123,8 +122,5 @@ def test_a_translation_needs_a_name(tmp_path):
 def test_lines_wait_for_no_parser():
     parsers = "{'lxml', 'markdown_it', 'sentencex'}"
     program = f"import sys, nmt_core.cli.translate; print(*{parsers} & {{*sys.modules}})"
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
 
-    assert ran.stdout == "\n"
+    assert run_python(program) == "\n"

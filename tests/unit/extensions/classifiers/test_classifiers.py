@@ -1,9 +1,6 @@
 """Words, labels, models, learning and sealing of classifiers."""
 
 import codecs
-import os
-import subprocess
-import sys
 import zlib
 from contextlib import nullcontext
 from dataclasses import replace
@@ -39,6 +36,7 @@ from nmt_core.extensions.classifiers.training import (
 from nmt_core.extensions.classifiers.vectors import read_embeddings
 from nmt_core.extensions.classifiers.words import HashedWords, learn_words
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
+from tests.support.processes import run_python
 
 SMALL = {"embedding_width": 8, "width": 8, "embedding_dropout": 0.1, "dropout": 0.1}
 FILLERS = ["the", "film", "was", "very", "long", "and", "a", "bit", "odd"]
@@ -203,18 +201,10 @@ def test_buckets_are_the_same_in_every_process():
         "from nmt_core.extensions.classifiers.settings import TextConfig;"
         "print(learn_words(TextConfig(), ['x']).encode('faaaaaantastic grüße'))"
     )
-    answers = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    answers = {run_python(code, PYTHONHASHSEED=seed) for seed in ("1", "2")}
 
     expected = [5 + zlib.crc32(word.encode()) % 1000 for word in ("faaaaaantastic", "grüße")]
-    assert answers == {f"{expected}\n".encode()}
+    assert answers == {f"{expected}\n"}
 
 
 @given(st.text())

@@ -1,6 +1,5 @@
 """A stage leaves what it took, for the settings it had, and fails for nothing."""
 
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ from stages import paths
 from stages.params import SECTIONS
 from stages.runtime import usage
 from stages.runtime.entry import find_stage
+from tests.support.processes import run_python
 
 MEGABYTE = 2**20
 SETTINGS = {name: {"setting": 1} for name in SECTIONS}
@@ -27,8 +27,7 @@ def test_a_process_has_taken_time_since_it_was_started():
         "import time; time.sleep(0.3); from stages.runtime.usage import measure_usage as m;"
         "one = m(); print(one.seconds, one.processor_seconds, one.memory_bytes)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    seconds, processor_seconds, memory = map(float, done.stdout.split())
+    seconds, processor_seconds, memory = map(float, run_python(program).split())
 
     assert 0.3 + processor_seconds / 2 < seconds < 60
     assert processor_seconds > 0.05
@@ -43,9 +42,8 @@ def test_memory_is_that_of_the_largest_moment(who):
     program = (
         f"from stages.runtime.usage import measure_usage as m; {does}; print(m().memory_bytes)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
 
-    assert 300 * MEGABYTE <= int(done.stdout) < 450 * MEGABYTE
+    assert 300 * MEGABYTE <= int(run_python(program)) < 450 * MEGABYTE
 
 
 def test_what_a_stage_took_is_read_where_its_settings_are_the_same(settings):

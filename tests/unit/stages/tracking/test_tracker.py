@@ -1,9 +1,6 @@
-import os
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +9,7 @@ from stages.tracking.journal import Journal
 from stages.tracking.provenance import COMMIT, DIRTY
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -188,12 +186,8 @@ def test_a_journal_is_held_by_one_alone():
 def test_the_tracker_imports_no_mlflow():
     """Every stage that tracks would wait for it."""
     code = "import sys, stages.tracking.tracker; print('mlflow' in sys.modules)"
-    environment = os.environ | {"PYTHONPATH": str(Path(tracker.__file__).parents[2])}
-    answer = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
 
-    assert answer.stdout == "False\n"
+    assert run_python(code) == "False\n"
 
 
 def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
