@@ -30,8 +30,13 @@ def plan(*settings, models=("transformer", "convs2s"), seeds=(1, 2)):
     return experiments.plan_experiments(models, [*SETTINGS, *settings], seeds=seeds)
 
 
-def test_every_model_is_trained_with_every_seed_on_the_same_budget():
-    found = plan()
+@pytest.fixture(scope="module")
+def planned():
+    return plan()
+
+
+def test_every_model_is_trained_with_every_seed_on_the_same_budget(planned):
+    found = planned
 
     assert [(one.model, one.seed) for one in found] == [
         ("transformer", 1),
@@ -273,8 +278,8 @@ def test_the_scores_of_the_best_system_are_those_of_the_comparison(tmp_path, mon
     assert {one.path for one in sent} == {Journal(found[0].run.fingerprint).path}
 
 
-def test_the_same_plan_has_the_same_names_and_another_setting_others():
-    [first, again] = (plan(models=["transformer"], seeds=[1]) for _ in range(2))
+def test_the_same_plan_has_the_same_names_and_another_setting_others(planned):
+    first, again = planned[:1], plan(models=["transformer"], seeds=[1])
     [other] = plan("train.model.dropout=0.25", models=["transformer"], seeds=[1])
 
     assert first == again

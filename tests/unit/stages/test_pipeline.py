@@ -1,6 +1,7 @@
 """dvc.yaml names the code that each stage runs, so that a change runs again what it can change."""
 
 import ast
+import functools
 import re
 from typing import get_args
 
@@ -69,7 +70,7 @@ def file_of(module):
     return None
 
 
-def imported(path):
+def find_imports(path):
     """The files that a file names in its imports, or as ``module:thing`` for a registry.
 
     Of a package, its own only for what is in it. What writes engines is for export alone.
@@ -92,6 +93,12 @@ def imported(path):
                 yield from [found for way in ways if (found := file_of(way))][:1]
 
 
+@functools.cache
+def imported(path):
+    return list(find_imports(path))
+
+
+@functools.cache
 def is_face(path):
     """Return whether a file is a package's ``__init__`` and holds nothing but its docstring."""
     return path.name == "__init__.py" and len(ast.parse(path.read_text()).body) <= 1
@@ -134,6 +141,7 @@ def modules_of(union):
     return [file_of(kind.__module__) for kind in get_args(get_args(union)[0])]
 
 
+@functools.cache
 def run_by(stage):
     """All code that a stage runs; settings bring some."""
     code = reached(PROJECT / "stages" / f"{stage}.py", set())
