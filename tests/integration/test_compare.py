@@ -1,7 +1,6 @@
 """The real comparison, by its own command: two models in miniature, side by side, then again."""
 
 import re
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -13,10 +12,15 @@ import pytest
 
 from nmt_core.base import files
 from tests.support.pipeline import list_data_stages
-from tests.support.projects import PROJECT, SMALL, TRANSFORMER, a_users_environment, overrides
+from tests.support.projects import (
+    FILES,
+    SMALL,
+    TRANSFORMER,
+    a_users_environment,
+    copy_project,
+    overrides,
+)
 
-PARTS = ("conf", "flows", "nmt_core", "stages")
-FILES = (".dvc/config", ".dvc/.gitignore", ".dvcignore", ".gitignore", "dvc.yaml", "params.yaml")
 MODELS = ["transformer", "transformer_base"]
 SETTINGS = {
     **SMALL,
@@ -63,12 +67,7 @@ class Clone:
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare") / "project"
-    for part in PARTS:
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / part, folder / part, ignore=ignored)
-    for name in FILES:
-        (folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy2(PROJECT / name, folder / name)
+    copy_project(folder, names=(*FILES, "params.yaml"))
     clone = Clone(folder)
     clone.git("init --quiet")
     clone.git("add --all")

@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import shutil
 import subprocess
 import sys
 
 import pytest
 import yaml
 
-from tests.support.projects import PROJECT, a_users_environment
+from tests.support.projects import a_users_environment, copy_project
 from tests.support.web_server import serving, whole
 
 HELD_OUT = ("validation", "test")
@@ -75,9 +74,7 @@ def table(sentences):
 
 @pytest.fixture
 def project(tmp_path):
-    for part in ("conf", "nmt_core", "stages"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / part, tmp_path / part, ignore=ignored)
+    copy_project(tmp_path, parts=("conf", "nmt_core", "stages"), names=())
     (tmp_path / "nmt_core/corpora/table.py").write_text(FILE)
     registry = tmp_path / "nmt_core/corpora/registered.py"
     assert registry.read_text().count(PLACE) == 1

@@ -1,6 +1,5 @@
 """One model trained by two processes that are stopped, killed and hung, by the command itself."""
 
-import shutil
 import signal
 import sys
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ import psutil
 import pytest
 
 from tests.support.pipeline import list_data_stages
-from tests.support.projects import PROJECT, SMALL, TRANSFORMER, Untracked, overrides
+from tests.support.projects import SMALL, TRANSFORMER, Untracked, copy_project, overrides
 
 pytestmark = [
     pytest.mark.slow,
@@ -48,10 +47,7 @@ class End:
 def prepared(tmp_path_factory):
     shared = tmp_path_factory.mktemp("shared")
     copy = Untracked(tmp_path_factory.mktemp("prepared") / "project", shared)
-    for part in ("conf", "nmt_core", "stages"):
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
-    shutil.copy2(PROJECT / "dvc.yaml", copy.folder)
+    copy_project(copy.folder, parts=("conf", "nmt_core", "stages"), names=["dvc.yaml"])
     settings = f"data=demo model=transformer {overrides(**SETTINGS)}"
     return copy.run_stages("configure.__main__", *list_data_stages(), settings=settings)
 

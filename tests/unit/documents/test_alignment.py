@@ -51,18 +51,6 @@ def test_attention_says_what_stands_for_what():
     ]
 
 
-def test_the_end_of_a_sentence_is_no_word():
-    answer = Answer("b a", ["▁b", "▁a"], [[0.1, 0.2, 0.7], [0.2, 0.1, 0.7], [0, 0, 1]])
-
-    assert link("x y", answer, tokens=["▁x", "▁y"]) == [("b", "y"), ("a", "x")]
-
-
-def test_tokens_that_spell_the_text_in_another_way_are_found_by_their_words():
-    answer = Answer("Two one", ["▁⁇", "▁one"], [[0, 0, 1, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 1]])
-
-    assert link("… zwei", answer, tokens=["▁.", "..", "▁zwei"]) == [("Two", "zwei"), ("one", "…")]
-
-
 @given(texts, texts.filter(str.strip), st.lists(st.sampled_from(["▁a", "é", "▁", "b"]), max_size=5))
 def test_whatever_attention_says_a_word_stands_for_one_of_the_source(target, source, tokens):
     rows = [[0.5] * (len(tokens) + 1) for _ in range(len(tokens) + 1)]

@@ -56,26 +56,24 @@ def test_rows_of_reserved_tokens_are_not_used(tmp_path):
     assert vectors.counts() == {"vocabulary": 5, "found": 1, "composed": 0, "missing": 0}
 
 
-@pytest.mark.parametrize("row", ["haus 1", "haus 1 2 3", "haus eins zwei", "haus"])
-def test_a_row_that_nobody_would_have_written_is_damage(tmp_path, row):
-    """The download stage writes sound rows alone."""
-    with pytest.raises(
-        CorpusError, match=r"source\.vec is damaged .* run the download stage again"
-    ):
-        read_vectors(write(tmp_path, f"2 2\n{row}\nbaum 1 2\n"), vocabulary_of("haus"))
+ROWS = ["haus 1", "haus 1 2 3", "haus eins zwei", "haus"]
+HEADERS = ["", "haus 1 2\n", "2\n", "1 0\n", "1 2 3\n", "-1 2\n", "1 99999999\nhaus 1\n"]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "haus 1 2\n", "2\n", "1 0\n", "1 2 3\n", "-1 2\n", "1 99999999\nhaus 1\n"]
+    ("text", "told"),
+    [
+        *(
+            (f"2 2\n{row}\nbaum 1 2\n", r"source\.vec is damaged .* run the download")
+            for row in ROWS
+        ),
+        *((text, "must begin with a line 'rows dimensions'") for text in HEADERS),
+        ("2 2\nhaus 1 2\n", "promises 2 rows and holds 1"),
+    ],
 )
-def test_a_bad_header_is_refused(tmp_path, text):
-    with pytest.raises(CorpusError, match="must begin with a line 'rows dimensions'"):
+def test_what_the_download_stage_would_not_have_written_is_refused(tmp_path, text, told):
+    with pytest.raises(CorpusError, match=told):
         read_vectors(write(tmp_path, text), vocabulary_of("haus"))
-
-
-def test_a_file_that_lost_its_end_is_refused(tmp_path):
-    with pytest.raises(CorpusError, match="promises 2 rows and holds 1"):
-        read_vectors(write(tmp_path, "2 2\nhaus 1 2\n"), vocabulary_of("haus"))
 
 
 def test_a_missing_file_is_refused(tmp_path):

@@ -39,10 +39,6 @@ def problems(**values):
     return str(told.value).splitlines()
 
 
-def test_the_projects_own_parameters_are_right():
-    assert list(SECTIONS) == list(check_all(path=PROJECT / "params.yaml"))
-
-
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

@@ -12,8 +12,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from nmt_core.base import config
-from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics import gate as judging
@@ -237,11 +236,6 @@ def test_different_test_sets_are_refused():
         judge(candidate([], [], []), candidate([], [], []), GateConfig())
     with pytest.raises(CorpusError, match="do not pair up"):
         judge(candidate(["a"], ["a", "b"]), candidate(["a"], ["a", "b"]), GateConfig())
-
-
-def test_an_unknown_setting_is_refused():
-    with pytest.raises(ConfigError, match="did you mean 'minimum_effect'"):
-        config.build(GateConfig, {"minimal_effect": 1.0}, at="gate")
 
 
 def exchange(champion, challenger, draw):
