@@ -32,11 +32,12 @@ from stages.registry.__main__ import app
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import enact, record_verdict, run_contest
 from stages.registry.registry import Registry
-from stages.registry.versions import ChampionMovedError, Promotion, RegistryAwayError, RegistryError
+from stages.registry.versions import ChampionMovedError, RegistryAwayError, RegistryError
 from stages.tracking import mlflow_run, tracker
 from stages.tracking.journal import BUNDLE_DIGEST
 from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
+from tests.support.registries import number, promote
 from tests.support.tiny import LINES, export, tiny_translator
 from tests.support.torch_settings import torchs_own_settings
 
@@ -82,16 +83,6 @@ def register(registry, source, **tags):
     with suppress(MlflowException):
         registry._mlflow.create_registered_model(NAME)
     return int(registry._mlflow.create_model_version(NAME, str(source), tags=tags).version)
-
-
-def promote(registry, number, expected, identity):
-    asked = Promotion(id=identity, by="me", reason="better")
-    return registry.promote(number, expected=expected, promotion=asked)
-
-
-def number(registry):
-    champion = registry.champion()
-    return champion.number if champion else None
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from prefect.server.schemas.actions import WorkPoolCreate
 from prefect.utilities.schema_tools.validation import validate
 from prefect.utilities.templating import find_placeholders
 
+from tests.support.git import commit_all, git
 from tests.support.processes import STAGE
 from tests.support.projects import PROJECT
 
@@ -249,14 +250,11 @@ def repository(tmp_path):
     """A repository of two commits, the first tagged v1."""
     place = tmp_path / "repository"
     place.mkdir()
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    for line in (["init", "--quiet"], ["checkout", "--quiet", "-b", "main"]):
-        subprocess.run(["git", *line], cwd=place, check=True)
+    git("init", "--quiet", "--initial-branch", "main", folder=place)
     for word in ("one", "two"):
         (place / "word").write_text(word)
-        subprocess.run(["git", "add", "word"], cwd=place, check=True)
-        subprocess.run(["git", *identity, "commit", "-qm", word], cwd=place, check=True)
-        subprocess.run(["git", "tag", f"v{word}"], cwd=place, check=True)
+        commit_all(place, subject=word)
+        git("tag", f"v{word}", folder=place)
     return place
 
 
@@ -294,7 +292,7 @@ def test_a_container_works_on_a_repository_whose_head_is_at_no_branch(repository
     place = tmp_path / "project"
     seen = []
     for revision in ("vone", "vtwo", "main", "vone"):
-        subprocess.run(["git", "checkout", "--quiet", revision], cwd=repository, check=True)
+        git("checkout", "--quiet", revision, folder=repository)
         with container(repository, place, "cat", "word") as process:
             seen.append(process.communicate()[0])
 

@@ -6,18 +6,17 @@ import pytest
 from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import describe_checkout, git, head_commit, list_changed_files
+from tests.support.git import commit_all
 
 
 @pytest.fixture
-def repository(tmp_path, monkeypatch):
+def repository(project):
     """One commit of code, parameters and a lock file."""
-    monkeypatch.chdir(tmp_path)
     for path in (Path("code.py"), paths.PARAMS, paths.LOCK):
         path.write_text("before\n")
     git("init", "--quiet")
-    git("add", "--all")
-    git("-c", "user.name=T", "-c", "user.email=t@localhost", "commit", "--quiet", "-m", "Begin")
-    return tmp_path
+    commit_all()
+    return project
 
 
 def test_parameters_and_lock_file_are_no_change(repository):

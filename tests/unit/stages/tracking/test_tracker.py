@@ -1,4 +1,3 @@
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,6 +8,7 @@ from stages.tracking.journal import Journal
 from stages.tracking.provenance import COMMIT, DIRTY
 from stages.tracking.run_metadata import Dataset
 from stages.tracking.tracker import open_tracker
+from tests.support.git import commit_all, git
 from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("project")
@@ -19,12 +19,6 @@ def written(fingerprint: str) -> list[dict]:
     for entry in entries:
         assert entry.pop("milliseconds") > 0
     return entries
-
-
-def git(*arguments: str) -> str:
-    identity = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
-    command = ["git", *identity, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def test_the_journal_holds_what_was_said(project):
@@ -108,8 +102,7 @@ def test_a_run_names_its_commit_and_its_files(project):
     (project / "dvc.lock").write_text("a lock\n")
     (project / "params.yaml").write_text("train: {}\n")
     (project / "code.py").write_text("1\n")
-    git("add", "-A")
-    git("commit", "-q", "-m", "Begin")
+    commit_all()
     commit = git("rev-parse", "HEAD")
 
     made_from = provenance.collect_provenance()

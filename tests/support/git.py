@@ -1,0 +1,18 @@
+"""Run git as somebody whom git knows."""
+
+import subprocess
+
+IDENTITY = ("-c", "user.name=Tester", "-c", "user.email=tester@localhost")
+
+
+def git(*arguments, folder="."):
+    """Return what git says in a folder."""
+    command = ["git", *IDENTITY, *arguments]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def commit_all(folder=".", *, subject="Begin"):
+    """Commit all that lies in a repository."""
+    git("add", "--all", folder=folder)
+    git("commit", "--quiet", "--message", subject, folder=folder)
