@@ -57,14 +57,9 @@ def make_certain(model, config, likely):
         if weight.dim() == 2:
             weight.mul_(2.0 if "table" in name else 1.5)
     hidden = torch.randn(model.output.weight.size(1))
-    norm = getattr(
-        model.decoder_norm,
-        "bias",
-        model.decoder[-1].transform.after.bias
-        if hasattr(model.decoder[-1].transform.after, "bias")
-        else None,
-    )
-    norm.copy_(hidden)
+    after = model.decoder[-1].transform.after
+    last = model.decoder_norm if hasattr(model.decoder_norm, "bias") else after
+    last.bias.copy_(hidden)
     model.output.weight[[PAD, BOS, UNK]] = -6 * hidden / hidden.norm()
     model.output.weight[likely] += (
         (8 if likely == UNK else 1.2 if config.tie == "all" else 0.3) * hidden / hidden.norm()
@@ -152,9 +147,9 @@ def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
 
 
 @settings(max_examples=10)
-@given(st.lists(st.integers(0, 29), min_size=1, max_size=30), st.sampled_from([1, 3]))
+@given(st.lists(st.integers(0, 29), max_size=30), st.sampled_from([1, 3]))
 def test_a_sentence_is_translated_alike_in_any_company(default, chosen, beam_size):
-    """Also one that meets its limit, whatever the limits of its neighbours."""
+    """In any order, and also one that meets its limit, whatever the limits of its neighbours."""
     _, engine = default
     search = BeamConfig(beam_size=beam_size, max_length_factor=0.5, max_length_offset=2)
     everything = requests(30)
@@ -236,15 +231,6 @@ def test_int8_is_near(tmp_path):
 
     assert 0 < np.mean(apart) < 0.5
     assert (tmp_path / "int8/model.bin").stat().st_size < 40_000
-
-
-def test_many_sentences_come_back_in_order(default):
-    asked = requests(300)
-    found = default[1].search(asked, GREEDY, **QUIET)
-    again = default[1].search(asked[::-1], GREEDY, **QUIET)
-
-    assert [best.tokens for [best] in found] == [best.tokens for [best] in again[::-1]]
-    assert default[1].search([], BeamConfig(), **QUIET) == []
 
 
 @pytest.mark.parametrize(

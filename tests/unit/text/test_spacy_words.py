@@ -75,21 +75,8 @@ def test_numbers_case_and_other_marks_are_lost():
 
 def test_words_that_hold_a_digit_are_kept_unless_dropped():
     line = "Im Jahr 2014 kam der A380 (5 %), 3,5-mal am 1. Mai; H₂O!"
-    words = [
-        "im",
-        "jahr",
-        "2014",
-        "kam",
-        "der",
-        "a380",
-        "5",
-        ",",
-        "3,5-mal",
-        "am",
-        "1.",
-        "mai",
-        "h₂o",
-    ]
+    words = ["im", "jahr", "2014", "kam", "der", "a380", "5", ",", "3,5-mal"]
+    words += ["am", "1.", "mai", "h₂o"]
 
     assert words == SpacyWords("de").encode(line) == SpacyWords("de", numbers="keep").encode(line)
     assert ["im", "jahr", "kam", "der", ",", "am", "mai"] == WORDS["de"].encode(line)

@@ -38,16 +38,10 @@ def test_a_vocabulary_is_kept_as_text(tmp_path):
 @pytest.mark.parametrize(
     ("tokens", "message"),
     [
-        (
-            ["a", "b"],
-            "a vocabulary must begin with <pad> <s> </s> <unk>, got 'a b'; "
-            "run the vocabulary stage again",
-        ),
-        ([*SPECIALS, "a", "a"], "the token 'a' stands 2 times in a vocabulary"),
+        (["a", "b"], "must begin with <pad> <s> </s> <unk>, got 'a b'"),
+        ([*SPECIALS, "a", "a"], "the token 'a' stands 2 times"),
     ],
 )
 def test_a_broken_vocabulary_is_refused(tokens, message):
-    with pytest.raises(TokenizerError) as error:
+    with pytest.raises(TokenizerError, match=message):
         Vocabulary(tokens)
-
-    assert message == str(error.value)
