@@ -8,6 +8,7 @@ import functools
 import json
 import logging
 import sys
+import threading
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -84,6 +85,20 @@ class StandIn:
         )
 
 
+class Slow(StandIn):
+    """Translates when it is told to."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.go = threading.Event()
+        self.begun = threading.Event()
+
+    def search(self, lines, **options):
+        self.begun.set()
+        assert self.go.wait(10)
+        return super().search(lines, **options)
+
+
 class StandInSource:
     """Says that a version is to be served, which a test may change."""
 
@@ -118,6 +133,55 @@ async def client_of(app):
         httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         yield client
+
+
+class Connection:
+    """One request, sent part by part."""
+
+    seconds = 0.0
+
+    def __init__(self, app, *, length=None, reads=True):
+        self.app = app
+        self.answer = []
+        self.parts = asyncio.Queue()
+        self.reads = reads
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        self.scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/translate",
+            "raw_path": b"/translate",
+            "root_path": "",
+            "query_string": b"",
+            "headers": headers + ([(b"content-length", length)] if length else []),
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 5001),
+            "scheme": "http",
+            "http_version": "1.1",
+        }
+
+    def put(self, body, *, more=False):
+        self.parts.put_nowait({"type": "http.request", "body": body, "more_body": more})
+
+    def hang_up(self):
+        self.parts.put_nowait({"type": "http.disconnect"})
+
+    async def send(self, message):
+        if not self.reads:
+            await asyncio.sleep(3600)
+        await asyncio.sleep(self.seconds)
+        self.answer.append(message)
+
+    async def run(self):
+        await self.app(self.scope, self.parts.get, self.send)
+
+    @property
+    def status(self):
+        return self.answer[0]["status"]
+
+    @property
+    def error(self):
+        return json.loads(self.answer[1]["body"])["error"]
 
 
 def in_a_loop(test):

@@ -9,59 +9,9 @@ from nmt_core.server.errors import RequestError
 from nmt_core.server.guard import PART_BYTES, Guard, Held
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import LEAST_TOKENS
-from tests.support.stand_in import StandIn, client_of, in_a_loop, serve_stand_in
-from tests.unit.server.test_scheduler import Slow
+from tests.support.stand_in import Connection, Slow, StandIn, client_of, in_a_loop, serve_stand_in
 
 HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
-
-
-class Connection:
-    """One request, sent part by part."""
-
-    seconds = 0.0
-
-    def __init__(self, app, *, length=None, reads=True):
-        self.app = app
-        self.answer = []
-        self.parts = asyncio.Queue()
-        self.reads = reads
-        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-        self.scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/translate",
-            "raw_path": b"/translate",
-            "root_path": "",
-            "query_string": b"",
-            "headers": headers + ([(b"content-length", length)] if length else []),
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 5001),
-            "scheme": "http",
-            "http_version": "1.1",
-        }
-
-    def put(self, body, *, more=False):
-        self.parts.put_nowait({"type": "http.request", "body": body, "more_body": more})
-
-    def hang_up(self):
-        self.parts.put_nowait({"type": "http.disconnect"})
-
-    async def send(self, message):
-        if not self.reads:
-            await asyncio.sleep(3600)
-        await asyncio.sleep(self.seconds)
-        self.answer.append(message)
-
-    async def run(self):
-        await self.app(self.scope, self.parts.get, self.send)
-
-    @property
-    def status(self):
-        return self.answer[0]["status"]
-
-    @property
-    def error(self):
-        return json.loads(self.answer[1]["body"])["error"]
 
 
 def running(app):

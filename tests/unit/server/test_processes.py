@@ -21,8 +21,7 @@ from nmt_core.server.processes import Processes, _Process
 from nmt_core.server.schemas import Body
 from nmt_core.server.worker import Ending
 from tests.support.processes import wait_for
-from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
-from tests.unit.server.test_scheduler import Slow
+from tests.support.stand_in import Connection, Slow, client_of, in_a_loop, serve_stand_in
 
 
 def tell_process(seconds=0.0):
@@ -257,29 +256,14 @@ async def test_nothing_is_done_for_a_client_that_has_gone(path):
     translator = service.models.served[0].translator
     async with client_of(app) as client:
         request = client.build_request("POST", path, **ask_for(path, "wort " * 10_000))
-        parts = [{"type": "http.request", "body": await request.aread()}]
-        left = asyncio.Event()
-
-        async def receive():
-            if parts:
-                return parts.pop()
-            await left.wait()
-            return {"type": "http.disconnect"}
-
-        scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": "POST",
-            "scheme": "http",
-            "path": path,
-            "query_string": b"",
-            "headers": [(name.lower(), value) for name, value in request.headers.raw],
-            "server": ("localhost", 80),
-        }
-        task = asyncio.ensure_future(app(scope, receive, lambda _: asyncio.sleep(0)))
+        connection = Connection(app)
+        headers = [(name.lower(), value) for name, value in request.headers.raw]
+        connection.scope |= {"path": path, "raw_path": path.encode(), "headers": headers}
+        connection.put(await request.aread())
+        task = asyncio.ensure_future(connection.run())
         assert await asyncio.to_thread(translator.begun.wait, 30)
         assert service.scheduler.tokens
-        left.set()
+        connection.hang_up()
         async with asyncio.timeout(5):
             await task
         assert (service.scheduler.tokens, service.scheduler.count_waiting()) == (0, 0)

@@ -1,7 +1,6 @@
 """Requests share batches in turn, and leave nothing behind."""
 
 import asyncio
-import threading
 
 import pytest
 from hypothesis import given
@@ -13,21 +12,7 @@ from nmt_core.server.models import Bundle, LanguagePair, ServedModel
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import LEAST_TOKENS, count_token_costs
-from tests.support.stand_in import StandIn, in_a_loop
-
-
-class Slow(StandIn):
-    """Translates when it is told to."""
-
-    def __init__(self, **options):
-        super().__init__(**options)
-        self.go = threading.Event()
-        self.begun = threading.Event()
-
-    def search(self, lines, **options):
-        self.begun.set()
-        assert self.go.wait(10)
-        return super().search(lines, **options)
+from tests.support.stand_in import Slow, StandIn, in_a_loop
 
 
 def model_of(translator):
@@ -67,6 +52,12 @@ class Running:
         task = self.begin(["busy"], user="busy")
         await asyncio.to_thread(self.translator.begun.wait, 10)
         return task
+
+    async def finish(self, tasks, *, failing=False):
+        """Let the engine go on once all tasks wait, and return what comes of them."""
+        await settle()
+        self.translator.go.set()
+        return await asyncio.gather(*tasks, return_exceptions=failing)
 
 
 async def settle():
@@ -112,9 +103,7 @@ async def test_requests_that_wait_become_one_batch():
     async with Running(Slow()) as running:
         tasks = [await running.occupy()]
         tasks += [running.begin([f"line {number}"], user=str(number)) for number in range(20)]
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     assert [1, 20] == [len(call) for call in running.translator.calls]
 
@@ -131,9 +120,7 @@ async def test_a_single_request_does_not_wait():
 async def test_a_batch_after_a_shared_one_waits_for_company():
     async with Running(Slow(), wait_seconds=1.0) as running:
         tasks = [await running.occupy(), *(running.begin([f"{n}"], user=str(n)) for n in range(3))]
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
         first = running.begin(["first"], user="0")
         await asyncio.sleep(0.02)
         assert not first.done()
@@ -149,9 +136,7 @@ async def test_a_short_sentence_does_not_wait_for_a_long_text():
         tasks = [await running.occupy(), running.begin(["long " * 4] * 500, user="long")]
         await settle()
         tasks.append(running.begin(["short"], user="short"))
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     assert "short" in running.translator.calls[1]
 
@@ -165,9 +150,7 @@ async def test_users_have_turns_whatever_they_send():
         tasks += [running.begin([f"many {n}"], user="many") for n in range(100)]
         await settle()
         tasks.append(running.begin(["mine"], user="me"))
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     assert "mine" in running.translator.calls[1]
 
@@ -178,9 +161,7 @@ async def test_turns_go_round_among_users_with_much_to_translate():
     async with Running(Slow(), batch_tokens=40, portion_tokens=20) as running:
         tasks = [await running.occupy()]
         tasks += [running.begin([f"{user} " * 20] * 10, user=user) for user in "abc"]
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     served = [line[0] for call in running.translator.calls[1:4] for line in call]
     assert sorted(served) == ["a", "a", "b", "b", "c", "c"]
@@ -193,9 +174,7 @@ async def test_a_users_short_request_passes_their_own_long_one():
         tasks = [await running.occupy(), running.begin(["long " * 4] * 50, user="me")]
         await settle()
         tasks.append(running.begin(["short"], user="me"))
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     assert any("short" in call for call in running.translator.calls[1:3])
 
@@ -205,9 +184,7 @@ async def test_kinds_of_search_do_not_mix_and_none_starves():
     async with Running(Slow()) as running:
         tasks = [await running.occupy()]
         tasks += [running.begin([f"{n}"], user=str(n), n_best=1 + n % 3) for n in range(9)]
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     assert [1, 3, 3, 3] == [len(call) for call in running.translator.calls]
 
@@ -309,9 +286,7 @@ async def test_only_the_request_fails_that_the_engine_cannot_translate(caplog):
     async with Running(Slow(poison="poison")) as running:
         tasks = [await running.occupy()]
         tasks += [running.begin([line], user=line) for line in ("good", "poison", "fine")]
-        await settle()
-        running.translator.go.set()
-        done = await asyncio.gather(*tasks, return_exceptions=True)
+        done = await running.finish(tasks, failing=True)
 
     assert [["BUSY"], ["GOOD"], ["FINE"]] == [done[0], done[1], done[3]]
     assert (done[2].status, "poison" in done[2].message) == (500, False)
@@ -327,9 +302,7 @@ async def test_a_batch_that_failed_gives_everyone_the_rest_of_their_own_lines():
     async with Running(translator, portion_tokens=2 * LEAST_TOKENS, batch_tokens=16) as running:
         tasks = [await running.occupy(), running.begin(long, user="long")]
         tasks.append(running.begin(["fine", "fine", "poison", "fine"], user="other"))
-        await settle()
-        translator.go.set()
-        done = await asyncio.gather(*tasks, return_exceptions=True)
+        done = await running.finish(tasks, failing=True)
         began = [len(call) for call in translator.calls]
 
     assert done[1] == [line.upper() for line in long]
@@ -354,9 +327,7 @@ async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
         tasks = [await running.occupy()]
         for user, how in (("a", {}), ("b", {field: 2 if field == "n_best" else True})):
             tasks.append(running.begin([user], user=user, **how))
-        await settle()
-        running.translator.go.set()
-        await asyncio.gather(*tasks)
+        await running.finish(tasks)
 
     assert [["busy"], ["a"], ["b"]] == running.translator.calls
 
