@@ -6,7 +6,7 @@ from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
 from stages import paths
 from stages.configure.compose import compose_settings
-from stages.params import build_all
+from stages.configure.sections import build_all
 from stages.planning import calibration
 from stages.planning.calibration import DATA_STAGES, STAGES, Training, measure_training
 from stages.planning.scratch import Scratch, change_settings

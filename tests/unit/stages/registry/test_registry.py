@@ -295,7 +295,7 @@ def test_an_export_that_is_not_registered_is_sent_once(project, monkeypatch):
     registry, mlflow = opened()
     sent = []
     monkeypatch.setattr(module, "send", sent.append)
-    with pytest.raises(RegistryError, match=r"models/export is not the export that was to be"):
+    with pytest.raises(RegistryError, match=r"models/export is not the export to register"):
         registry.version_holding(EXPORTED)
     monkeypatch.setattr(module, "send", lambda journal: mlflow.tags.update({4: EXPORTED.tags}))
     found = [registry.version_holding(EXPORTED) for _ in range(2)]
