@@ -1,9 +1,17 @@
 """Where a training begins that differs from another one in its budget only."""
 
+import signal
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 import torch
+import yaml
 
+from nmt_core.base.errors import TrainingError
+from nmt_core.base.tracking import NullTracker
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
+from nmt_core.training.interrupt import Interrupted
 from nmt_core.training.progress import Progress
 from stages import paths, train
 from stages.configure import compose
@@ -73,3 +81,66 @@ def test_a_training_with_checkpoints_of_its_own_goes_on_from_these(shorter):
     own.save(Checkpoint({"w": torch.ones(1)}, {"step": 3}), step=3)
     assert not [*train.find_beginning(params(LONGER, *INVERSE_SQRT), Journal("course-long"))]
     assert own.newest().progress["step"] == 3
+
+
+@pytest.fixture
+def asked(project, monkeypatch):
+    """What the stage asks for in a project of its own, and of whom."""
+    paths.PARAMS.write_text(
+        yaml.safe_dump(compose.compose_groups(["data=demo", "train=quick"], conf=CONF))
+    )
+    asked = []
+    monkeypatch.setattr(train, "identify", lambda *_: "key")
+    monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None))
+    return asked
+
+
+def of_rank(rank, broadcast=lambda key: key):
+    return SimpleNamespace(rank=rank, is_main=rank == 0, broadcast=broadcast)
+
+
+def test_another_rank_trains_and_tells_and_writes_nothing(asked):
+    train.run_rank(params(), world := of_rank(1))
+    [given] = asked
+
+    assert (given["world"], given["notes"], given["language"]) == (world, [], "en")
+    assert given["checkpoints"] == paths.CHECKPOINTS / "key"
+    assert isinstance(given["tracker"], NullTracker)
+    assert not paths.TRAINED.exists()
+
+
+def test_a_rank_of_another_training_is_refused(asked):
+    with pytest.raises(TrainingError, match=r"^rank 1 finds other settings, code or data than"):
+        train.run_rank(params(), of_rank(1, lambda _: b"another"))
+    assert asked == []
+
+
+def test_a_training_that_is_interrupted_ends_as_its_signal_says(asked, monkeypatch):
+    def run(*_, **__):
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.setattr(train, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        train.run_rank(params(), of_rank(1))
+    assert ended.value.code == 143
+
+
+@pytest.mark.parametrize(
+    ("processes", "rank", "launched"), [(1, False, False), (2, False, True), (2, True, False)]
+)
+def test_as_many_processes_are_started_as_are_wanted_but_by_none_of_them(
+    monkeypatch, processes, rank, launched
+):
+    started, trained = [], []
+    wanted = params(f"train.compute.processes={processes}")
+    monkeypatch.setattr(train, "check_digests", lambda *_, **__: None)
+    monkeypatch.setattr(train, "load", lambda *_: wanted)
+    monkeypatch.setattr(train, "init_process_group", lambda _: nullcontext("a world"))
+    monkeypatch.setattr(train, "run_rank", lambda *given: trained.append(given))
+    monkeypatch.setattr(train.launch, "is_rank", lambda: rank)
+    monkeypatch.setattr(train.launch, "launch", lambda *given: started.append(given))
+    monkeypatch.setattr(train.launch, "record_errors", nullcontext)
+    train.main()
+
+    assert started == [("stages.train", wanted.compute)] * launched
+    assert trained == [(wanted, "a world")] * (not launched)

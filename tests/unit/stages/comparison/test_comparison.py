@@ -251,6 +251,17 @@ def test_the_report_is_for_people_and_programs(compared, tmp_path):
         assert (tmp_path / f"comparison.{name}").read_text(encoding="utf-8") == write(compared)
 
 
+def test_one_system_is_compared_with_none():
+    alone = results.compare_outcomes(OUTCOMES[::2], command="", commit="")
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(report.render_report(alone))
+
+    assert report.render_markdown(alone).count("| --- |") == 1
+    assert "p = " not in capture.get()
+    assert not [line for line in capture.get().splitlines() if line.split() == ["A"]]
+
+
 def equal(systems, *_, metrics, **__):
     """As of systems between which there is no difference."""
     names = ("bootstrap", "bootstrap_holm", "randomization", "randomization_holm", "seeds")

@@ -208,6 +208,15 @@ def test_a_summary_shows_scores_translations_and_what_to_type(project, capsys):
     assert "0 empty" not in shown
 
 
+def test_a_summary_tells_where_runs_are_but_no_password(project, monkeypatch, capsys):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@runs.example")
+    summary.main()
+    shown = " ".join(capsys.readouterr().out.split())
+
+    assert "compare runs http://runs.example " in shown
+    assert "canary" not in shown
+
+
 @pytest.mark.parametrize(
     ("epochs", "told"), [(0, "less than an epoch"), (1, "1 epoch"), (2, "2 epochs")]
 )

@@ -1,9 +1,11 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from stages.tracking import provenance, tracker
+from stages.tracking import mlflow_run, provenance, tracker
 from stages.tracking.journal import Journal
 from stages.tracking.provenance import COMMIT, DIRTY
 from stages.tracking.run_metadata import Dataset
@@ -197,3 +199,27 @@ def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
     assert str(told.value).startswith("MLflow at http://127.0.0.1:9: MlflowException: ")
     assert "MLflow at http://127.0.0.1:9 is lost (MlflowException: " in caplog.text
     assert "canary" not in f"{told.value} {caplog.text}"
+
+
+def test_a_model_is_waited_for_longer_than_numbers(project):
+    waited = []
+    for models in (0, 1):
+        told = tracker.MlflowTracker(Journal("f"), SimpleNamespace(finish=waited.append))
+        for _ in range(models):
+            told.model(project / "export", name="nmt-de-en", tags={})
+        told.close("FINISHED")
+
+    assert waited == [tracker.CLOSE_SECONDS, tracker.MODEL_SECONDS]
+
+
+def test_mlflow_is_asked_to_tell_nobody_and_not_to_wait_unless_the_user_says_otherwise(monkeypatch):
+    seen = {}
+    here = {name: text for name, text in os.environ.items() if name not in tracker.ENVIRONMENT}
+    monkeypatch.setattr(os, "environ", here | {"MLFLOW_HTTP_REQUEST_TIMEOUT": "9"})
+    monkeypatch.setattr(mlflow_run, "MlflowRun", lambda *_, **__: seen.update(os.environ) or 1 / 0)
+    Journal("f").append("run", experiment="e", tags={})
+    with pytest.raises(tracker.TrackingError, match="ZeroDivisionError"):
+        tracker.send(Journal("f"))
+
+    assert seen.items() >= (tracker.ENVIRONMENT | {"MLFLOW_HTTP_REQUEST_TIMEOUT": "9"}).items()
+    assert (seen["DO_NOT_TRACK"], seen["MLFLOW_DISABLE_TELEMETRY"]) == ("1", "true")
