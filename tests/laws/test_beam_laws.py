@@ -1,5 +1,6 @@
 """Laws of the search, on every architecture."""
 
+import math
 from itertools import product
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import NmtError
 from nmt_core.decoding.constraints import forbid_repeated_ngrams
 from nmt_core.decoding.greedy import greedy_search
+from nmt_core.decoding.hypothesis import Hypothesis, drop_impossible
 from nmt_core.decoding.reader import beam_search
 from nmt_core.decoding.rules import Rules, compute_length_limits
 from nmt_core.decoding.settings import BeamConfig
@@ -362,3 +364,14 @@ def test_rules_copy_no_rows_of_the_vocabulary():
 
     assert allowed.data_ptr() == log_probs.data_ptr()
     assert torch.equal(allowed, expected)
+
+
+@pytest.mark.parametrize("scores", [[-1.0, -math.inf, -2.0, math.nan], [-math.inf], []])
+def test_what_is_impossible_is_no_translation(scores):
+    """A sentence without any other is told, rather than translated to what cannot be."""
+    found = [Hypothesis((), score, score, ()) for score in scores]
+    if found[1:]:
+        assert drop_impossible(found) == [found[0], found[2]]
+    else:
+        with pytest.raises(NmtError, match="no translation of positive probability"):
+            drop_impossible(found)

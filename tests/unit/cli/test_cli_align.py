@@ -117,6 +117,31 @@ def test_an_aligner_links_translations(bundle, aligner, tmp_path):
     assert written == [read_links(line) for line in lines]
 
 
+@pytest.mark.parametrize(
+    ("options", "attention", "probabilities"),
+    [
+        ([], False, False),
+        (["--scores"], False, True),
+        (["--alignments", "links"], True, False),
+        (["--alignments", "links", "--aligner"], False, False),
+    ],
+)
+def test_no_more_is_asked_of_a_search_than_is_written(
+    bundle, aligner, project, monkeypatch, options, attention, probabilities
+):
+    """Attention and probabilities take time, and some engines have none."""
+    asked, search = [], Translator.search
+
+    def watched(translator, lines, **wanted):
+        asked.append((wanted["attention"], wanted["probabilities"]))
+        return search(translator, lines, **wanted)
+
+    monkeypatch.setattr(Translator, "search", watched)
+    given = [*options, aligner] if "--aligner" in options else options
+    assert run("translate", "--model", bundle, *given, *LINES).exit_code == 0
+    assert {*asked} == {(attention, probabilities)}
+
+
 def test_a_model_without_attention_says_so(aligner, tmp_path):
     plain = tiny_config("rnn_plain")
     model = export(tmp_path / "plain", translator=tiny_translator(model=plain), model=plain)

@@ -121,6 +121,7 @@ class Api:
         return [run for run in self.runs if run.state_type in flow_run_filter.state.type.any_]
 
     def set_flow_run_state(self, number, state):
+        assert HERE in state.message  # which worker it was
         self.states[number] = state.name
 
     def read_work_pool(self, name):
