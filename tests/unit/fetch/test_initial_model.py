@@ -10,6 +10,7 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.fetch.initial_model import (
     NEEDED_FILES,
+    BundleModel,
     ChampionModel,
     LanguageModels,
     copy_initial_model,
@@ -150,3 +151,21 @@ def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):
 def test_halves_that_name_no_language_model_are_refused():
     with pytest.raises(ValidationError, match="encoder, decoder or both"):
         LanguageModels(kind="language_models")
+
+
+@pytest.mark.parametrize(
+    ("given", "folders"),
+    [
+        (BundleModel(kind="bundle", folder="a"), {"folder": "a"}),
+        (LanguageModels(kind="language_models", encoder="a"), {"encoder": "a"}),
+        (
+            LanguageModels(kind="language_models", encoder="a", decoder="b"),
+            {"encoder": "a", "decoder": "b"},
+        ),
+    ],
+)
+def test_models_are_found_from_any_folder(project, given, folders):
+    """As by an experiment, which works in a folder of its own."""
+    elsewhere = {name: project / folder for name, folder in folders.items()}
+
+    assert given.absolute() == given.model_copy(update=elsewhere)
