@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 LIBRARIES = (
     "ahocorasick-rs",
+    "babel",
     "ctranslate2",
     "fasttext-numpy2",
     "httpx",
@@ -25,6 +26,7 @@ LIBRARIES = (
     "onnxruntime",
     "pydantic",
     "rapidfuzz",
+    "regex",
     "rich",
     "sacrebleu",
     "safetensors",

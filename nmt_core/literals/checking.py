@@ -1,0 +1,79 @@
+"""Whether the literals of a line stand in its translation, as often, in the target's form."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Literal as OneOf
+from typing import NamedTuple
+
+from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.kind import Literal, LiteralKind
+
+SAME_UNITS = {"US$": "$"}
+"""Signs that say the same."""
+
+
+class Breach(NamedTuple):
+    """A literal that did not come through a translation."""
+
+    kind: str
+    """The name of its kind."""
+    text: str
+    """The literal as the source has it."""
+    expected: str
+    """The literal as the translation should have it."""
+    problem: OneOf["missing", "repeated", "unit"]
+    """Whether the translation has it less often, more often, or beside another unit."""
+
+
+def check_literals(
+    source: str, translation: str, languages: tuple[str, str], kinds: Sequence[LiteralKind] = KINDS
+) -> list[Breach]:
+    """Return what is wrong with the literals of a translation, in the order of the source.
+
+    A literal that the translation adds to those of the source is none of these: numbers may be
+    spelled in one language and written in digits in the other.
+
+    Args:
+        source: a line.
+        translation: its translation.
+        languages: codes of both languages.
+        kinds: what to look for.
+    """
+    wanted = find_literals(source, languages[0], kinds)
+    if not wanted:
+        return []
+    foreign = {one.text for one in wanted if not one.kind.is_form_of(one.text, languages[0])}
+    there = find_literals(translation, languages[1], kinds)
+    sound = [o for o in there if o.kind.is_form_of(o.text, languages[1]) or o.text in foreign]
+    written = group_by_value(sound, languages[1])
+    breaches = []
+    for value, literals in group_by_value(wanted, languages[0]).items():
+        kept = written.get(value, [])
+        if problem := judge_literals(literals, kept):
+            first = literals[min(len(kept), len(literals) - 1)]
+            expected = first.kind.write(first.text, *languages)
+            breaches.append(Breach(first.kind.name, first.text, expected, problem))
+    return breaches
+
+
+def judge_literals(
+    source: Sequence[Literal], target: Sequence[Literal]
+) -> OneOf["missing", "repeated", "unit"] | None:
+    """Return what is wrong with literals of equal value; None if nothing is."""
+    if len(target) != len(source):
+        return "missing" if len(target) < len(source) else "repeated"
+    units = list_units(source), list_units(target)
+    return "unit" if all(map(all, units)) and units[0] != units[1] else None
+
+
+def list_units(literals: Iterable[Literal]) -> list[str]:
+    """Return the units beside literals, in alphabetical order."""
+    return sorted(SAME_UNITS.get(literal.unit, literal.unit) for literal in literals)
+
+
+def group_by_value(literals: Iterable[Literal], language: str) -> dict[Hashable, list[Literal]]:
+    """Return literals by their value, in order."""
+    groups: dict[Hashable, list[Literal]] = defaultdict(list)
+    for literal in literals:
+        groups[literal.kind.read(literal.text, language)].append(literal)
+    return dict(groups)

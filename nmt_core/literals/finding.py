@@ -1,0 +1,52 @@
+"""Literals of a line, of all kinds."""
+
+from collections.abc import Sequence
+
+from nmt_core.literals.date import Date, TimeOfDay
+from nmt_core.literals.kind import Literal, LiteralKind, LiteralSpan
+from nmt_core.literals.names import Code, Email, Emoji, Placeholder, PrivateUse, WebAddress
+from nmt_core.literals.number import Number
+
+KINDS: tuple[LiteralKind, ...] = (
+    Placeholder(),
+    WebAddress(),
+    Email(),
+    PrivateUse(),
+    Emoji(),
+    Date(),
+    TimeOfDay(),
+    Code(),
+    Number(),
+)
+"""Where two kinds find the same, the first one has it; kinds of a user's own come before these."""
+
+
+def find_literals(line: str, language: str, kinds: Sequence[LiteralKind] = KINDS) -> list[Literal]:
+    """Return the literals of a line from left to right; none overlap.
+
+    Args:
+        line: a line of text, normalised or not.
+        language: code of its language, whose format its numbers have.
+        kinds: what to look for.
+    """
+    found: list[tuple[LiteralSpan, LiteralKind]] = []
+    for kind in kinds:
+        places = [*kind.find(line, language)]
+        found += [(place, kind) for place in _keep_free(places, [place for place, _ in found])]
+    found.sort(key=lambda entry: entry[0].start)
+    return [
+        Literal(kind, place.start, place.end, line[place.start : place.end], place.unit)
+        for place, kind in found
+    ]
+
+
+def _keep_free(places: list[LiteralSpan], taken: list[LiteralSpan]) -> list[LiteralSpan]:
+    """Return the places that overlap none that are taken; both are without overlaps."""
+    ends = sorted(taken)
+    free, number = [], 0
+    for place in places:
+        while number < len(ends) and ends[number].end <= place.start:
+            number += 1
+        if number == len(ends) or ends[number].start >= place.end:
+            free.append(place)
+    return free

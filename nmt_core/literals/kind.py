@@ -1,0 +1,64 @@
+"""The contract of all kinds of literals, and a literal in a line."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from typing import ClassVar, NamedTuple
+
+from nmt_core.literals.symbols import SymbolClass
+
+
+class LiteralSpan(NamedTuple):
+    """Where a literal stands in a line."""
+
+    start: int
+    end: int
+    unit: str = ""
+    """The sign of a unit or currency beside it, such as ``%`` or ``km``."""
+
+
+class LiteralKind(ABC):
+    r"""A kind of literal.
+
+    One that keeps hashtags::
+
+        class Hashtag(LiteralKind):
+            name = "hashtag"
+
+            def find(self, line, language):
+                return (LiteralSpan(*match.span()) for match in re.finditer(r"#\w+", line))
+    """
+
+    name: ClassVar[str]
+    """What a person calls it."""
+    symbol_class: ClassVar[SymbolClass] = "name"
+    """The symbols that stand in its place."""
+
+    @abstractmethod
+    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+        """Yield the places of all literals of this kind in a line, from left to right."""
+
+    def read(self, text: str, language: str) -> Hashable:
+        """Return the value of a literal; two of equal value say the same."""
+        del language
+        return text
+
+    def is_form_of(self, text: str, language: str) -> bool:
+        """Tell whether a literal is written as a language writes it."""
+        del text, language
+        return True
+
+    def write(self, text: str, source: str, target: str) -> str:
+        """Return a literal of the source language in the form of the target language."""
+        del source, target
+        return text
+
+
+class Literal(NamedTuple):
+    """A literal in a line."""
+
+    kind: LiteralKind
+    start: int
+    end: int
+    text: str
+    unit: str = ""
+    """See :class:`LiteralSpan`."""

@@ -1,0 +1,105 @@
+"""Symbols for literals and back."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import regex
+
+from nmt_core.literals.kind import Literal
+from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS
+
+_FINAL = regex.compile(r"[.!?…]*$")
+_ANY = f"[{''.join(ALL_SYMBOLS)}]"
+_SYMBOL = regex.compile(_ANY)
+_TIGHT = regex.compile(rf"(?<={_ANY})(?=[\p{{L}}\p{{Nd}}]|{_ANY})|(?<=[\p{{L}}\p{{Nd}}])(?={_ANY})")
+_GLUED = regex.compile(rf"(?<={_ANY})[.,:/]\p{{Nd}}+")
+"""Digits that a model adds to a symbol, as if it stood for a part of a number."""
+_JOINED = regex.compile(rf"(?<={_ANY})[.,:/\-](?={_ANY})")
+_ROW = regex.compile(rf"(?<={_ANY}) (?={_ANY})")
+"""Between symbols side by side; numbers with a space between them would be read as one."""
+
+
+class Masked(NamedTuple):
+    """A line with symbols in the place of literals."""
+
+    line: str
+    literals: Mapping[str, Literal]
+    """The literal that each symbol stands for."""
+
+
+def mask(line: str, literals: Sequence[Literal]) -> Masked:
+    """Return a line with a symbol of its own for each literal, as far as symbols reach.
+
+    Args:
+        line: a line.
+        literals: some of its literals, from left to right.
+    """
+    symbols = {name: iter(those) for name, those in SYMBOLS.items()}
+    chosen = {
+        symbol: literal
+        for literal in literals
+        if (symbol := next(symbols[literal.kind.symbol_class], None))
+    }
+    return Masked(put_symbols(line, chosen), chosen)
+
+
+def put_symbols(line: str, literals: Mapping[str, Literal]) -> str:
+    """Return a line with symbols in the place of literals, which do not overlap."""
+    parts, end = [], 0
+    for symbol, literal in sorted(literals.items(), key=lambda item: item[1].start):
+        parts += [line[end : literal.start], symbol]
+        end = literal.end
+    return "".join([*parts, line[end:]])
+
+
+def has_each_once(translation: str, masked: Masked) -> bool:
+    """Tell whether a translation has the symbols of its source once each, and no others."""
+    return sorted(_SYMBOL.findall(translation)) == sorted(masked.literals)
+
+
+def repair(translation: str, masked: Masked) -> str:
+    """Return a translation with the symbols of its source once each.
+
+    Of one that stands there several times the first is kept, without digits that hang on it; one
+    that is missing is put behind an equal share of the words, which is about where it belongs.
+    """
+    met: set[str] = set()
+
+    def keep(match: regex.Match[str]) -> str:
+        kept = match[0] in masked.literals and match[0] not in met
+        met.add(match[0])
+        return match[0] if kept else ""
+
+    text = _JOINED.sub(" ", _GLUED.sub("", _SYMBOL.sub(keep, translation)))
+    text = " ".join(_TIGHT.sub(" ", text).split())
+    for symbol in masked.literals:
+        if symbol not in met:
+            before, after = (len(part.split()) for part in masked.line.split(symbol))
+            text = insert_word(text, before / max(1, before + after), symbol)
+    return _ROW.sub(", ", text)
+
+
+def insert_word(line: str, share: float, word: str) -> str:
+    """Return a line with a word behind a share of its words, before the marks at its end."""
+    final = _FINAL.search(line)
+    start = final.start() if final else len(line)
+    words = line[:start].split(" ")
+    at = round(share * len(words))
+    return " ".join([*words[:at], word, *words[at:]]).strip() + line[start:]
+
+
+def restore(translation: str, masked: Masked, languages: tuple[str, str]) -> str:
+    """Return a translation with literals in the place of symbols, in the target's form.
+
+    A symbol that the source does not have is left out.
+    """
+    written = {
+        symbol: literal.kind.write(literal.text, *languages)
+        for symbol, literal in masked.literals.items()
+    }
+    return _SYMBOL.sub(lambda match: written.get(match[0], ""), translation)
+
+
+def unmask(masked: Masked) -> str:
+    """Return the line that was masked, to the byte."""
+    return _SYMBOL.sub(lambda match: masked.literals[match[0]].text, masked.line)

@@ -1,0 +1,191 @@
+"""Literals that stay as they are: addresses, placeholders, codes, emoji, terms given by a user."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import ClassVar
+
+import regex
+from typing_extensions import override
+
+from nmt_core.literals.kind import LiteralKind, LiteralSpan
+from nmt_core.literals.number import DIGIT
+from nmt_core.literals.symbols import PRIVATE_USE
+
+_NOT_ASCII = regex.compile(r"[^\x00-\x7f]")
+
+
+class Pattern(LiteralKind):
+    """What a regular expression finds, which is never empty."""
+
+    name = "pattern"
+    pattern: ClassVar[regex.Pattern[str]]
+    guard: ClassVar[regex.Pattern[str]]
+    """A quick pattern; lines in which it finds nothing are not searched."""
+
+    @override
+    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+        del language
+        for match in self.pattern.finditer(line) if self.guard.search(line) else ():
+            yield LiteralSpan(*match.span())
+
+
+class WebAddress(Pattern):
+    """Addresses of the web; a full stop or bracket after one is the sentence's."""
+
+    name = "address"
+    guard = regex.compile(r"\w\.\w|:")
+    pattern = regex.compile(
+        r"(?<![\p{L}\p{Nd}@._\-])(?:(?:https?|ftp|ssh|s3|gs|file)://|mailto:|www\.(?=\w))"
+        r"[^\s<>\"'«»„“”{}|\\^`]*[^\s<>\"'«»„“”{}|\\^`.,;:!?)\]…]"
+        r"|(?<![\p{L}\p{Nd}@._/\-])(?:[a-z0-9](?:[a-z0-9\-]*[a-z0-9])?\.)+"
+        r"(?:com|org|net|edu|gov|info|io|eu|de|fr|uk|es|it|nl|pl|int)(?![\p{L}\p{Nd}\-])"
+        r"(?:/[^\s<>\"'«»„“”{}|\\^`]*[^\s<>\"'«»„“”{}|\\^`.,;:!?)\]…])?"
+    )
+
+
+class Email(Pattern):
+    """Addresses of mail."""
+
+    name = "email"
+    guard = regex.compile("@")
+    pattern = regex.compile(
+        r"(?<![\w.+%\-])[\w.+%\-]+@[\p{L}\p{Nd}](?:[\w\-]*\w)?(?:\.\w(?:[\w\-]*\w)?)+"
+    )
+
+
+class Placeholder(Pattern):
+    """Fields of a program, and tags: ``{x}``, ``{{x}}``, ``%s``, ``%1$s``, ``${x}``, ``<0>``."""
+
+    name = "placeholder"
+    guard = regex.compile(r"[{%<$\[#]")
+    pattern = regex.compile(
+        r"\{\{[^{}\r\n]{0,100}\}\}"
+        r"|[$#]?\{[^{}\r\n]{0,100}\}"
+        r"|%\{\w{1,50}\}"
+        r"|%\([\w.]{1,50}\)[+\-#0]*\d*(?:\.\d+)?[a-zA-Z]"
+        r"|(?<![\p{Nd}%])%(?:\d+\$)?[+\-#0]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?[sdifgGeExXucpoq@](?![\p{L}\p{Nd}])"
+        r"|</?(?:\d+|[a-zA-Z][\w:.\-]*)(?:\s[^<>\r\n]{0,200})?/?>"
+        r"|\$[A-Z_][A-Z0-9_]+\b|\[\[[^\[\]\r\n]{1,100}\]\]|##+\w+##+"
+    )
+
+
+class Emoji(Pattern):
+    """Emoji, flags and keycaps, with their modifiers."""
+
+    name = "emoji"
+    guard = _NOT_ASCII
+    pattern = regex.compile(
+        r"\p{RI}\p{RI}|[0-9#*]\uFE0F?\u20E3"
+        r"|\p{Extended_Pictographic}[\uFE0F\p{EMod}]*(?:\u200D\p{Extended_Pictographic}[\uFE0F\p{EMod}]*)*"
+    )
+
+
+class PrivateUse(Pattern):
+    """Characters for private use: of a font of icons, say, and those that symbols are made of."""
+
+    name = "private use"
+    guard = _NOT_ASCII
+    pattern = PRIVATE_USE
+
+
+_RUN = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}_])[\p{L}\p{Nd}_]+(?:[\-/.:()]+[\p{L}\p{Nd}_]+)*\)?")
+_PART = regex.compile(r"[\p{L}\p{Nd}_]+")
+_UNIT = regex.compile(r"[µnmckd]?m[23]")
+
+
+class Code(LiteralKind):
+    """Names made of capitals and digits, such as A4-0317/98, COM(2004)0123, CO2 or x86_64."""
+
+    name = "code"
+
+    @override
+    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+        del language
+        for run in _RUN.finditer(line) if DIGIT.search(line) else ():
+            parts = [(match.span(), match[0]) for match in _PART.finditer(line, *run.span())]
+            parts = [*_trim(parts)]
+            texts = [text for _, text in parts]
+            if any(map(_is_code, texts)) or _is_joined(texts):
+                start, end = parts[0][0][0], parts[-1][0][1]
+                inner = line[start:end]
+                end += line[end : end + 1] == ")" and inner.count("(") > inner.count(")")
+                yield LiteralSpan(start, end)
+
+
+def _trim(parts: list[tuple[tuple[int, int], str]]) -> list[tuple[tuple[int, int], str]]:
+    """Leave out words at both ends, as in G20-Gipfel."""
+    while parts and _is_word(parts[0][1]):
+        parts = parts[1:]
+    while parts and _is_word(parts[-1][1]):
+        parts = parts[:-1]
+    return parts
+
+
+def _is_word(part: str) -> bool:
+    return part.isalpha() and not (part.isupper() and part.isascii())
+
+
+def _is_code(part: str) -> bool:
+    """Tell whether a part is a code by itself: letters before digits, or capitals after them."""
+    if not part.isascii() or not any(map(str.isdigit, part)) or part.isdecimal():
+        return False
+    letters = part.lstrip("0123456789")
+    if len(letters) == len(part):
+        return _UNIT.fullmatch(part) is None
+    return letters.isupper() or any(map(str.isdigit, letters))
+
+
+def _is_joined(parts: Sequence[str]) -> bool:
+    """Tell whether parts are capitals and digits, one after the other, as in AK-47."""
+    return (
+        len(parts) > 1
+        and any(map(str.isdigit, parts))
+        and any(part.isupper() for part in parts)
+        and all(part.isdecimal() or part.isupper() for part in parts)
+    )
+
+
+class Terms(LiteralKind):
+    """Terms that a person does not want translated, in whole words, in the case that is given."""
+
+    name = "term"
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        """Take terms; where two begin at the same place, the longer one counts."""
+        ordered = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
+        self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=ordered)
+        self._any = bool(ordered)
+
+    @override
+    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+        del language
+        return (
+            (LiteralSpan(*m.span()) for m in self._pattern.finditer(line))
+            if self._any
+            else iter(())
+        )
+
+
+class OwnPattern(LiteralKind):
+    """A pattern of the user's own.
+
+    Raises:
+        ValueError: if it is no regular expression.
+    """
+
+    name = "own"
+
+    def __init__(self, pattern: str) -> None:
+        """Take a regular expression of the regex package."""
+        try:
+            self._pattern = regex.compile(pattern)
+        except regex.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression ({error})") from None
+
+    @override
+    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+        del language
+        return (LiteralSpan(*m.span()) for m in self._pattern.finditer(line) if m.end() > m.start())
+
+    @override
+    def read(self, text: str, language: str) -> Hashable:
+        return text

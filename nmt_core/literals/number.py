@@ -1,0 +1,156 @@
+"""Numbers in digits, in the formats of all languages (Unicode CLDR, by Babel)."""
+
+import unicodedata
+from collections.abc import Hashable, Iterator
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+
+import regex
+from babel import Locale, UnknownLocaleError
+from babel.numbers import get_decimal_symbol, get_group_symbol
+from typing_extensions import override
+
+from nmt_core.literals.kind import LiteralKind, LiteralSpan
+
+SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
+"""Spaces that group digits in any language; a plain one does where all groups are of three."""
+
+APOSTROPHES = "'’"
+"""Group digits in any language, as in Switzerland."""
+
+ARABIC = str.maketrans({"٫": ".", "٬": ","})
+"""Separators that stand among Arabic digits alone."""
+
+MINUS = "\N{MINUS SIGN}"
+
+ZEROS_OF_A_NAME = 3
+"""So many digits, led by a zero, are a name and no value: an area code, an agent."""
+
+DIGIT = regex.compile(r"\p{Nd}")
+
+_NUMBER = regex.compile(
+    r"(?<![\p{L}\p{M}\p{Nd}_])"
+    rf"(?:(?<![^\s(\[/=])[+\-{MINUS}](?=\p{{Nd}}))?"
+    r"(?:\p{Nd}{1,3}(?: \p{Nd}{3})+(?:[.,]\p{Nd}+)?(?![\p{Nd}])"
+    rf"|\p{{Nd}}+(?:[.,{APOSTROPHES}٫٬{SPACES[1:]}]\p{{Nd}}+)*)"
+)
+_UNIT = (
+    r"%|‰|°[CF]?|(?:US\$|\p{Sc})(?!\p{Nd})|"
+    r"(?:km/h|m/s|[kMGT]?Wh|[kMGT]?Hz|[kMG]?W|[kM]?V|m?A|[kM]?J|[hk]?Pa|[kMGT]i?B|[kMGT]?bit/s|"
+    r"[µnmckd]?m[²³23]?|[µnmk]?g|[mcdh]?l|mL|[µnm]?M|ha|kcal)(?![\p{L}\p{Nd}'’])"
+)
+_UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
+_UNIT_BEFORE = regex.compile(rf"(US\$|\p{{Sc}})[{SPACES}]?$")
+LONGEST_UNIT = 8
+"""Characters beside a number in which its unit is looked for."""
+
+
+class NumberFormat(NamedTuple):
+    """How a language writes numbers."""
+
+    decimal: str
+    group: str
+
+
+POINT, COMMA = NumberFormat(".", ","), NumberFormat(",", ".")
+
+
+class Number(LiteralKind):
+    """Numbers with their signs and separators; units beside them are compared, too."""
+
+    name = "number"
+    symbol_class = "number"
+
+    @override
+    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
+        del language
+        for match in _NUMBER.finditer(line) if DIGIT.search(line) else ():
+            yield LiteralSpan(*match.span(), find_unit(line, *match.span()))
+
+    @override
+    def read(self, text: str, language: str) -> Hashable:
+        digits = to_ascii(text)
+        if len(digits) >= ZEROS_OF_A_NAME and digits.isdecimal() and digits.startswith("0"):
+            return digits
+        value = parse_number(digits, find_number_format(language))
+        return digits if value is None else value
+
+    @override
+    def is_form_of(self, text: str, language: str) -> bool:
+        return parse_as(to_ascii(text), find_number_format(language)) is not None
+
+    @override
+    def write(self, text: str, source: str, target: str) -> str:
+        if source == target:
+            return text
+        digits, own, other = to_ascii(text), find_number_format(source), find_number_format(target)
+        used = next(
+            (form for form in list_formats(own) if parse_as(digits, form) is not None), None
+        )
+        if used is None or digits.lstrip("+-").isdecimal():
+            return digits
+        whole, mark, decimals = digits.partition(used.decimal)
+        grouped = "".join(sign if sign.isdigit() or sign in "+-" else other.group for sign in whole)
+        return grouped + (other.decimal if mark else "") + decimals
+
+
+@cache
+def find_number_format(language: str) -> NumberFormat:
+    """Return how a language writes numbers; English's of one that CLDR does not know."""
+    try:
+        locale = Locale.parse(language, sep="-")
+    except (UnknownLocaleError, ValueError):
+        return POINT
+    return NumberFormat(
+        get_decimal_symbol(locale, numbering_system="latn"),
+        get_group_symbol(locale, numbering_system="latn"),
+    )
+
+
+def list_formats(own: NumberFormat) -> list[NumberFormat]:
+    """Return the formats that a number may have in a text, the language's own first."""
+    return [own, POINT if own.decimal == COMMA.decimal else COMMA]
+
+
+def to_ascii(text: str) -> str:
+    """Return a number in ASCII digits, with a plain minus."""
+    digits = (
+        str(unicodedata.digit(sign)) if unicodedata.category(sign) == "Nd" else sign
+        for sign in text.translate(ARABIC)
+    )
+    return "".join(digits).replace(MINUS, "-")
+
+
+def parse_number(digits: str, own: NumberFormat) -> Decimal | None:
+    """Return the value of a number, read as its language writes it or else as others do."""
+    values = (parse_as(digits, form) for form in list_formats(own))
+    return next((value for value in values if value is not None), None)
+
+
+def parse_as(digits: str, form: NumberFormat) -> Decimal | None:
+    """Return the value of a number in a format, or None if it is not of that format."""
+    whole, mark, decimals = digits.partition(form.decimal)
+    if mark and not decimals.isdecimal():
+        return None
+    sign = "-" if whole.startswith("-") else ""
+    groups = regex.split(r"\D", whole.lstrip("+-"))
+    separators = set(regex.findall(r"\D", whole.lstrip("+-")))
+    allowed = {form.group, *APOSTROPHES, *SPACES}
+    if len(separators) > 1 or not separators <= allowed or not is_grouped(groups):
+        return None
+    return Decimal(f"{sign}{''.join(groups)}.{decimals or 0}").normalize()
+
+
+def is_grouped(groups: list[str]) -> bool:
+    """Tell whether digits stand in threes, or as in India: the last three, twos before them."""
+    sizes = " ".join(str(len(group)) for group in groups)
+    return len(groups) == 1 or regex.fullmatch("[123]( 3)+|[12]( 2)* 3", sizes) is not None
+
+
+def find_unit(line: str, start: int, end: int) -> str:
+    """Return the sign of a unit or currency beside a number, or nothing."""
+    if after := _UNIT_AFTER.match(line, end, end + LONGEST_UNIT):
+        return str(after[1])
+    before = _UNIT_BEFORE.search(line, max(0, start - LONGEST_UNIT), start)
+    return str(before[1]) if before else ""

@@ -1,0 +1,57 @@
+"""What a translation may do with a literal, by example."""
+
+import pytest
+
+from nmt_core.literals.checking import check_literals
+
+KEPT = [
+    ("2.200.112 Einwohner", "2,200,112 inhabitants"),
+    ("2.200.112 Einwohner", "2 200 112 inhabitants"),
+    ("283,82 €", "€283.82"),
+    ("im Jahr 2006", "in 2006"),
+    ("um 15.30 Uhr", "at 3.30 p.m."),
+    ("um 15.30 Uhr", "at 15:30"),
+    ("am 31.12.2006", "on 12/31/2006"),
+    ("am 31.12.2006", "on 2006-12-31"),
+    ("30 % und 5 km", "30 per cent and 5 kilometres"),
+    ("US$ 500", "$500"),
+    ("der 20. Mai", "the 20th of May"),
+    ("zwei von 1990er", "2 of the 1990s"),
+    ("007 und 0049", "007 and 0049"),
+    ("Pi ist 3.14", "Pi is 3.14"),
+    ("kein Literal", "no literal, but 5"),
+]
+BROKEN = [
+    ("mit 94 gegen 77 Stimmen", "by 974 votes to 77", ("94", "missing", "94")),
+    ("2.200.112 Einwohner", "2,200,12 inhabitants", ("2.200.112", "missing", "2,200,112")),
+    ("283,82 €", "€28.82", ("283,82", "missing", "283.82")),
+    ("1.234,5", "1.234,5", ("1.234,5", "missing", "1,234.5")),
+    ("283,82", "283,82", ("283,82", "missing", "283.82")),
+    ("1.234", "1.234", ("1.234", "missing", "1,234")),
+    ("7500 $", "7500 €", ("7500", "unit", "7500")),
+    ("5 nM", "5 nm", ("5", "unit", "5")),
+    ("Nummer 007", "number 7", ("007", "missing", "007")),
+    ("sag 5", "say 5, 5", ("5", "repeated", "5")),
+    ("5 und 5", "5", ("5", "missing", "5")),
+    ("um 15:30", "at 3:31 pm", ("15:30", "missing", "15:30")),
+    ("am 31.12.2006", "on 30.12.2006", ("31.12.2006", "missing", "31.12.2006")),
+    ("hallo {name}", "hello {Name}", ("{name}", "missing", "{name}")),
+    ("A4-0317/98", "A4-0317/89", ("A4-0317/98", "missing", "A4-0317/98")),
+]
+
+
+@pytest.mark.parametrize(("source", "translation"), KEPT)
+def test_other_forms_of_a_value_are_no_breach(source, translation):
+    assert check_literals(source, translation, ("de", "en")) == []
+
+
+@pytest.mark.parametrize(("source", "translation", "expected"), BROKEN)
+def test_breaches_say_what_was_expected(source, translation, expected):
+    [breach] = check_literals(source, translation, ("de", "en"))
+    assert (breach.text, breach.problem, breach.expected) == expected
+
+
+def test_many_numbers_take_no_time_beyond_their_length():
+    line = " x ".join(map(str, range(10_000)))
+    assert check_literals(line, line, ("de", "en")) == []
+    assert len(check_literals(line, "", ("de", "en"))) == 10_000
