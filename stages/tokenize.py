@@ -12,14 +12,19 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig, append, cut, run_in_order
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.normalize import normalize
+from nmt_core.text.restoration import Restorer
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
 from stages import paths
 from stages.params import DownloadParams, TokenizeParams, load
 from stages.runtime.entry import run_stage
+
+RESTORER_LINES = 300_000
+"""Lines from which case and accents are learnt; more teach little."""
 
 
 def run(
@@ -42,6 +47,7 @@ def run(
     with files.whole_folder(tokenizer) as part:
         for side, own in tokenizers.items():
             own.save(part / side)
+        learn_restorer(corpus / "train.source").save(part / "source")
     jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,
@@ -69,11 +75,14 @@ def build_tokenizers(
                 for side in paths.SIDES
             ),
             config,
+            symbols=ALL_SYMBOLS,
         )
         return dict.fromkeys(paths.SIDES, joint)
     return {
         side: Subwords.train(
-            read_training_lines(corpus / f"train.{side}", config.max_lines), config
+            read_training_lines(corpus / f"train.{side}", config.max_lines),
+            config,
+            symbols=ALL_SYMBOLS,
         )
         for side in paths.SIDES
     }
@@ -83,6 +92,11 @@ def read_training_lines(path: Path, at_most: int) -> Iterator[str]:
     """Yield normalised lines of a file, evenly spread if there are too many."""
     total = sum(1 for _ in files.read_lines(path))
     yield from map(normalize, sample_evenly(files.read_lines(path), total, at_most))
+
+
+def learn_restorer(text: Path) -> Restorer:
+    """Return what restores the case and accents of source lines, learnt from training text."""
+    return Restorer.learn(read_training_lines(text, RESTORER_LINES))
 
 
 def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.embeddings.word_vectors import read_sound_rows
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary
@@ -48,13 +49,16 @@ def run(
                 tokens = Vocabulary.load(initial_model / "vocabulary" / f"{side}.txt")
             elif params.words == "vectors":
                 tokens = Vocabulary.most_frequent(
-                    rank_words(vectors / f"{side}.vec"), max_size=params.max_size
+                    rank_words(vectors / f"{side}.vec"),
+                    max_size=params.max_size,
+                    symbols=ALL_SYMBOLS,
                 )
             else:
                 tokens = Vocabulary.most_frequent(
                     together if isinstance(own, Characters) else counts,
                     max_size=params.max_size,
                     min_count=params.min_count,
+                    symbols=ALL_SYMBOLS,
                 )
             tokens.save(part / f"{side}.txt")
             unknown = sum(count for token, count in counts.items() if token not in tokens)

@@ -17,6 +17,7 @@ from spacy.tokenizer import Tokenizer as RuleTokenizer  # type: ignore[import-no
 
 from nmt_core.base import files
 from nmt_core.base.errors import TokenizerError
+from nmt_core.literals.symbols import ALL_SYMBOLS
 
 MARKS = (".", ",")
 """The punctuation that is kept; a line is written with no space before it."""
@@ -132,7 +133,8 @@ class SpacyWords:
 
     def _kept(self, tokens: Iterable[Any]) -> list[str]:
         texts = ((token.text, token.is_alpha) for token in tokens)
-        return [text for text, letters in texts if letters or text in MARKS or self._number(text)]
+        kept = {*MARKS, *ALL_SYMBOLS}
+        return [text for text, letters in texts if letters or text in kept or self._number(text)]
 
     def _number(self, text: str) -> bool:
         return self.numbers == "keep" and any(letter.isdigit() for letter in text)

@@ -17,6 +17,7 @@ from pydantic import Field
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import TokenizerError
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.normalize import normalize
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
@@ -27,7 +28,8 @@ class SubwordConfig(Config):
     model_type: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
     vocab_size: int = Field(8000, ge=300, le=1_000_000)
-    """Vocabulary, reserved and byte pieces included; per language unless joint."""
+    """Vocabulary, reserved and byte pieces included, but not the symbols of literals; per language
+    unless joint."""
     joint: bool = True
     """One vocabulary for both languages, as tied embeddings need it."""
     byte_fallback: bool = True
@@ -48,8 +50,15 @@ class Subwords:
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
 
     @classmethod
-    def train(cls, lines: Iterable[str], config: SubwordConfig) -> "Subwords":
+    def train(
+        cls, lines: Iterable[str], config: SubwordConfig, *, symbols: Sequence[str] = ()
+    ) -> "Subwords":
         """Learn pieces from normalised lines.
+
+        Args:
+            lines: text to learn from.
+            config: how many pieces, and of which kind.
+            symbols: characters that are pieces of their own, beyond ``config.vocab_size``.
 
         Raises:
             TokenizerError: if the text is too small for the number of pieces.
@@ -60,7 +69,8 @@ class Subwords:
                 sentence_iterator=iter(lines),
                 model_writer=model,
                 model_type=config.model_type,
-                vocab_size=config.vocab_size,
+                vocab_size=config.vocab_size + len(symbols),
+                user_defined_symbols=list(symbols),
                 byte_fallback=config.byte_fallback,
                 character_coverage=config.character_coverage,
                 normalization_rule_name="identity",
@@ -117,12 +127,12 @@ class Subwords:
 
     @property
     def scored_pieces(self) -> dict[str, tuple[int, float]]:
-        """Number and score of every piece that is text: no byte, and no reserved token."""
+        """Number and score of every piece that is text: no byte, symbol or reserved token."""
         processor = self._processor
         return {
             processor.id_to_piece(number): (number, processor.get_score(number))
             for number in range(len(SPECIALS), processor.get_piece_size())
-            if not processor.is_byte(number)
+            if not processor.is_byte(number) and processor.id_to_piece(number) not in ALL_SYMBOLS
         }
 
     @property

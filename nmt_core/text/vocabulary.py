@@ -35,7 +35,12 @@ class Vocabulary:
 
     @classmethod
     def most_frequent(
-        cls, counts: Mapping[str, int], *, max_size: int | None = None, min_count: int = 1
+        cls,
+        counts: Mapping[str, int],
+        *,
+        max_size: int | None = None,
+        min_count: int = 1,
+        symbols: Sequence[str] = (),
     ) -> "Vocabulary":
         """Return a vocabulary by frequency, the most frequent token first; ties go by the alphabet.
 
@@ -43,11 +48,12 @@ class Vocabulary:
             counts: occurrences per token.
             max_size: tokens to keep, the reserved ones not counted; None keeps all.
             min_count: occurrences below which a token is left out.
+            symbols: tokens that follow the others whether they occur or not.
         """
         frequent = [token for token, count in counts.items() if count >= min_count]
-        frequent = [token for token in frequent if token not in SPECIALS]
+        frequent = [token for token in frequent if token not in (*SPECIALS, *symbols)]
         frequent.sort(key=lambda token: (-counts[token], token))
-        return cls([*SPECIALS, *frequent[:max_size]])
+        return cls([*SPECIALS, *frequent[:max_size], *symbols])
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
 from stages import download, embeddings, tokenize, vocabulary
 from stages.configure.compose import apply_changes, compose_groups
@@ -139,6 +140,6 @@ def test_it_is_the_articles_text_with_the_vectors_words(site, tmp_path):
 
         assert all(token.isalpha() or token in {".", ","} for token in tokens)
         assert tokens == {token.lower() for token in tokens}
-        assert known.tokens == (*SPECIALS, *WORDS[language][:6])
+        assert known.tokens == (*SPECIALS, *WORDS[language][:6], *ALL_SYMBOLS)
         assert table.shape == (len(known), WIDTH)
         np.testing.assert_allclose(table[UNK], table[len(SPECIALS) :].mean(axis=0), atol=1e-6)

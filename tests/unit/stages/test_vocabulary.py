@@ -2,6 +2,7 @@
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize, vocabulary
 from stages.params import TokenizeParams, VocabularyParams
@@ -34,7 +35,7 @@ def test_both_sides_know_the_characters_of_either(tmp_path):
     )
 
     assert made["train_source_tokens"] == sum(map(len, text["source"])) == 14
-    assert source.tokens == target.tokens == (*SPECIALS, *"elræa▁bx")
-    assert measured["source_size"] == measured["target_size"] == 12
+    assert source.tokens == target.tokens == (*SPECIALS, *"elræa▁bx", *ALL_SYMBOLS)
+    assert measured["source_size"] == measured["target_size"] == 12 + len(ALL_SYMBOLS)
     assert measured["source_unknown_rate"] == 1 / 14
     assert measured["target_unknown_rate"] == 2 / 15

@@ -1,0 +1,148 @@
+"""Ordinary case and accents, restored from what most of a training text has.
+
+A word in capitals, or typed without its accents, is another word for a model. Truecasing (Lita et
+al. 2003) and restoring of diacritics bring back the word that it has learnt.
+"""
+
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Self
+
+import regex
+
+from nmt_core.base import files
+
+FILE = "restoration.json"
+
+FEWEST = 2
+"""Occurrences of a word that is believed."""
+MOST = 200_000
+"""Words of each kind that are kept, the most frequent ones."""
+RARE = 0.05
+"""A word without accents is taken for a mistyped one if it is so rare beside one that has them."""
+
+SHORTEST_START, SHORTEST_END = 3, 5
+"""Letters of both parts of a compound."""
+FEWEST_WORDS = 3
+"""Words of a line whose case is believed to be odd."""
+
+NEAR = 5
+"""Characters before a word that tell whether it begins a sentence."""
+
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_BEGINNING = regex.compile(r"(?:^\P{L}*|(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)$")
+_FINAL = regex.compile(r"[.!?…][\"“”»’)\]]*$")
+_FIRST = regex.compile(r"(^\P{L}*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
+
+
+class Restorer:
+    """Restores lines of one language.
+
+    Args:
+        case: forms of words that are not written in lower case, by what they are in lower case.
+        accents: words in lower case that have accents, by what they are without.
+    """
+
+    def __init__(self, case: Mapping[str, str], accents: Mapping[str, str]) -> None:
+        self.case = case
+        self.accents = accents
+
+    @classmethod
+    def learn(cls, lines: Iterable[str]) -> Self:
+        """Learn from normalised lines; words at the beginning of sentences say nothing of case."""
+        forms: dict[str, Counter[str]] = defaultdict(Counter)
+        words: Counter[str] = Counter()
+        for line in lines:
+            for match in _WORD.finditer(line):
+                word = match[0]
+                words[word.lower()] += 1
+                if not _BEGINNING.search(line, max(0, match.start() - NEAR), match.start()):
+                    forms[word.lower()][word] += 1
+        totals = Counter({word: seen.total() for word, seen in forms.items()})
+        often = [word for word, count in totals.most_common(MOST) if count >= FEWEST]
+        best = ((word, forms[word].most_common(1)[0][0]) for word in often)
+        return cls({word: form for word, form in best if form != word}, find_accents(words))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """Read what :meth:`save` wrote; None if nothing was learnt."""
+        path = folder / FILE
+        if not path.exists():
+            return None
+        saved = files.read_json(path)
+        return cls(saved["case"], saved["accents"])
+
+    def save(self, folder: Path) -> None:
+        """Write what was learnt."""
+        files.write_json(folder / FILE, {"case": dict(self.case), "accents": dict(self.accents)})
+
+    def restore_case(self, line: str) -> str:
+        """Return a line in the ordinary case, whatever case it has."""
+        lowered = self.restore_accents(line.lower())
+        restored = _WORD.sub(lambda match: self._find_form(match[0]), lowered)
+        if not _FINAL.search(restored):
+            return restored
+        return _FIRST.sub(lambda match: match[1] + match[2].upper(), restored)
+
+    def _find_form(self, word: str) -> str:
+        """Return a word in its case; one that is not known has that of its end, as compounds do."""
+        if word in self.case:
+            return self.case[word]
+        ends = (word[start:] for start in range(SHORTEST_START, len(word) - SHORTEST_END + 1))
+        known = next((end for end in ends if end in self.case), "")
+        return capitalize(word) if self.case.get(known, "").istitle() else word
+
+    def restore_accents(self, line: str) -> str:
+        """Return a line with the accents of words that are known with accents alone."""
+        return _WORD.sub(lambda match: self._restore_word(match[0]), line)
+
+    def _restore_word(self, word: str) -> str:
+        known = self.accents.get(word.lower())
+        if known is None:
+            return word
+        if word.isupper():
+            return known.upper()
+        return capitalize(known) if word[0].isupper() else known
+
+
+def find_accents(words: Counter[str]) -> dict[str, str]:
+    """Return words with accents, of lower case, by what they are without, where that is no word."""
+    accents: dict[str, str] = {}
+    for word, count in words.most_common():
+        if count < FEWEST or len(accents) >= MOST:
+            break
+        for plain in {fold(word), word.replace("ß", "ss")} - {word, *accents}:
+            if words[plain] <= RARE * count:
+                accents[plain] = word
+    return accents
+
+
+def fold(word: str) -> str:
+    """Return a word without marks on its letters, as it is typed where there are none."""
+    plain = (sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign))
+    return "".join(plain).replace("ß", "ss")
+
+
+def capitalize(word: str) -> str:
+    """Return a word with a capital at its beginning, and the rest as it is."""
+    return word[:1].upper() + word[1:]
+
+
+def list_words(line: str) -> Iterator[str]:
+    """Yield the words of letters in a line."""
+    return (match[0] for match in _WORD.finditer(line))
+
+
+def has_odd_case(line: str) -> bool:
+    """Tell whether a line has no ordinary case: all capitals, none, or one in every word."""
+    words = [*list_words(line)]
+    if len(words) < FEWEST_WORDS:
+        return False
+    every = (str.isupper, str.islower, _is_title)
+    return any(all(map(is_so, words)) for is_so in every)
+
+
+def _is_title(word: str) -> bool:
+    return word[0].isupper() and (len(word) == 1 or word[1:].islower())
