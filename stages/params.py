@@ -12,7 +12,7 @@ from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
-from nmt_core.data.settings import BatchingConfig
+from nmt_core.data.settings import AugmentationConfig, BatchingConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
@@ -180,6 +180,9 @@ class TrainParams(Config):
 
     subword_sampling: SubwordSampling = SubwordSampling()
     """Whether training pairs are cut into other subwords in every epoch."""
+
+    augmentation: AugmentationConfig = AugmentationConfig()
+    """Which share of the training pairs is modified, as people type, and with symbols."""
 
     optimizer: OptimizerConfig
     """The optimizer."""

@@ -30,7 +30,8 @@ from nmt_core.base.errors import TrainingError
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import NullTracker, Tracker
-from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
+from nmt_core.data.augmented_pairs import AugmentedPairs
+from nmt_core.data.batch import LONGEST, Sample, TrainingBatches, measured_batches
 from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.metric import Metric
@@ -39,6 +40,7 @@ from nmt_core.evaluation.validation import ValidationScore
 from nmt_core.models.architectures import build_model
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.weights import own_tensors
+from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
 from nmt_core.training.budget import Budget
@@ -78,16 +80,13 @@ def run(
     params: TrainParams,
     inputs: Inputs,
     *,
-    language: str,
+    languages: Languages,
     checkpoints: Path,
     tracker: Tracker,
     notes: Sequence[str] = (),
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the best model, in the first process, and its record.
-
-    ``language`` is the code of the target language, in whose words translations are scored.
-    """
+    """Train to the end; return the best model, in the first process, and its record."""
     wanted = params.compute
     compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
     sides = {
@@ -106,7 +105,7 @@ def run(
         taken = start_from(initial, model, params.model, known, params.initial_parts)
         notes = [*notes, *describe_taken(taken)]
     model.to(compute.device)
-    objective, cut = build_objective(params, inputs, sides, language, model, compute)
+    objective, cut = build_objective(params, inputs, sides, languages, model, compute)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
     scores = {f"validation_{objective.metric}": find_label(objective.metric)}
     done = resolve_budget(params.budget, objective.batches).done
@@ -131,17 +130,17 @@ def build_objective(
     params: TrainParams,
     inputs: Inputs,
     sides: Mapping[str, Side],
-    language: str,
+    languages: Languages,
     model: Seq2Seq[Any, Any],
     compute: Compute,
 ) -> tuple[TranslationObjective, Sequence[str]]:
     """Build the objective of a model, and a note on validation pairs that are too long."""
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    sampled = sample_subwords(params, training, sides)
+    draw = draw_pairs(params, training, sides, languages)
     target = sides["target"]
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
-    name, metric = choose_metric(params.training.select_by, language)
+    name, metric = choose_metric(params.training.select_by, languages.target)
     score = ValidationScore(
         metric=metric,
         sources=read_split_lines(inputs.corpus, "source", len(validation)),
@@ -155,9 +154,7 @@ def build_objective(
         compute=compute,
         config=params.training,
         seed=params.seed,
-        batches=TrainingBatches(
-            training, params.batching, params.seed, sampled.draw if sampled else None
-        ),
+        batches=TrainingBatches(training, params.batching, params.seed, draw),
         validation=held_out,
         translate_and_score=score.first(params.training.validation_sentences),
         metric=name,
@@ -178,22 +175,27 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
     return budget.model_copy(update={"steps": min(steps, budget.steps or steps)})
 
 
-def sample_subwords(
-    params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side]
-) -> SampledPairs | None:
-    """Return training pairs with sampled subwords, if they are sampled.
+def draw_pairs(
+    params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side], languages: Languages
+) -> Sample | None:
+    """Return what draws the training pairs of an epoch; None if they are the same in each.
 
     Raises:
-        ConfigError: if a tokenizer has no such subwords.
+        ConfigError: if subwords are to be drawn and a tokenizer has none.
     """
+    draw: Sample | None = None
+    if params.augmentation:
+        both = (sides["source"], sides["target"])
+        config, codes = params.augmentation, languages.codes
+        draw = AugmentedPairs(dataset, both, codes, config, params.seed).draw
     wanted = params.subword_sampling
     if wanted.kind == "none":
-        return None
-    samplers = {
-        name: SubwordSampler(wanted, side.tokenizer) if wanted.sides in (name, "both") else None
+        return draw
+    source, target = (
+        SubwordSampler(wanted, side.tokenizer) if wanted.sides in (name, "both") else None
         for name, side in sides.items()
-    }
-    return SampledPairs(dataset, samplers["source"], samplers["target"], params.seed)
+    )
+    return SampledPairs(draw or dataset.draw, source, target, params.seed).draw
 
 
 def load_pretrained(embeddings: Path) -> Pretrained | None:
@@ -344,7 +346,7 @@ def run_rank(params: TrainParams, world: World) -> None:
             model, progress = run(
                 params,
                 Inputs(),
-                language=languages.target,
+                languages=languages,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,
                 notes=notes,

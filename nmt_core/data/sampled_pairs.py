@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.shards import ShardDataset
+from nmt_core.data.batch import Sample, TokenNumbers
 from nmt_core.text.subword_sampling import SubwordSampler
 
 
@@ -16,29 +16,29 @@ class SampledPairs:
     No batch, process, order or interruption changes it.
 
     Attributes:
-        dataset: the pairs in their best segmentation.
+        read: returns the pair of a number in an epoch, in its best segmentation.
         source: draws the source's subwords; None keeps the best.
         target: the same of the target's.
         seed: decides all draws, with the epoch.
     """
 
-    dataset: ShardDataset
+    read: Sample
     source: SubwordSampler | None
     target: SubwordSampler | None
     seed: int
 
-    def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+    def draw(self, number: int, epoch: int) -> tuple[TokenNumbers, TokenNumbers]:
         """Return the source and target tokens that a pair has in an epoch."""
-        source, target = self.dataset[number]
+        source, target = self.read(number, epoch)
         return (
             self._draw(self.source, source, epoch, number, "source"),
             self._draw(self.target, target, epoch, number, "target"),
         )
 
     def _draw(
-        self, sampler: SubwordSampler | None, tokens: np.ndarray, *name: int | str
-    ) -> np.ndarray:
+        self, sampler: SubwordSampler | None, tokens: TokenNumbers, *name: int | str
+    ) -> TokenNumbers:
         if sampler is None:
             return tokens
         draw = make_generator(self.seed, "subwords", *name)
-        return np.array(sampler.sample(tokens.tolist(), draw), np.int32)
+        return np.array(sampler.sample([*tokens], draw), np.int32)

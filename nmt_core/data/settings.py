@@ -31,4 +31,36 @@ class BucketBatching(Config):
     """Pairs in the buffer from which the next pair is drawn."""
 
 
+class AugmentationConfig(Config):
+    """Share of the training pairs that each modifier changes, drawn anew in every epoch.
+
+    Modifiers change what is read, not what is learnt to be written, but where said.
+    """
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is modified."""
+        return any(self.model_dump().values())
+
+    symbols: float = Field(0.0, ge=0, le=1)
+    """Symbols in the place of numbers, names and other literals that stand on both sides, which
+    the model so learns to copy."""
+    lower: float = Field(0.0, ge=0, le=1)
+    """No capitals."""
+    title: float = Field(0.0, ge=0, le=1)
+    """A capital at the beginning of every word."""
+    capitals: float = Field(0.0, ge=0, le=1)
+    """Capitals alone, on both sides; a line wholly in capitals needs none of this, as it is
+    translated in the ordinary case."""
+    no_final_stop: float = Field(0.0, ge=0, le=1)
+    """No full stop at the end, on both sides."""
+    no_accents: float = Field(0.0, ge=0, le=1)
+    """Letters without accents."""
+    typing_errors: float = Field(0.0, ge=0, le=1)
+    """Letters mistyped, swapped, left out or typed twice, in one word of eight."""
+    punctuation: float = Field(0.0, ge=0, le=1)
+    """Other quotation marks, dashes and spaces."""
+    merged: float = Field(0.0, ge=0, le=1)
+    """Another pair behind this one, on both sides."""
+
+
 BatchingConfig = Annotated[TokenBatching | BucketBatching, Field(discriminator="kind")]

@@ -135,6 +135,11 @@ class ShardDataset:
         tokens = self._tokens[shard]
         return tokens[start : start + source], tokens[start + source : start + source + target]
 
+    def draw(self, number: int, epoch: int) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " T"]]:
+        """Return a pair, which is the same in every epoch."""
+        del epoch
+        return self[number]
+
     def __iter__(self) -> Iterator[tuple[Int[np.ndarray, " S"], Int[np.ndarray, " T"]]]:
         return (self[number] for number in range(len(self)))
 

@@ -244,7 +244,7 @@ def test_the_other_side_may_keep_the_best(kind, dataset, side):
     both = drawn(dataset, kind)
     own, sides = both.__self__.source, ("source", "target")
     asked = {name: own if name == side else None for name in sides}
-    one = SampledPairs(dataset, **asked, seed=both.__self__.seed).draw
+    one = SampledPairs(dataset.draw, **asked, seed=both.__self__.seed).draw
     of = sides.index(side)
 
     for number in range(len(LINES)):

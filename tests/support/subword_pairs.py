@@ -45,4 +45,4 @@ def drawn(dataset, kind="bpe_dropout", *, seed=5, **settings):
     """What draws a pair, by its number and the epoch's."""
     settings = settings or {"dropout": 0.3}
     own = sampler(kind, **settings)
-    return SampledPairs(dataset, own, own, seed).draw
+    return SampledPairs(dataset.draw, own, own, seed).draw

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from nmt_core.evaluation.quality import cutter
+from nmt_core.text.languages import Languages
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import evaluate
 from stages.params import EvaluateParams
@@ -40,7 +41,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     evaluate.run(
         EvaluateParams(resamples=10, pictures=1),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
-        language="en",
+        languages=Languages(source="de", target="en"),
         reports=tmp_path / "reports",
     )
 

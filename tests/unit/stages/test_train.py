@@ -103,7 +103,7 @@ def test_another_rank_trains_and_tells_and_writes_nothing(asked):
     train.run_rank(params(), world := of_rank(1))
     [given] = asked
 
-    assert (given["world"], given["notes"], given["language"]) == (world, [], "en")
+    assert (given["world"], given["notes"], given["languages"].target) == (world, [], "en")
     assert given["checkpoints"] == paths.CHECKPOINTS / "key"
     assert isinstance(given["tracker"], NullTracker)
     assert not paths.TRAINED.exists()

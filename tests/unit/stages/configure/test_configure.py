@@ -10,6 +10,7 @@ from omegaconf import OmegaConf
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.data.settings import AugmentationConfig
 from stages import download, paths
 from stages.configure import compose, presets
 from stages.configure.__main__ import main
@@ -347,6 +348,7 @@ OF_A_PRESET = {
     "download.near_duplicates.distance", "tokenize.kind", "tokenize.subwords.vocab_size",
     "train.budget.steps", "train.model.dropout", "train.model.hidden_width",
     "train.schedule.learning_rate", "train.training.validate_every",
+    *(f"train.augmentation.{name}" for name in AugmentationConfig.model_fields),
 }  # fmt: skip
 """Settings that presets choose for their text, architecture or budget."""
 

@@ -185,9 +185,9 @@ def test_another_target_language_is_another_training(params, monkeypatch):
     """Its BLEU is counted in other words, so that another validation may be the best."""
     keys, told = [], []
 
-    def run(*_, language, checkpoints, **__):
+    def run(*_, languages, checkpoints, **__):
         keys.append(checkpoints.name)
-        told.append(language)
+        told.append(languages.target)
         raise Interrupted(signal.SIGTERM)
 
     monkeypatch.setattr(train, "track_training", lambda *_: nullcontext())

@@ -1,0 +1,153 @@
+"""Laws of modified training pairs: what is drawn is a function of seed, epoch and number."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base.random import make_generator
+from nmt_core.data.augmented_pairs import AugmentedPairs
+from nmt_core.data.modifiers import Lines, Title, TypingErrors, list_modifiers, remove_accents
+from nmt_core.data.settings import AugmentationConfig
+from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.symbol_modifier import SymbolModifier
+from nmt_core.literals.masking import insert_word
+from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.text import Characters
+from nmt_core.text.normalize import normalize
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import Vocabulary
+
+PAIRS = [
+    ("Herr Barroso hat 94 Stimmen, sagt er.", "Mr Barroso has 94 votes, he says."),
+    ("Das „Haus“ der Äpfel steht da.", "The house of apples stands there."),
+    ("Am 3. Mai um 15.30 Uhr!", "On 3 May at 3.30 p.m.!"),
+    ("Ja.", "Yes."),
+]
+LANGUAGES = ("de", "en")
+NAMES = [modifier.name for modifier in list_modifiers("de")]
+LINES = st.text(max_size=40).map(normalize)
+
+
+def drawn(config, *, seed=1, symbols=ALL_SYMBOLS, tmp_path):
+    """Return what draws pairs of characters."""
+    letters = Counter("".join(itertools.chain.from_iterable(PAIRS)).upper())
+    letters.update("".join(letters).lower() + "▁\"'«“-—ñ")
+    side = Side(Characters(), Vocabulary.most_frequent(letters, symbols=symbols))
+    if not (tmp_path / "shards").exists():
+        numbers = [IdPair(side.ids(source), side.ids(target)) for source, target in PAIRS]
+        write_shards([Block.of(numbers)], tmp_path / "shards", pairs_per_shard=100)
+    return side, AugmentedPairs(
+        ShardDataset(tmp_path / "shards"),
+        (side, side),
+        LANGUAGES,
+        AugmentationConfig(**config),
+        seed,
+    )
+
+
+def texts(side, pairs, epochs=range(20)):
+    return [
+        tuple(side.text(tokens) for tokens in pairs.draw(number, epoch))
+        for epoch in epochs
+        for number in range(len(PAIRS))
+    ]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "symbols", "merged"])
+def test_each_share_modifies_and_none_does_nothing(name, tmp_path):
+    side, pairs = drawn({name: 1.0}, tmp_path=tmp_path)
+    seen = texts(side, pairs)
+    assert seen == texts(side, drawn({name: 1.0}, tmp_path=tmp_path)[1])
+    assert set(seen) - set(PAIRS)
+    _, never = drawn({}, tmp_path=tmp_path)
+    assert set(texts(side, never)) == set(PAIRS)
+
+
+def test_a_share_is_a_share_and_other_seeds_and_epochs_draw_others(tmp_path):
+    side, pairs = drawn({"lower": 0.3}, tmp_path=tmp_path)
+    seen = texts(side, pairs, range(300))
+    modified = np.mean([source == source.lower() for source, _ in seen])
+    assert modified == pytest.approx(0.3, abs=0.05)
+    _, others = drawn({"lower": 0.3}, seed=2, tmp_path=tmp_path)
+    assert seen != texts(side, others, range(300))
+    halves = [[source == source.lower() for source, _ in seen[n::4]] for n in range(4)]
+    assert len({tuple(half) for half in halves}) == 4
+
+
+def test_no_pair_becomes_longer_than_the_longest(tmp_path):
+    _, pairs = drawn({"merged": 1.0, "symbols": 1.0}, tmp_path=tmp_path)
+    longest = max(len(line) for pair in PAIRS for line in pair)
+    drawn_all = [pairs.draw(number, epoch) for number in range(len(PAIRS)) for epoch in range(50)]
+    assert max(len(tokens) for pair in drawn_all for tokens in pair) <= longest
+    assert any(len(source) > len(PAIRS[3][0]) for source, _ in drawn_all[150:])
+
+
+def test_a_vocabulary_without_symbols_gets_none(tmp_path):
+    side, pairs = drawn({"symbols": 1.0}, symbols=(), tmp_path=tmp_path)
+    assert set(texts(side, pairs)) == set(PAIRS)
+
+
+@given(LINES, LINES, st.integers(0, 1000))
+def test_symbols_stand_on_both_sides_alike(source, target, seed):
+    modifier = SymbolModifier(LANGUAGES)
+    clean = Lines(*("".join(c for c in line if c not in ALL_SYMBOLS) for line in (source, target)))
+    lines = modifier.modify(clean, make_generator(seed, "x"))
+    one, other = ([sign for sign in line if sign in ALL_SYMBOLS] for line in lines)
+    assert sorted(one) == sorted(other)
+    assert len({*one}) == len(one)
+
+
+def test_what_stands_on_both_sides_gives_way_and_nothing_else_does():
+    modifier = SymbolModifier(LANGUAGES)
+    seen = Counter()
+    for seed in range(200):
+        lines = modifier.modify(Lines(*PAIRS[0]), make_generator(seed, "x"))
+        for word in ("Barroso", "94"):
+            assert (word in lines.source) == (word in lines.target)
+            seen[word] += word not in lines.source
+        assert all(word in lines.source for word in ("Herr", "Stimmen,", "sagt"))
+        assert lines.source.endswith(".") is lines.target.endswith(".") is True
+    assert all(120 < times < 200 for times in seen.values())
+
+
+@given(LINES, st.sampled_from(["de", "en", "fr", "xx"]), st.integers(0, 1000))
+def test_modifiers_leave_the_translation_but_where_it_must_follow(line, language, seed):
+    for modifier in list_modifiers(language):
+        lines = modifier.modify(Lines(line, "Ein Satz."), make_generator(seed, "x"))
+        expected = {"capitals": "EIN SATZ.", "no_final_stop": "Ein Satz"}.get(modifier.name)
+        assert lines.target in ("Ein Satz.", expected)
+
+
+def test_typing_errors_are_in_one_word_of_eight_and_of_one_letter():
+    words = ["Wort"] * 8000
+    line = " ".join(words)
+    typed = TypingErrors("de").modify(Lines(line, ""), make_generator(1, "x")).source.split(" ")
+    wrong = [word for word in typed if word != "Wort"]
+    assert len(typed) == len(words)
+    assert len(wrong) == pytest.approx(1000, abs=120)
+    assert {len(word) for word in wrong} == {3, 4, 5}
+    assert {"oWrt", "Wrt", "Woort", "Wirt", "Wprt"} <= {*wrong}
+    assert "Wzrt" not in wrong
+
+
+def test_words_begin_with_capitals_and_accents_go():
+    assert (
+        Title().modify(Lines("ein äpfel-baum, l'eau", ""), None).source == "Ein Äpfel-Baum, L'eau"
+    )
+    assert remove_accents("Äpfel, naïve, şey, ñ") == "Apfel, naive, sey, n"
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(0.0, "x Das ist gut."), (0.34, "Das x ist gut."), (1.0, "Das ist gut x.")],
+)
+def test_words_are_put_in_before_the_marks_at_the_end(share, expected):
+    assert insert_word("Das ist gut.", share, "x") == expected
+
+
+def test_each_modifier_has_a_share():
+    assert {*NAMES, "symbols", "merged"} == {*AugmentationConfig.model_fields}
