@@ -19,6 +19,7 @@ from nmt_core.evaluation import quality
 from nmt_core.evaluation.attention import Look, draw_looks
 from nmt_core.evaluation.pictures import Curve, draw_learning_curve
 from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.likelihood import score_pairs
@@ -40,16 +41,16 @@ def run(
     params: EvaluateParams,
     inputs: TrainedInputs,
     *,
-    language: str,
+    languages: Languages,
     reports: Path,
     timed: Callable[[float], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Score the model, and write translations, examples and pictures.
 
-    ``language`` is the code of the target language. ``timed`` takes the
-    sentences translated per second, which differ from run to run.
+    ``timed`` takes the sentences translated per second, which differ from run to run.
     """
-    translator = load_trained(params, inputs)
+    language = languages.target
+    translator = load_trained(params, inputs, languages)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
     written = [translator.target.tokenize(line) for line in references]
@@ -224,7 +225,7 @@ def main() -> None:
         measured = run(
             load(EvaluateParams, "evaluate"),
             TrainedInputs(),
-            language=load(DownloadParams, "download").languages.target,
+            languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
             timed=lambda speed: tracker.metrics({"test_sentences_per_second": speed}, step=0),
         )

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.translate import DOUBT
+from nmt_core.cli.records import DOUBT, format_breaches
 from nmt_core.cli.translate_options import Beginnings, Search
 from nmt_core.translation.translation import Translation
 
@@ -38,6 +38,8 @@ def translate_interactively(search: Search, beginnings: Beginnings, unsure_below
         milliseconds = (time.perf_counter() - began) * 1000
         for translation in translations:
             console.print(render_translation(translation))
+        if lost := translations[0].breaches:
+            console.print(f"Not as in the source: {format_breaches(lost)}.", style="yellow")
         if translations[0].score < unsure_below:
             console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
         console.print(f"{milliseconds:.0f} ms\n", style="dim")

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import count
@@ -15,6 +15,7 @@ import typer
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
 from nmt_core.cli.options import Device, EngineName, Model, Threads, open_translator
+from nmt_core.cli.records import format_records, warn_of_breaches, warn_of_unsure
 from nmt_core.cli.translate_options import Beginnings, Keep, Search, SearchOptions, wants_documents
 from nmt_core.documents.formats import FORMATS
 from nmt_core.translation.translation import Translation
@@ -22,14 +23,6 @@ from nmt_core.translation.translator import Translator
 
 FUSION_WEIGHT = 0.1
 """Weight of the language model's log-probabilities; the translator's weigh 1."""
-
-DOUBT = (
-    "the model is less sure of this than of 99 in 100 of its test sentences, so the text may be "
-    "unlike what it was trained on, and the translation wrong"
-)
-
-MOST_NUMBERS = 10
-"""Line numbers that one message names."""
 
 
 def translate(  # noqa: PLR0913 - one argument per option
@@ -80,6 +73,10 @@ def translate(  # noqa: PLR0913 - one argument per option
     ] = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Write token probabilities and the score, too.")
+    ] = False,
+    checks: Annotated[
+        bool,
+        typer.Option("--checks", help="Write which numbers, placeholders and the like are lost."),
     ] = False,
     attention: Annotated[
         Path | None,
@@ -183,6 +180,9 @@ def translate(  # noqa: PLR0913 - one argument per option
 
     - `--sample N`, N above 1: the same, in the order drawn
 
+    - `--checks`, with any of these: then `kept`, or what of the line is not in the translation,
+    such as `missing 94, unit 5`
+
     - `--scores` with either: the same, then `[0.898 0.937 ...]`
 
     Probabilities are those of the tokens, and last that of the end of the sentence. The score is
@@ -195,6 +195,9 @@ def translate(  # noqa: PLR0913 - one argument per option
 
     `--attention` writes 1.png for line 1, and so on: a row for each token of its best translation,
     a column for each token of the line, dark where attention is high.
+
+    Numbers, dates, placeholders, addresses and emoji come through a translation, numbers in the
+    form of the target language; where some did not, their lines are named on standard error.
 
     Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
     may be unlike the training text. Samples, translations with a prefix and those of shallow fusion
@@ -225,6 +228,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--prefix": prefix,
         "--prefix-file": prefix_file,
         "--scores": scores,
+        "--checks": checks,
         "--alignments": alignments,
         "--aligner": aligner,
         "--attention": attention,
@@ -246,7 +250,7 @@ def translate(  # noqa: PLR0913 - one argument per option
     search = options.search(translator, probabilities=scores or interactive, attention=looks)
     as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
     unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
-    write = partial(format_records, ranked=options.ranked, scores=scores)
+    write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
     with (
         _keep_links(translator, alignments, aligner) as keep,
         _draw_attention(translator, attention, search) as search,
@@ -353,43 +357,21 @@ def translate_lines(
     numbers = count(1)
     with show_progress() as advance:
         for portion in portions:
-            doubtful = []
+            doubtful, broken = [], {}
             found_all = search(portion, beginnings.next(len(portion)))
             for line, translations in zip(portion, found_all, strict=True):
                 number = next(numbers)
                 keep(line, translations)
                 for record in write(number, translations):
                     sys.stdout.buffer.write(f"{record}\n".encode())
+                if translations[0].breaches:
+                    broken[number] = translations[0].breaches
                 if translations[0].score < unsure_below:
                     doubtful.append(number)
             sys.stdout.buffer.flush()
+            if broken:
+                typer.echo(warn_of_breaches(broken), err=True)
             if doubtful:
                 typer.echo(warn_of_unsure(doubtful), err=True)
             advance(len(portion))
     beginnings.end()
-
-
-def format_records(
-    number: int, translations: list[Translation], *, ranked: bool, scores: bool
-) -> Iterator[str]:
-    """Yield the output lines of one line of input; see ``nmt translate --help``."""
-    for rank, best in enumerate(translations, start=1):
-        fields = [str(number), str(rank), f"{best.score:.4f}"] if ranked else []
-        fields.append(best.text)
-        if scores:
-            fields.append(format_probabilities(best.token_probabilities))
-        if scores and not ranked:
-            fields.append(f"Score: {best.score:.4f}")
-        yield "\t".join(fields)
-
-
-def format_probabilities(probabilities: Iterable[float]) -> str:
-    """Return probabilities as ``[0.898 0.937]``."""
-    return f"[{' '.join(f'{probability:.3f}' for probability in probabilities)}]"
-
-
-def warn_of_unsure(numbers: Sequence[int]) -> str:
-    """Return a warning that names the lines of doubtful translations."""
-    first = ", ".join(str(number) for number in numbers[:MOST_NUMBERS])
-    more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {first}{more}: {DOUBT}"

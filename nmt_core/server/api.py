@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from nmt_core.documents.formats import list_suffixes
+from nmt_core.server.answers import AUTO
 from nmt_core.server.card import summarize_card
 from nmt_core.server.detect import MOST, load, rank_languages
 from nmt_core.server.docs import STYLE, render_docs
@@ -40,7 +41,7 @@ from nmt_core.server.schemas import (
     TranslateRequest,
     read_fields,
 )
-from nmt_core.server.service import AUTO, Service
+from nmt_core.server.service import Service
 
 router = APIRouter()
 

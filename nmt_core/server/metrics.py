@@ -48,6 +48,12 @@ class Metrics:
         self._tokens = Counter(
             "nmt_tokens", "Tokens read and written.", ["pair", "side"], registry=own
         )
+        self._breaches = Counter(
+            "nmt_breaches",
+            "Numbers, placeholders and other literals that did not come through.",
+            ["pair", "kind"],
+            registry=own,
+        )
         self._queue_tokens = Gauge("nmt_queue_tokens", "Source tokens that wait.", registry=own)
         self._queue = Gauge("nmt_queue_requests", "Requests that wait.", registry=own)
         self.swaps = Counter("nmt_swaps", "Models that took the place of another.", registry=own)
@@ -90,6 +96,9 @@ class Metrics:
         self._tokens.labels(pair, "source").inc(tokens)
         written = sum(len(best.tokens) + 1 for best, *_ in translations)
         self._tokens.labels(pair, "target").inc(written)
+        for best, *_ in translations:
+            for breach in best.breaches:
+                self._breaches.labels(pair, breach.kind).inc()
 
     def render(self, models: Models) -> bytes:
         """Return all counts as Prometheus reads them."""

@@ -47,6 +47,8 @@ class TranslateRequest(Body):
     """How many further translations are wanted."""
     details: Switch = False
     """Whether tokens, probabilities and attention of every sentence are wanted."""
+    checks: Switch = False
+    """Whether the numbers, placeholders and the like that did not come through are wanted."""
     api_key: str | Absent = None
     """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
@@ -95,6 +97,19 @@ class Alternative(Body):
     """Mean logarithm of the probabilities of its tokens."""
 
 
+class Check(Body):
+    """Something of the source that did not come through."""
+
+    kind: str
+    """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `code`, `emoji`."""
+    text: str
+    """As the source has it."""
+    expected: str
+    """As the translation should have it."""
+    problem: Literal["missing", "repeated", "unit"]
+    """Whether it stands there less often, more often, or beside another unit."""
+
+
 class SentenceDetails(Body):
     """A translated sentence with its scores and tokens."""
 
@@ -118,6 +133,8 @@ class SentenceDetails(Body):
     attention: list[list[float]] | None
     """A row per token and one for the end: weights over source tokens and the end, sum 1."""
     alternatives: list[Alternative]
+    checks: list[Check]
+    """What of the sentence did not come through."""
 
 
 class TextDetails(Body):
@@ -136,6 +153,8 @@ class TranslateAnswer(Body):
     """Where `source` was `auto`."""
     alternatives: list[str] | list[list[str]] | Absent = None
     """Where some were wanted."""
+    checks: list[Check] | list[list[Check]] | Absent = None
+    """Where they were wanted; empty if all came through."""
     details: TextDetails | list[TextDetails] | Absent = None
     """Where they were wanted."""
 

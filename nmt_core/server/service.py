@@ -1,14 +1,21 @@
 """The work of the routes, without HTTP."""
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.files import name_translation
 from nmt_core.documents.formats import FORMATS, find_format
+from nmt_core.server.answers import (
+    AUTO,
+    TranslatedText,
+    describe_sentence,
+    gather_answer,
+    list_checks,
+    list_details,
+)
 from nmt_core.server.detect import LanguageGuess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
@@ -17,21 +24,11 @@ from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Models, ServedModel
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
-from nmt_core.server.schemas import (
-    Alternative,
-    Detected,
-    FileRequest,
-    SentenceDetails,
-    TextDetails,
-    TranslateAnswer,
-    TranslateRequest,
-    check_text,
-)
+from nmt_core.server.schemas import FileRequest, TranslateRequest, check_text
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.texts import (
     CutSettings,
     Manuscript,
-    Place,
     Sent,
     find_places,
     prepare,
@@ -43,7 +40,6 @@ from nmt_core.server.turns import Turns
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translation import Translation
 
-AUTO = "auto"
 TORCH = "torch"
 WRONG_KEYS = 60
 """Wrong API keys that an address may send in a minute."""
@@ -52,16 +48,6 @@ SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
 
 ResultT = TypeVar("ResultT")
-
-
-class TranslatedText(NamedTuple):
-    """A text with its translations."""
-
-    text: str
-    detected: LanguageGuess | None
-    alternatives: list[str]
-    details: Sequence[bytes]
-    """JSON of ``TextDetails`` in pieces; it may be a hundred times as long as the text."""
 
 
 class Service:
@@ -166,7 +152,7 @@ class Service:
         guess = await self._detect(user, sheet, asked.target) if asked.source == AUTO else None
         source = guess.language if guess else asked.source
         if source == asked.target and self.models.knows(source):
-            return TranslatedText(text, guess, [], list_details([], after=""))
+            return TranslatedText(text, guess, [], list_details([], after=""), [])
         model = self.models.find(source, asked.target)
         search = SearchRequest(
             model,
@@ -179,7 +165,8 @@ class Service:
         details: Sequence[bytes] = ()
         if asked.details:
             details = await self._describe(user, model, sheet, ways[0], sent.lines, translations)
-        return TranslatedText(ways[0], guess, others, details)
+        checks = [check for best, *_ in translations for check in list_checks(best)]
+        return TranslatedText(ways[0], guess, others, details, checks)
 
     async def translate_file(
         self, user: User, asked: FileRequest, name: str, content: bytes
@@ -324,68 +311,3 @@ def pick(sent: Sent, *, marked: bool) -> tuple[list[str], list[int]]:
     """Return the lines with or without inner markup, and their costs."""
     chosen = [number for number, mark in enumerate(sent.marked) if mark is marked]
     return [sent.lines[number] for number in chosen], [sent.tokens[number] for number in chosen]
-
-
-def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> bytes:
-    """Return the JSON of the answer in the shape of the question: lists for a list."""
-    several = isinstance(asked.q, list)
-
-    def shape(values: list[Any]) -> Any:
-        return values if several else values[0]
-
-    answer: dict[str, Any] = {"translatedText": shape([text.text for text in done])}
-    if asked.source == AUTO:
-        guesses = [text.detected or LanguageGuess(asked.target, 0.0) for text in done]
-        answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
-    if asked.alternatives:
-        answer["alternatives"] = shape([text.alternatives for text in done])
-    head = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
-    if not asked.details:
-        return head
-    pieces = [head[:-1], b',"details":', b"[" if several else b""]
-    for number, text in enumerate(done):
-        pieces += [b"," if number else b"", *text.details]
-    return b"".join([*pieces, b"]}" if several else b"}"])
-
-
-def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
-    """Return the JSON of ``TextDetails`` in pieces.
-
-    Args:
-        sentences: JSON of each.
-        after: what stands after the last.
-    """
-    begin, end = TextDetails(sentences=[], after=after).model_dump_json().encode().split(b"]", 1)
-    commas = [piece for sentence in sentences for piece in (b",", sentence)][1:]
-    return [begin, *commas, b"]" + end]
-
-
-def describe_sentence(
-    model: ServedModel, line: str, places: list[Place], translations: Sequence[Translation]
-) -> SentenceDetails:
-    """Return the details of a translated sentence.
-
-    Args:
-        model: its model.
-        line: the sentence as the model got it.
-        places: of the sentence in the text, and of its translation in the translated text.
-        translations: best first.
-    """
-    source, target = places
-    best, *others = translations
-    translator = model.translator
-    threshold = translator.config.unsure_below
-    attention = best.attention
-    return SentenceDetails(
-        source_before=source.before,
-        source=source.text,
-        before=target.before,
-        text=target.text,
-        score=best.score,
-        unsure=best.score < (-math.inf if threshold is None else threshold),
-        source_tokens=list(translator.source.tokens(line)),
-        tokens=list(best.tokens),
-        probabilities=[round(share, 4) for share in best.token_probabilities],
-        attention=None if attention is None else attention.astype(float).round(4).tolist(),
-        alternatives=[Alternative(text=other.text, score=other.score) for other in others],
-    )

@@ -78,6 +78,8 @@ def write_bundle(
         for name, side in (("source", translator.source), ("target", translator.target)):
             side.tokenizer.save(part / "tokenizer" / name)
             side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
+        if translator.restorer:
+            translator.restorer.save(part / "tokenizer" / "source")
         if translator.languages:
             files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))

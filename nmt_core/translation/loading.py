@@ -19,6 +19,7 @@ from nmt_core.engines.registered import PROGRAMS, find_program, list_choices, ra
 from nmt_core.engines.settings import FOLDER
 from nmt_core.text import load_tokenizer
 from nmt_core.text.languages import Languages
+from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.settings import TranslatorConfig
@@ -60,6 +61,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "source": source,
         "target": target,
         "config": settings,
+        "restorer": Restorer.load(folder / "tokenizer" / "source"),
         "languages": _load_languages(folder),
         "load_full": load_later,
     }

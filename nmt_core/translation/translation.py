@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_core.literals.checking import Breach
+
 
 class Translation(NamedTuple):
     """One translation of one line."""
@@ -28,6 +30,9 @@ class Translation(NamedTuple):
     """Attention of each token, and last the end, to each source token, and last its end: (tokens
     + 1, source tokens + 1). None unless it was requested or used to copy words, and the model has
     attention."""
+
+    breaches: tuple[Breach, ...] = ()
+    """Numbers, placeholders and other literals of the source that did not come through."""
 
 
 class NextToken(NamedTuple):

@@ -21,9 +21,11 @@ from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import Engine, FullEngine, Request
 from nmt_core.text.languages import Languages
 from nmt_core.text.normalize import normalize
+from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
 from nmt_core.translation.loading import load_parts
+from nmt_core.translation.protection import Protector
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translation import EMPTY_TRANSLATION, NextToken, Translation
 
@@ -45,6 +47,8 @@ class Translator:
     config: TranslatorConfig = field(default_factory=TranslatorConfig)
     languages: Languages | None = None
     """Languages of its two sides; None if they are not known."""
+    restorer: Restorer | None = None
+    """Restores the case and the accents of source lines; None leaves them."""
     load_full: Callable[[], FullEngine] | None = None
     """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
 
@@ -120,17 +124,36 @@ class Translator:
         search = self._configure(beam_size, n_best, diversity)
         engine = self._choose(search, prefixes=any(prefixes or []))
         attention |= search.unknown == "copy" and engine.sees_attention
-        return self._translate(
-            lines,
-            prefixes,
-            lambda requests: engine.search(
-                requests,
-                search,
-                batch_tokens=self._fit_batch(search.beam_size),
-                probabilities=probabilities,
-                attention=attention,
-            ),
-        )
+
+        if prefixes is not None and len(prefixes) != len(lines):
+            raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
+        begin = prefixes if any(prefixes or []) else None
+
+        def translate(texts: Sequence[str | Tokenized], n_best: int) -> list[list[Translation]]:
+            asked = search.model_copy(update={"n_best": n_best})
+            return self._translate(
+                texts,
+                begin,
+                lambda requests: engine.search(
+                    requests,
+                    asked,
+                    batch_tokens=self._fit_batch(asked.beam_size),
+                    probabilities=probabilities,
+                    attention=attention,
+                ),
+            )
+
+        if self._protector is None:
+            return translate(lines, search.n_best)
+        most = 0 if begin else search.beam_size
+        return self._protector.translate(lines, translate, search.n_best, most)
+
+    @cached_property
+    def _protector(self) -> Protector | None:
+        """What keeps literals; None where nobody has said of which languages the sides are."""
+        if self.languages is None:
+            return None
+        return Protector.of(self.source, self.target, self.languages, self.restorer)
 
     def sample(
         self,

@@ -14,6 +14,7 @@ from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.text.languages import Languages
+from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
@@ -58,6 +59,7 @@ def load_trained(
         target=target,
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
         languages=languages,
+        restorer=Restorer.load(inputs.tokenizer / "source"),
     )
 
 

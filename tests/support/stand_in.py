@@ -13,7 +13,6 @@ import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import httpx
 import numpy as np
@@ -22,17 +21,7 @@ from nmt_core.server.app import build_app
 from nmt_core.server.models import Bundle, LanguagePair, Models, Watched
 from nmt_core.server.run import listen, run_app
 from nmt_core.server.settings import ServerConfig
-
-
-class Translation(NamedTuple):
-    """What a ``Translator`` returns."""
-
-    text: str
-    score: float
-    tokens: tuple[str, ...]
-    token_probabilities: tuple[float, ...]
-    ids: tuple[int, ...] = ()
-    attention: np.ndarray | None = None
+from nmt_core.translation.translation import Translation
 
 
 class Words:
@@ -81,6 +70,7 @@ class StandIn:
             score=-0.3 * (rank + 1) - (3 if "?" in line else 0),
             tokens=tokens,
             token_probabilities=shares,
+            ids=(),
             attention=weights if attention else None,
         )
 

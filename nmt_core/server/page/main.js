@@ -161,6 +161,8 @@ function tellDoubts() {
   const told = [];
   if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
   if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} unlike what the model learnt`);
+  const lost = sentences.flatMap(({ checks }) => checks.map(({ text }) => text));
+  if (lost.length) told.push(`not come through: ${lost.join(" ")}`);
   status.textContent = told.join(", ");
   legend.hidden = doubts === 0;
 }

@@ -4,7 +4,7 @@ import { describe, judge, LEVELS, percent, toTag } from "./words.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-const UNKNOWN = { tokens: [], probabilities: [], attention: [], unsure: false };
+const UNKNOWN = { tokens: [], probabilities: [], attention: [], unsure: false, checks: [] };
 
 /** What a translation is made of, where it can be pointed at and walked through. */
 export class Translation {
@@ -89,7 +89,7 @@ export class Translation {
     if (first) first.tabIndex = 0;
   }
 
-  #drawSentence({ text, unsure }, number) {
+  #drawSentence({ text, unsure, checks }, number) {
     const element = document.createElement("span");
     element.className = "sentence";
     let cursor = 0;
@@ -100,7 +100,8 @@ export class Translation {
     }
     element.append(text.slice(cursor));
     if (unsure) element.append(tell("the whole sentence is unlike what the model learnt"));
-    element.classList.toggle("doubtful", unsure);
+    for (const { text: lost } of checks) element.append(tell(`${lost} did not come through`));
+    element.classList.toggle("doubtful", unsure || checks.length > 0);
     return element;
   }
 

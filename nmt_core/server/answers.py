@@ -1,0 +1,105 @@
+"""Answers to requests to translate, as the API gives them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nmt_core.server.detect import LanguageGuess
+from nmt_core.server.models import ServedModel
+from nmt_core.server.schemas import (
+    Alternative,
+    Check,
+    Detected,
+    SentenceDetails,
+    TextDetails,
+    TranslateAnswer,
+    TranslateRequest,
+)
+from nmt_core.server.texts import Place
+from nmt_core.translation.translation import Translation
+
+AUTO = "auto"
+
+
+class TranslatedText(NamedTuple):
+    """A text with its translations."""
+
+    text: str
+    detected: LanguageGuess | None
+    alternatives: list[str]
+    details: Sequence[bytes]
+    """JSON of ``TextDetails`` in pieces; it may be a hundred times as long as the text."""
+    checks: list[Check]
+
+
+def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> bytes:
+    """Return the JSON of the answer in the shape of the question: lists for a list."""
+    several = isinstance(asked.q, list)
+
+    def shape(values: list[Any]) -> Any:
+        return values if several else values[0]
+
+    answer: dict[str, Any] = {"translatedText": shape([text.text for text in done])}
+    if asked.source == AUTO:
+        guesses = [text.detected or LanguageGuess(asked.target, 0.0) for text in done]
+        answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
+    if asked.alternatives:
+        answer["alternatives"] = shape([text.alternatives for text in done])
+    if asked.checks:
+        answer["checks"] = shape([text.checks for text in done])
+    head = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
+    if not asked.details:
+        return head
+    pieces = [head[:-1], b',"details":', b"[" if several else b""]
+    for number, text in enumerate(done):
+        pieces += [b"," if number else b"", *text.details]
+    return b"".join([*pieces, b"]}" if several else b"}"])
+
+
+def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
+    """Return the JSON of ``TextDetails`` in pieces.
+
+    Args:
+        sentences: JSON of each.
+        after: what stands after the last.
+    """
+    begin, end = TextDetails(sentences=[], after=after).model_dump_json().encode().split(b"]", 1)
+    commas = [piece for sentence in sentences for piece in (b",", sentence)][1:]
+    return [begin, *commas, b"]" + end]
+
+
+def describe_sentence(
+    model: ServedModel, line: str, places: list[Place], translations: Sequence[Translation]
+) -> SentenceDetails:
+    """Return the details of a translated sentence.
+
+    Args:
+        model: its model.
+        line: the sentence as the model got it.
+        places: of the sentence in the text, and of its translation in the translated text.
+        translations: best first.
+    """
+    source, target = places
+    best, *others = translations
+    translator = model.translator
+    threshold = translator.config.unsure_below
+    attention = best.attention
+    return SentenceDetails(
+        source_before=source.before,
+        source=source.text,
+        before=target.before,
+        text=target.text,
+        score=best.score,
+        unsure=best.score < (-math.inf if threshold is None else threshold),
+        source_tokens=list(translator.source.tokens(line)),
+        tokens=list(best.tokens),
+        probabilities=[round(share, 4) for share in best.token_probabilities],
+        attention=None if attention is None else attention.astype(float).round(4).tolist(),
+        alternatives=[Alternative(text=other.text, score=other.score) for other in others],
+        checks=list_checks(best),
+    )
+
+
+def list_checks(translation: Translation) -> list[Check]:
+    """Return what did not come through a translation."""
+    return [Check(**breach._asdict()) for breach in translation.breaches]

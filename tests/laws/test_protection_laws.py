@@ -1,0 +1,165 @@
+"""Laws of protection: literals come through whatever the engine, or the translation says so."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.engines.engine import PlainEngine
+from nmt_core.literals.checking import check_literals
+from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.text import Characters
+from nmt_core.text.languages import Languages
+from nmt_core.text.restoration import Restorer
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.translation.translator import Translator
+
+LETTERS = Counter({chr(code): 1 for code in range(0x21, 0x250)} | {"▁": 1})
+LANGUAGES = Languages(source="de", target="en")
+LITERALS = (
+    "{name}",
+    "%1$s",
+    "https://example.org/a?b",
+    "a.b@example.org",
+    "😀",
+    "A4-0317/98",
+    "1.234,5",
+    "94",
+    "31.12.2006",
+    "15.30 Uhr",
+    "\ue000",
+)
+WORDS = ("das", "Haus", "steht,", "und", "Äpfel")
+
+
+@dataclass
+class ScriptedEngine(PlainEngine):
+    """Writes, best first, what functions make of the source's text."""
+
+    side: Side
+    scripts: tuple = (lambda text: text,)
+    asked: list = field(default_factory=list)
+    name = "scripted"
+    sees_attention = False
+
+    def search(self, requests, search, *, batch_tokens, probabilities, attention):
+        self.asked.append([self.side.text(one.source[:-1]) for one in requests])
+        return [
+            [
+                Hypothesis(tuple(self.side.ids(script(text))), 0.0, 0.0, ())
+                for script in self.scripts[: search.n_best]
+            ]
+            for text in self.asked[-1]
+        ]
+
+
+def translator(*scripts, symbols=ALL_SYMBOLS, restorer=None):
+    side = Side(Characters(), Vocabulary.most_frequent(LETTERS, symbols=symbols))
+    engine = ScriptedEngine(side, scripts or (lambda text: text,))
+    return Translator(
+        engine=engine, source=side, target=side, languages=LANGUAGES, restorer=restorer
+    )
+
+
+LINES = st.lists(st.sampled_from([*WORDS, *LITERALS]), min_size=1, max_size=8).map(" ".join)
+
+
+@given(st.lists(LINES, max_size=4))
+def test_an_engine_that_copies_keeps_all_literals_in_the_form_of_the_target(lines):
+    for line, [best] in zip(lines, translator().search(lines), strict=True):
+        assert best.breaches == ()
+        expected = line.replace("1.234,5", "1,234.5")
+        assert best.text in (expected, expected.replace("15.30", "15:30"))
+
+
+@given(LINES, st.sampled_from(["", "x", "x x 5 x x", "\ue011\ue000\ue000 y."]))
+def test_whatever_an_engine_writes_literals_come_through(line, written):
+    """No digit, symbol or sign comes through, in any hypothesis."""
+    own = translator(lambda text: written or "".join(c for c in text if c in " abcdehnstu") or "x")
+    [[best]] = own.search([line])
+    assert best.breaches == ()
+    assert check_literals(line, best.text, LANGUAGES.codes) == []
+
+
+def test_more_literals_than_there_are_symbols_are_said_where_they_are_lost():
+    numbers = [str(number) for number in range(100, 115)]
+    [[best]] = translator(lambda _: "x").search([" und ".join(numbers)])
+    assert [breach.text for breach in best.breaches] == numbers[10:]
+    assert {breach.problem for breach in best.breaches} == {"missing"}
+
+
+def test_the_next_hypothesis_that_keeps_all_is_taken_and_sound_lines_are_not_searched_again():
+    own = translator(lambda text: text.replace("94", "974"), lambda text: f"so {text}")
+    found = own.search(["mit 94 Stimmen", "das Haus"])
+
+    assert [best.text for [best] in found] == ["so mit 94 Stimmen", "das Haus"]
+    assert own.engine.asked[0] == ["mit 94 Stimmen", "das Haus"]
+    assert own.engine.asked[1] == ["mit 94 Stimmen", f"mit {ALL_SYMBOLS[0]} Stimmen"]
+    assert len(own.engine.asked) == 2
+
+
+def test_symbols_stand_for_numbers_where_no_hypothesis_keeps_them():
+    spell = str.maketrans({"9": "neun", "4": "vier"})
+    own = translator(lambda text: text.translate(spell))
+    [[best]] = own.search(["mit 94 Stimmen"])
+    assert (best.text, best.breaches) == ("mit 94 Stimmen", ())
+    assert "94" in best.tokens
+
+
+def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_said():
+    own = translator()
+    line = " ".join(f"{{x{number}}}" for number in range(12))
+    [[best]] = own.search([line])
+    assert best.text == line
+    assert sum(line.count(sign) for sign in ALL_SYMBOLS for line in own.engine.asked[0]) == 10
+
+
+@pytest.mark.parametrize(
+    ("line", "read", "written"),
+    [
+        ("DAS HAUS STEHT.", "Das Haus steht.", "DAS HAUS STEHT."),
+        ("DAS HAUS {name} STEHT", "das Haus \ue010 steht", "DAS HAUS {name} STEHT"),
+        ("Das Haus Steht", "das Haus steht", "das Haus steht"),
+        ("das haus steht.", "Das Haus steht.", "Das Haus steht."),
+        ("Die Apfel", "Die Äpfel", "Die Äpfel"),
+        ("NATO", "NATO", "NATO"),
+        ("DAS Haus", "DAS Haus", "DAS Haus"),
+    ],
+)
+def test_odd_case_is_read_in_the_ordinary_one_and_capitals_are_written(line, read, written):
+    own = translator(restorer=Restorer({"haus": "Haus"}, {"apfel": "äpfel"}))
+    [[best]] = own.search([line])
+    assert (own.engine.asked[0], best.text) == ([read], written)
+
+
+def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
+    own = translator(symbols=())
+    for _ in range(2):
+        assert own.translate(["mit {name} und 5", "das Haus"]) == ["mit {name} und 5", "das Haus"]
+    assert caplog.records == []
+    losing = translator(lambda text: text.replace("5", "6"), symbols=())
+    for _ in range(2):
+        [[best]] = losing.search(["mit 5"])
+        assert [breach.text for breach in best.breaches] == ["5"]
+    assert ["symbols" in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():
+    own = translator(
+        lambda text: text.replace("5", "6"), lambda text: f"a {text}", lambda text: f"b {text}"
+    )
+    [found] = own.search(["mit 5"], n_best=3)
+    assert [each.text for each in found] == ["a mit 5", "mit 6", "b mit 5"]
+    assert [bool(each.breaches) for each in found] == [False, True, False]
+    assert len(own.engine.asked) == 1
+
+
+def test_a_translator_of_unknown_languages_touches_nothing():
+    own = translator()
+    own = Translator(engine=own.engine, source=own.source, target=own.target)
+    [[best]] = own.search(["DAS HAUS STEHT {name} 1.234,5"])
+    assert (best.text, best.breaches) == ("DAS HAUS STEHT {name} 1.234,5", ())
