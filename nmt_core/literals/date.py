@@ -18,7 +18,7 @@ _DATE = regex.compile(
 _AFTERNOON = r"[ap](?:\.m\.|m\b)"
 _TIME = regex.compile(
     rf"{_ALONE}(?<hour>\p{{Nd}}{{1,2}})"
-    rf"(?:(?::|[.](?=\p{{Nd}}{{2}}\s?(?:Uhr|h\b|{_AFTERNOON}))|\s?(?:h|Uhr)\s?(?=\p{{Nd}}{{2}}))"
+    rf"(?:(?::|[.](?=\p{{Nd}}{{2}}\s?(?:Uhr|h\b|{_AFTERNOON}))|\p{{Zs}}?(?:h|Uhr)\p{{Zs}}?(?=\p{{Nd}}{{2}}))"
     rf"(?<minute>\p{{Nd}}{{2}})(?::(?<second>\p{{Nd}}{{2}}))?|(?=\s?(?:Uhr\b|{_AFTERNOON})))"
     rf"(?!\p{{Nd}})"
 )

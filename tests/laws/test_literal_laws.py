@@ -43,6 +43,21 @@ def test_literals_lie_apart_and_hold_what_stands_there(line, language):
     assert all(a.end <= b.start for a, b in pairwise(literals))
 
 
+ENDS = ("\n", "\r", "\x0b", "\x1c", "\x85", "\u2028", "\u2029", "\t")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*ENDS, "{", "<b", ">", "}", "15", "h", "30", "[[", "]]", "www.x.org", "a@b.de"]
+        )
+    )
+)
+def test_no_literal_holds_the_end_of_a_line_or_field(parts):
+    line = "".join(parts)
+    assert not any(end in one.text for one in find_literals(line, "fr") for end in ENDS)
+
+
 @given(st.one_of(TEXT, DENSE), st.sampled_from(LANGUAGES))
 def test_what_was_masked_comes_back_to_the_byte(line, language):
     masked = mask(line, find_literals(line, language))
