@@ -1,5 +1,7 @@
 """The model to start from comes whole, and is the one that was asked for."""
 
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -154,18 +156,16 @@ def test_halves_that_name_no_language_model_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("given", "folders"),
+    ("config", "folders"),
     [
-        (BundleModel(kind="bundle", folder="a"), {"folder": "a"}),
-        (LanguageModels(kind="language_models", encoder="a"), {"encoder": "a"}),
-        (
-            LanguageModels(kind="language_models", encoder="a", decoder="b"),
-            {"encoder": "a", "decoder": "b"},
-        ),
+        (partial(BundleModel, kind="bundle"), ["folder"]),
+        (partial(LanguageModels, kind="language_models"), ["encoder"]),
+        (partial(LanguageModels, kind="language_models"), ["encoder", "decoder"]),
     ],
 )
-def test_models_are_found_from_any_folder(project, given, folders):
+def test_models_are_found_from_any_folder(project, config, folders):
     """As by an experiment, which works in a folder of its own."""
-    elsewhere = {name: project / folder for name, folder in folders.items()}
+    given = {name: Path(f"models/{name}") for name in folders}
+    elsewhere = {name: project / path for name, path in given.items()}
 
-    assert given.absolute() == given.model_copy(update=elsewhere)
+    assert config(**given).absolute() == config(**elsewhere)
