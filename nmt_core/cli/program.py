@@ -37,6 +37,10 @@ BUILT_IN = {
         "nmt_core.cli.serve:serve",
         "Translate over HTTP by LibreTranslate's API, and on a web page at `/`.",
     ),
+    "check": (
+        "nmt_core.cli.check:check",
+        "Check what of a sentence comes through, and what changes when the sentence does.",
+    ),
     "verify": (
         "nmt_core.cli.verify:verify",
         "Check a model: every file by its digest and, of a translator, its golden sentences.",

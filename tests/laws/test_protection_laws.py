@@ -1,25 +1,15 @@
 """Laws of protection: literals come through whatever the engine, or the translation says so."""
 
-from collections import Counter
-from dataclasses import dataclass, field
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.decoding.hypothesis import Hypothesis
-from nmt_core.engines.engine import PlainEngine
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.symbols import ALL_SYMBOLS
-from nmt_core.text import Characters
-from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
-from nmt_core.text.side import Side
-from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.translator import Translator
+from tests.support.scripted import LANGUAGES, scripted_translator
 
-LETTERS = Counter({chr(code): 1 for code in range(0x21, 0x250)} | {"▁": 1})
-LANGUAGES = Languages(source="de", target="en")
 LITERALS = (
     "{name}",
     "%1$s",
@@ -36,41 +26,12 @@ LITERALS = (
 WORDS = ("das", "Haus", "steht,", "und", "Äpfel")
 
 
-@dataclass
-class ScriptedEngine(PlainEngine):
-    """Writes, best first, what functions make of the source's text."""
-
-    side: Side
-    scripts: tuple = (lambda text: text,)
-    asked: list = field(default_factory=list)
-    name = "scripted"
-    sees_attention = False
-
-    def search(self, requests, search, *, batch_tokens, probabilities, attention):
-        self.asked.append([self.side.text(one.source[:-1]) for one in requests])
-        return [
-            [
-                Hypothesis(tuple(self.side.ids(script(text))), 0.0, 0.0, ())
-                for script in self.scripts[: search.n_best]
-            ]
-            for text in self.asked[-1]
-        ]
-
-
-def translator(*scripts, symbols=ALL_SYMBOLS, restorer=None):
-    side = Side(Characters(), Vocabulary.most_frequent(LETTERS, symbols=symbols))
-    engine = ScriptedEngine(side, scripts or (lambda text: text,))
-    return Translator(
-        engine=engine, source=side, target=side, languages=LANGUAGES, restorer=restorer
-    )
-
-
 LINES = st.lists(st.sampled_from([*WORDS, *LITERALS]), min_size=1, max_size=8).map(" ".join)
 
 
 @given(st.lists(LINES, max_size=4))
 def test_an_engine_that_copies_keeps_all_literals_in_the_form_of_the_target(lines):
-    for line, [best] in zip(lines, translator().search(lines), strict=True):
+    for line, [best] in zip(lines, scripted_translator().search(lines), strict=True):
         assert best.breaches == ()
         expected = line.replace("1.234,5", "1,234.5")
         assert best.text in (expected, expected.replace("15.30", "15:30"))
@@ -79,7 +40,9 @@ def test_an_engine_that_copies_keeps_all_literals_in_the_form_of_the_target(line
 @given(LINES, st.sampled_from(["", "x", "x x 5 x x", "\ue011\ue000\ue000 y."]))
 def test_whatever_an_engine_writes_literals_come_through(line, written):
     """No digit, symbol or sign comes through, in any hypothesis."""
-    own = translator(lambda text: written or "".join(c for c in text if c in " abcdehnstu") or "x")
+    own = scripted_translator(
+        lambda text: written or "".join(c for c in text if c in " abcdehnstu") or "x"
+    )
     [[best]] = own.search([line])
     assert best.breaches == ()
     assert check_literals(line, best.text, LANGUAGES.codes) == []
@@ -87,13 +50,13 @@ def test_whatever_an_engine_writes_literals_come_through(line, written):
 
 def test_more_literals_than_there_are_symbols_are_said_where_they_are_lost():
     numbers = [str(number) for number in range(100, 115)]
-    [[best]] = translator(lambda _: "x").search([" und ".join(numbers)])
+    [[best]] = scripted_translator(lambda _: "x").search([" und ".join(numbers)])
     assert [breach.text for breach in best.breaches] == numbers[10:]
     assert {breach.problem for breach in best.breaches} == {"missing"}
 
 
 def test_the_next_hypothesis_that_keeps_all_is_taken_and_sound_lines_are_not_searched_again():
-    own = translator(lambda text: text.replace("94", "974"), lambda text: f"so {text}")
+    own = scripted_translator(lambda text: text.replace("94", "974"), lambda text: f"so {text}")
     found = own.search(["mit 94 Stimmen", "das Haus"])
 
     assert [best.text for [best] in found] == ["so mit 94 Stimmen", "das Haus"]
@@ -104,14 +67,14 @@ def test_the_next_hypothesis_that_keeps_all_is_taken_and_sound_lines_are_not_sea
 
 def test_symbols_stand_for_numbers_where_no_hypothesis_keeps_them():
     spell = str.maketrans({"9": "neun", "4": "vier"})
-    own = translator(lambda text: text.translate(spell))
+    own = scripted_translator(lambda text: text.translate(spell))
     [[best]] = own.search(["mit 94 Stimmen"])
     assert (best.text, best.breaches) == ("mit 94 Stimmen", ())
     assert "94" in best.tokens
 
 
 def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_said():
-    own = translator()
+    own = scripted_translator()
     line = " ".join(f"{{x{number}}}" for number in range(12))
     [[best]] = own.search([line])
     assert best.text == line
@@ -131,17 +94,17 @@ def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_sa
     ],
 )
 def test_odd_case_is_read_in_the_ordinary_one_and_capitals_are_written(line, read, written):
-    own = translator(restorer=Restorer({"haus": "Haus"}, {"apfel": "äpfel"}))
+    own = scripted_translator(restorer=Restorer({"haus": "Haus"}, {"apfel": "äpfel"}))
     [[best]] = own.search([line])
     assert (own.engine.asked[0], best.text) == ([read], written)
 
 
 def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
-    own = translator(symbols=())
+    own = scripted_translator(symbols=())
     for _ in range(2):
         assert own.translate(["mit {name} und 5", "das Haus"]) == ["mit {name} und 5", "das Haus"]
     assert caplog.records == []
-    losing = translator(lambda text: text.replace("5", "6"), symbols=())
+    losing = scripted_translator(lambda text: text.replace("5", "6"), symbols=())
     for _ in range(2):
         [[best]] = losing.search(["mit 5"])
         assert [breach.text for breach in best.breaches] == ["5"]
@@ -149,7 +112,7 @@ def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
 
 
 def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():
-    own = translator(
+    own = scripted_translator(
         lambda text: text.replace("5", "6"), lambda text: f"a {text}", lambda text: f"b {text}"
     )
     [found] = own.search(["mit 5"], n_best=3)
@@ -159,7 +122,7 @@ def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():
 
 
 def test_a_translator_of_unknown_languages_touches_nothing():
-    own = translator()
+    own = scripted_translator()
     own = Translator(engine=own.engine, source=own.source, target=own.target)
     [[best]] = own.search(["DAS HAUS STEHT {name} 1.234,5"])
     assert (best.text, best.breaches) == ("DAS HAUS STEHT {name} 1.234,5", ())

@@ -1,0 +1,45 @@
+"""A translator over an engine that writes what functions make of the source's text."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from nmt_core.decoding.hypothesis import Hypothesis
+from nmt_core.engines.engine import PlainEngine
+from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.text import Characters
+from nmt_core.text.languages import Languages
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.translation.translator import Translator
+
+LETTERS = Counter({chr(code): 1 for code in range(0x21, 0x250)} | {"▁": 1})
+LANGUAGES = Languages(source="de", target="en")
+
+
+@dataclass
+class ScriptedEngine(PlainEngine):
+    """Writes, best first, what functions make of the source's text."""
+
+    side: Side
+    scripts: tuple = (lambda text: text,)
+    asked: list = field(default_factory=list)
+    name = "scripted"
+    sees_attention = False
+
+    def search(self, requests, search, *, batch_tokens, probabilities, attention):
+        self.asked.append([self.side.text(one.source[:-1]) for one in requests])
+        return [
+            [
+                Hypothesis(tuple(self.side.ids(script(text))), 0.0, 0.0, ())
+                for script in self.scripts[: search.n_best]
+            ]
+            for text in self.asked[-1]
+        ]
+
+
+def scripted_translator(*scripts, symbols=ALL_SYMBOLS, restorer=None):
+    side = Side(Characters(), Vocabulary.most_frequent(LETTERS, symbols=symbols))
+    engine = ScriptedEngine(side, scripts or (lambda text: text,))
+    return Translator(
+        engine=engine, source=side, target=side, languages=LANGUAGES, restorer=restorer
+    )
