@@ -91,6 +91,7 @@ class WordByWord(StandIn):
             score=-3.0 if "Zebra" in line else -0.3,
             tokens=tuple(tokens),
             token_probabilities=(*shares, 0.99) if probabilities else (),
+            ids=(),
             attention=weights if attention else None,
         )
 
