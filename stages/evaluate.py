@@ -75,6 +75,9 @@ def run(
         **score_translations(params, hypotheses, references, sources, language=language),
         "novel": score_novel(params, counts, hypotheses, references, sources, language=language),
         **measure_translations(translator, read, written, hypotheses, cut=quality.cutter(language)),
+        "literals": quality.count_kept_literals(
+            sources, hypotheses, references, languages.codes
+        ).model_dump(),
         "unsure_below": find_unsure_threshold(translations),
     }
 

@@ -4,7 +4,7 @@ It begins with the metadata that Hugging Face reads (https://huggingface.co/docs
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -39,6 +39,7 @@ print(Translator.load("FOLDER").translate(["..."]))
 | near duplicates | {near} |
 | perplexity | {perplexity:.2f} per target token |
 | failures | {failures} |
+| numbers, placeholders and the like | {literals} |
 | made with | {packages}; all packages and licences: `sbom.cdx.json` |
 | commit | {commit}, of {date} |
 | fingerprint | {fingerprint} |
@@ -92,6 +93,7 @@ def render_card(
         "perplexity": scores["perplexity"],
         "near": describe_near(download, measured["download"]["near_duplicates"], scores),
         "failures": f"{failures}, of {scores['sentences']:,} sentences",
+        "literals": describe_literals(scores["literals"]),
         "source": download.languages.source,
         "target": download.languages.target,
         "architecture": record["params"]["model"]["architecture"],
@@ -154,6 +156,16 @@ def describe_novel(scores: dict[str, Any]) -> str:
     novel_scores = [f"{find_label(name)} {novel[name]:.1f}" for name in find_metric_names(scores)]
     number = f"{novel['sentences']:,} test sentences"
     return f"{', '.join(novel_scores)} on the {number} that are not close to any training sentence"
+
+
+def describe_literals(literals: Mapping[str, int]) -> str:
+    """Say in how many test sentences all literals came through."""
+    if not literals["lines"]:
+        return "in no sentence whose reference keeps them"
+    return (
+        f"all came through in {literals['kept']:,} of the {literals['lines']:,} sentences whose "
+        f"references keep them"
+    )
 
 
 def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from nmt_core.evaluation.quality import (
     compute_length_ratio,
     compute_unknown_rate,
     count_failures,
+    count_kept_literals,
     is_looping,
     is_too_long,
     warn_of_tokenized,
@@ -154,3 +155,11 @@ def test_predictions_are_measured_over_all_tokens_however_batched():
 
 def test_without_sentences_nothing_is_wrong():
     assert measure_predictions(tiny_model("transformer"), []) == (0, 0)
+
+
+def test_literals_count_where_references_keep_them():
+    sources = ["94 Stimmen", "um 5", "kein", "{x} und 7", "1.000,5"]
+    references = ["94 votes", "at five", "none", "{x} and 7", "1,000.5"]
+    hypotheses = ["94 votes", "at 6", "4", "{x} and", "1.000,5"]
+    counted = count_kept_literals(sources, hypotheses, references, ("de", "en"))
+    assert (counted.lines, counted.kept) == (3, 1)

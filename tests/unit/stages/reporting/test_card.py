@@ -13,7 +13,7 @@ from nmt_core.server.card import summarize_card
 from stages.download import describe_corpus
 from stages.params import DownloadParams
 from stages.reporting import summary
-from stages.reporting.card import render_card
+from stages.reporting.card import describe_literals, render_card
 
 SCORES = {
     "bleu": 31.26,
@@ -33,6 +33,7 @@ SCORES = {
     "source_unknown_rate": 0.0125,
     "reference_unknown_rate": 0.0,
     "failures": {"empty": 0, "copied": 2, "looping": 0, "too_long": 11},
+    "literals": {"lines": 40, "kept": 39},
     "novel": {},
 }
 NEAR = {
@@ -109,6 +110,7 @@ def test_a_card_says_how_good_of_what_and_how_to_use_it():
         ["near duplicates", "not searched for"],
         ["perplexity", "4.48 per target token"],
         ["failures", "0 empty, 2 copied, 0 looping, 11 too long, of 1,000 sentences"],
+        ["numbers, placeholders and the like", describe_literals({"lines": 40, "kept": 39})],
         [
             "made with",
             "CPython 3.11.7, torch 2.13.0; all packages and licences: <code>sbom.cdx.json</code>",
@@ -247,3 +249,14 @@ def test_a_summary_without_examples_is_shown(project, capsys):
     summary.main()
 
     assert "31.3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("literals", "words"),
+    [
+        ({"lines": 1200, "kept": 1187}, "in 1,187 of the 1,200 sentences"),
+        ({"lines": 0, "kept": 0}, "in no sentence"),
+    ],
+)
+def test_a_card_says_how_many_literals_came_through(literals, words):
+    assert words in describe_literals(literals)
