@@ -1,17 +1,14 @@
-"""Numbers in digits, in the formats of all languages (Unicode CLDR, by Babel)."""
+"""Numbers in digits, in the formats of all languages."""
 
 import unicodedata
 from collections.abc import Hashable, Iterator
 from decimal import Decimal
-from functools import cache
-from typing import NamedTuple
 
 import regex
-from babel import Locale, UnknownLocaleError
-from babel.numbers import get_decimal_symbol, get_group_symbol
 from typing_extensions import override
 
 from nmt_core.literals.kind import LiteralKind, LiteralSpan
+from nmt_core.literals.number_format import COMMA, POINT, NumberFormat, find_number_format
 
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 """Spaces that group digits in any language; a plain one does where all groups are of three."""
@@ -44,16 +41,6 @@ _UNIT_AFTER = regex.compile(rf"[{SPACES}]?({_UNIT})")
 _UNIT_BEFORE = regex.compile(rf"(US\$|\p{{Sc}})[{SPACES}]?$")
 LONGEST_UNIT = 8
 """Characters beside a number in which its unit is looked for."""
-
-
-class NumberFormat(NamedTuple):
-    """How a language writes numbers."""
-
-    decimal: str
-    group: str
-
-
-POINT, COMMA = NumberFormat(".", ","), NumberFormat(",", ".")
 
 
 class Number(LiteralKind):
@@ -93,19 +80,6 @@ class Number(LiteralKind):
         whole, mark, decimals = digits.partition(used.decimal)
         grouped = "".join(sign if sign.isdigit() or sign in "+-" else other.group for sign in whole)
         return grouped + (other.decimal if mark else "") + decimals
-
-
-@cache
-def find_number_format(language: str) -> NumberFormat:
-    """Return how a language writes numbers; English's of one that CLDR does not know."""
-    try:
-        locale = Locale.parse(language, sep="-")
-    except (UnknownLocaleError, ValueError):
-        return POINT
-    return NumberFormat(
-        get_decimal_symbol(locale, numbering_system="latn"),
-        get_group_symbol(locale, numbering_system="latn"),
-    )
 
 
 def list_formats(own: NumberFormat) -> list[NumberFormat]:

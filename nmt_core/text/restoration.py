@@ -113,7 +113,7 @@ def find_accents(words: Counter[str]) -> dict[str, str]:
     for word, count in words.most_common():
         if count < FEWEST or len(accents) >= MOST:
             break
-        for plain in {fold(word), word.replace("ß", "ss")} - {word, *accents}:
+        for plain in sorted({fold(word), word.replace("ß", "ss")} - {word, *accents}):
             if words[plain] <= RARE * count:
                 accents[plain] = word
     return accents

@@ -15,7 +15,6 @@ from packaging.utils import canonicalize_name
 
 LIBRARIES = (
     "ahocorasick-rs",
-    "babel",
     "ctranslate2",
     "fasttext-numpy2",
     "httpx",

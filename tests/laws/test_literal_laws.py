@@ -5,7 +5,8 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
-from babel.numbers import format_decimal
+from babel import Locale, localedata
+from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.masking import has_each_once, mask, restore, unmask
 from nmt_core.literals.number import Number
+from nmt_core.literals.number_format import find_number_format
 from nmt_core.literals.symbols import ALL_SYMBOLS
 
 LANGUAGES = ("de", "en", "fr", "es", "pl", "sv", "ru", "tr", "hi", "ar", "ja", "zh", "de-CH")
@@ -118,6 +120,19 @@ def test_digits_of_every_script_are_equal(zero, value):
     assert check_literals(f"x {digits} y", f"x {value} y", ("ar", "en")) == []
     [breach] = check_literals(f"x {digits} y", f"x {value + 1} y", ("ar", "en"))
     assert breach.expected == str(value)
+
+
+def test_numbers_are_written_as_cldr_has_it():
+    for code in localedata.locale_identifiers():
+        locale = Locale.parse(code)
+        if not (locale.script or locale.variant):
+            form = find_number_format(code.replace("_", "-"))
+            expected = [
+                find(locale, numbering_system="latn")
+                for find in (get_decimal_symbol, get_group_symbol)
+            ]
+            if expected[1] != "،":  # of which nobody writes Latin digits
+                assert [*form] == expected, code
 
 
 def test_every_kind_has_a_name_of_its_own():

@@ -323,7 +323,7 @@ def finds_both_servers(reader, said):
 
 
 CHECKS = {
-    ".venv/bin/nmt translate": shows(r"\w"),
+    ".venv/bin/nmt translate": shows(r"\S"),
     "curl http://127.0.0.1": shows('"translatedText":"'),
     "make repro": shows("BLEU", "models/export"),
     "make compare": leaves_files("reports/comparison/comparison.md"),
