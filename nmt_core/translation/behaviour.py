@@ -49,7 +49,15 @@ class Unchanged(Probe):
         return line if find_literals(line, language) else ""
 
 
-class Redrawn(Probe):
+class LiteralProbe(Probe):
+    """A change of literals; what of a translation is none must stay."""
+
+    @override
+    def reduce(self, translation: str, language: str) -> str:
+        return cut_literals(translation, language)
+
+
+class Redrawn(LiteralProbe):
     """Other digits in the place of all."""
 
     name = "digits drawn anew"
@@ -59,12 +67,8 @@ class Redrawn(Probe):
         changed = _DIGITS.sub(lambda match: draw_number(len(match[0]), draw), line)
         return changed if changed != line else ""
 
-    @override
-    def reduce(self, translation: str, language: str) -> str:
-        return cut_literals(translation, language)
 
-
-class Inserted(Probe):
+class Inserted(LiteralProbe):
     """A literal put in at a random place, as a word of its own."""
 
     def __init__(self, name: str, literal: str) -> None:
@@ -74,10 +78,6 @@ class Inserted(Probe):
     @override
     def change(self, line: str, language: str, draw: Generator) -> str:
         return insert_word(line, float(draw.random()), self._literal)
-
-    @override
-    def reduce(self, translation: str, language: str) -> str:
-        return cut_literals(translation, language)
 
 
 class Modified(Probe):
