@@ -4,7 +4,6 @@ Each changes a source line as carelessness does; only what must follow in the tr
 full stop that is not there, changes in the target line, too.
 """
 
-import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
@@ -12,6 +11,8 @@ from typing import ClassVar, NamedTuple
 import regex
 from numpy.random import Generator
 from typing_extensions import override
+
+from nmt_core.text.restoration import remove_accents
 
 
 class Lines(NamedTuple):
@@ -155,12 +156,6 @@ _FIRST = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}'’])\p{Ll}")
 _WORD = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}])\p{L}{2,}(?![\p{L}\p{M}\p{Nd}])")
 _QUOTE = regex.compile(r'["“”„«»]')
 _MARK = regex.compile(r"(?<=\p{L})([,;:!?]) ")
-
-
-def remove_accents(line: str) -> str:
-    """Return a line without marks on its letters."""
-    plain = (sign for sign in unicodedata.normalize("NFD", line) if not unicodedata.combining(sign))
-    return unicodedata.normalize("NFC", "".join(plain))
 
 
 def find_near_keys(*rows: str) -> dict[str, str]:

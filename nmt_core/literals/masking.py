@@ -52,11 +52,6 @@ def put_symbols(line: str, literals: Mapping[str, Literal]) -> str:
     return "".join([*parts, line[end:]])
 
 
-def has_each_once(translation: str, masked: Masked) -> bool:
-    """Tell whether a translation has the symbols of its source once each, and no others."""
-    return sorted(_SYMBOL.findall(translation)) == sorted(masked.literals)
-
-
 def repair(translation: str, masked: Masked) -> str:
     """Return a translation with the symbols of its source once each.
 
@@ -98,8 +93,3 @@ def restore(translation: str, masked: Masked, languages: tuple[str, str]) -> str
         for symbol, literal in masked.literals.items()
     }
     return _SYMBOL.sub(lambda match: written.get(match[0], ""), translation)
-
-
-def unmask(masked: Masked) -> str:
-    """Return the line that was masked, to the byte."""
-    return _SYMBOL.sub(lambda match: masked.literals[match[0]].text, masked.line)

@@ -1,6 +1,6 @@
 """Literals that stay as they are: addresses, placeholders, codes, emoji, terms given by a user."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 import regex
@@ -185,7 +185,3 @@ class OwnPattern(LiteralKind):
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
         del language
         return (LiteralSpan(*m.span()) for m in self._pattern.finditer(line) if m.end() > m.start())
-
-    @override
-    def read(self, text: str, language: str) -> Hashable:
-        return text

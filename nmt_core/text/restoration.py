@@ -120,9 +120,14 @@ def find_accents(words: Counter[str]) -> dict[str, str]:
 
 
 def fold(word: str) -> str:
-    """Return a word without marks on its letters, as it is typed where there are none."""
-    plain = (sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign))
-    return "".join(plain).replace("ß", "ss")
+    """Return a word as it is typed where there are no accents, nor the letter ß."""
+    return remove_accents(word).replace("ß", "ss")
+
+
+def remove_accents(line: str) -> str:
+    """Return a line without marks on its letters."""
+    plain = (sign for sign in unicodedata.normalize("NFD", line) if not unicodedata.combining(sign))
+    return unicodedata.normalize("NFC", "".join(plain))
 
 
 def capitalize(word: str) -> str:
