@@ -17,7 +17,7 @@ import yaml
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from flows import processes
-from flows.leftovers import clear_leftovers
+from flows.leftovers import clear_leftovers, clear_temporary_files
 from nmt_core.base.errors import NmtError
 from stages import paths
 from stages.runtime.git import git, head_commit
@@ -289,6 +289,7 @@ def _dvc(
 ) -> None:
     """Run dvc, and report its failure in one sentence."""
     lines: list[str] = []
+    clear_temporary_files()
     with log_entries(log) as entry:
         command, take = [sys.executable, "-m", "dvc", *arguments], _both(lines.append, entry)
         code = _run(command, take, environment or {})

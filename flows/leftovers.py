@@ -1,13 +1,16 @@
-"""Leftovers of a killed dvc: truncated files, and locks in its name.
+"""Leftovers of a killed dvc: truncated and temporary files, and locks in its name.
 
 DVC writes ``dvc.lock`` and its list of locks in place. Killed meanwhile, it leaves a part of them,
 often nothing, which no dvc reads any more; and it takes a lock for held while any process has the
-number of the one that took it. So after a kill the same command would fail for ever.
+number of the one that took it. So after a kill the same command would fail for ever. Beside what it
+writes whole, it leaves the temporary files that it wrote first, and nobody else removes them.
 """
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
 
 CONFLICT = "<<<<<<<"
 """Git's marks of a merge conflict, which a person must resolve."""
+
+TEMPORARY = re.compile(r"\.[\w-]{22}\.tmp", re.ASCII)
+"""Names of DVC's temporary files (``dvc_objects.fs.utils.tmp_fname``)."""
+
+OUTPUTS = (Path("data"), Path("models"), paths.METRICS, paths.REPORTS)
+"""Folders of what the stages make."""
 
 
 def clear_leftovers(say: Callable[[str], None]) -> bool:
@@ -45,6 +54,28 @@ def clear_leftovers(say: Callable[[str], None]) -> bool:
     for sentence in removed:
         say(sentence)
     return bool(removed)
+
+
+def clear_temporary_files() -> None:
+    """Remove temporary files of killed ones among the outputs of stages.
+
+    DVC writes them under its own lock: they stay while another process holds it.
+    """
+    left = [
+        path
+        for folder in OUTPUTS
+        for path in folder.rglob(".*.tmp")
+        if TEMPORARY.fullmatch(path.name)
+    ]
+    if not left:
+        return
+    from dvc.exceptions import DvcException  # noqa: PLC0415 - slow, and rarely needed
+    from dvc.lock import LockError  # noqa: PLC0415
+    from dvc.repo import Repo  # noqa: PLC0415
+
+    with suppress(LockError, DvcException), Repo().lock:
+        for path in left:
+            path.unlink(missing_ok=True)
 
 
 def _clear_locks(repo: "Repo") -> Iterator[str]:

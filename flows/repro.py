@@ -16,7 +16,7 @@ import psutil
 from rich.console import Console
 
 from flows import dvc_program, processes
-from flows.leftovers import clear_leftovers
+from flows.leftovers import clear_leftovers, clear_temporary_files
 from stages import paths
 from stages.runtime.entry import run_stage
 from stages.runtime.turns import take_turn
@@ -37,6 +37,7 @@ def say(sentence: str) -> None:
 def reproduce(stages: list[str]) -> int:
     """Run ``dvc repro``; return its exit code, or 128 and the number of the signal to stop."""
     before = list_saved_steps()
+    clear_temporary_files()
     command = [sys.executable, "-c", WITHOUT_ADVICE, "dvc", "repro", *stages]
     code, stopped_by = run_in_terminal(command)
     if code and not stopped_by and clear_leftovers(say):

@@ -183,6 +183,16 @@ def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, mon
     assert lines[1:] == ["x", "repro --single-item train"]
 
 
+def test_temporary_files_are_cleared_before_dvc_works(fake_dvc, monkeypatch):
+    fake_dvc("""
+        from pathlib import Path
+        assert Path("cleared").exists()
+    """)
+    monkeypatch.setattr(dvc_program, "clear_temporary_files", lambda: Path("cleared").touch())
+
+    dvc_program.reproduce("train", log=print)
+
+
 def test_an_experiment_that_is_stopped_leaves_no_folder_for_which_dvc_would_list_it(fake_dvc):
     fake_dvc("""
         import json, sys

@@ -12,8 +12,9 @@ from dvc.dvcfile import Lockfile
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 from dvc.rwlock import rwlock
+from dvc_objects.fs.utils import tmp_fname
 
-from flows.leftovers import CONFLICT, clear_leftovers
+from flows.leftovers import CONFLICT, clear_leftovers, clear_temporary_files
 from nmt_core.base.random import make_generator
 
 HELD = {"write": {"/p/data": {"pid": 1, "cmd": "dvc repro"}}, "read": {}}
@@ -23,6 +24,7 @@ HOLDER = """
 import os, sys
 from dvc.repo import Repo
 from dvc.rwlock import rwlock
+from dvc_objects.fs.utils import tmp_fname
 
 repo = Repo()
 with rwlock(repo.tmp_dir, repo.fs, " ".join(sys.argv), ["/p/read"], ["/p/written"], False):
@@ -230,3 +232,35 @@ def test_where_nothing_is_left_nothing_is_done(repo):
 
 def test_a_folder_that_dvc_does_not_know_has_nothing(project):
     assert (False, []) == clear()
+
+
+FOLDERS = (Path("reports"), Path("metrics"), Path("data/corpus"), Path("models/export/engines"))
+
+
+@pytest.fixture
+def temporary():
+    """Temporary files of a killed dvc, and others that are not."""
+    for folder in FOLDERS:
+        folder.mkdir(parents=True)
+        (folder / "mine.tmp").write_text("")
+        (folder / ".mine.tmp").write_text("")
+    return [folder / tmp_fname() for folder in FOLDERS]
+
+
+def test_temporary_files_of_a_killed_dvc_go_and_those_of_people_stay(repo, temporary):
+    for path in temporary:
+        path.write_text("")
+
+    clear_temporary_files()
+
+    left = [path.name for folder in FOLDERS for path in folder.iterdir() if path.is_file()]
+    assert sorted([".mine.tmp", "mine.tmp"] * len(FOLDERS)) == sorted(left)
+
+
+def test_temporary_files_stay_while_a_dvc_writes(repo, impatient, temporary):
+    temporary[0].write_text("")
+    with dvc_lock.make_lock(".dvc/tmp/lock"):
+        clear_temporary_files()
+        assert temporary[0].exists()
+    clear_temporary_files()
+    assert not temporary[0].exists()

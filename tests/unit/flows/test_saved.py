@@ -25,6 +25,7 @@ def ended(monkeypatch, tmp_path):
         said, asked, left = [], [], list(endings)
 
         def run(command):
+            assert Path("cleared").exists()
             asked.append(command)
             for path in saved:
                 Path(path).touch()
@@ -32,6 +33,7 @@ def ended(monkeypatch, tmp_path):
 
         monkeypatch.setattr(repro, "run_in_terminal", run)
         monkeypatch.setattr(repro, "clear_leftovers", lambda _: cleared)
+        monkeypatch.setattr(repro, "clear_temporary_files", lambda: Path("cleared").touch())
         monkeypatch.setattr(repro, "say", said.append)
         code = repro.reproduce(["train"])
         assert [] == left
