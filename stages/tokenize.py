@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from nmt_core.alignment.translations import learn_translations
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.literals.symbols import ALL_SYMBOLS
@@ -25,6 +26,9 @@ from stages.runtime.entry import run_stage
 
 RESTORER_LINES = 300_000
 """Lines from which case and accents are learnt; more teach little."""
+
+ALIGNED_PAIRS = 20_000
+"""Pairs from which translations of words are learnt; they have some thousands of them."""
 
 
 def run(
@@ -48,6 +52,7 @@ def run(
         for side, own in tokenizers.items():
             own.save(part / side)
         learn_restorer(corpus / "train.source").save(part / "source")
+        files.write_json(part / paths.TRANSLATIONS, learn_word_translations(corpus))
     jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,
@@ -97,6 +102,12 @@ def read_training_lines(path: Path, at_most: int) -> Iterator[str]:
 def learn_restorer(text: Path) -> Restorer:
     """Return what restores the case and accents of source lines, learnt from training text."""
     return Restorer.learn(read_training_lines(text, RESTORER_LINES))
+
+
+def learn_word_translations(corpus: Path) -> dict[str, list[str]]:
+    """Return the frequent translations of words, learnt from training pairs."""
+    sides = (read_training_lines(corpus / f"train.{side}", ALIGNED_PAIRS) for side in paths.SIDES)
+    return learn_translations([*zip(*sides, strict=True)])
 
 
 def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:

@@ -137,7 +137,7 @@ def build_objective(
     """Build the objective of a model, and a note on validation pairs that are too long."""
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    draw = draw_pairs(params, training, sides, languages)
+    draw = draw_pairs(params, training, sides, languages, inputs.tokenizer)
     target = sides["target"]
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, languages.target)
@@ -176,7 +176,11 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
 
 
 def draw_pairs(
-    params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side], languages: Languages
+    params: TrainParams,
+    dataset: ShardDataset,
+    sides: Mapping[str, Side],
+    languages: Languages,
+    tokenizer: Path,
 ) -> Sample | None:
     """Return what draws the training pairs of an epoch; None if they are the same in each.
 
@@ -186,8 +190,10 @@ def draw_pairs(
     draw: Sample | None = None
     if params.augmentation:
         both = (sides["source"], sides["target"])
-        config, codes = params.augmentation, languages.codes
-        draw = AugmentedPairs(dataset, both, codes, config, params.seed).draw
+        translations = files.read_json(tokenizer / paths.TRANSLATIONS)
+        draw = AugmentedPairs(
+            dataset, both, languages.codes, params.augmentation, translations, params.seed
+        ).draw
     wanted = params.subword_sampling
     if wanted.kind == "none":
         return draw

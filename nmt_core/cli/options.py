@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from nmt_core.base import config
+from nmt_core.base.errors import ConfigError
+from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.translator import Translator
 
 Model = Annotated[
@@ -29,6 +31,14 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", metavar="N", min=1, help="CPU threads. \\[default: every core]"),
 ]
+GlossaryFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--glossary",
+        metavar="FILE",
+        help="Terms and their translations, with a tab between them; a term alone stays as it is.",
+    ),
+]
 
 
 def open_translator(
@@ -38,9 +48,21 @@ def open_translator(
     *,
     engine: str = "torch",
     batch_tokens: int | None = None,
+    glossary: Path | None = None,
 ) -> Translator:
-    """Load an exported model with the options of the command line."""
+    """Load an exported model with the options of the command line.
+
+    Raises:
+        ConfigError: if an option is wrong, or there is a glossary and no languages are known.
+    """
     translator = Translator.load(model, engine=engine, device=device, threads=threads)
+    if glossary:
+        if translator.languages is None:
+            raise ConfigError(
+                f"{model} does not say which languages it translates, so --glossary has none; "
+                f"export it again with download.languages in params.yaml"
+            )
+        translator = translator.add_glossary(Glossary.load(glossary, translator.languages.codes))
     if batch_tokens is None:
         return translator
     changed = translator.config.model_dump() | {"batch_tokens": batch_tokens}

@@ -1,6 +1,7 @@
 """``nmt serve``: translations over HTTP, and on a web page."""
 
 import re
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +9,14 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError
 from nmt_core.cli.options import Device, EngineName, Threads
+from nmt_core.literals.glossary import Glossary
 from nmt_core.server.models import FolderSource, LanguagePair, Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.trial import load_tried
+from nmt_core.translation.translator import Translator
 
 PAIR_AND_FOLDER = re.compile(r"([a-zA-Z]{2,8})-([a-zA-Z]{2,8})=(.+)")
 
@@ -26,6 +30,13 @@ def serve(  # noqa: PLR0913 - one argument per option
             help="Exported model; several for several pairs. de-en=DIR names its pair.",
         ),
     ],
+    glossary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Terms of a model, see nmt translate --help; de-en=FILE names its pair.",
+        ),
+    ] = None,
     host: Annotated[
         str,
         typer.Option(
@@ -105,6 +116,9 @@ def serve(  # noqa: PLR0913 - one argument per option
     Ctrl-C or SIGTERM lets what was begun end, for up to 30 seconds.
     """
     named = [(pair and LanguagePair(*pair), folder) for pair, folder in map(split_model, model)]
+    named_glossaries = [split_model(each) for each in glossary or []]
+    if len(model) > 1 and any(pair is None for pair, _ in named_glossaries):
+        raise ConfigError("there are several models; say whose --glossary is, as de-en=FILE")
     settings = {
         "host": host,
         "port": port,
@@ -122,10 +136,43 @@ def serve(  # noqa: PLR0913 - one argument per option
     }
     serve_models(
         [Watched(FolderSource(folder), pair) for pair, folder in named],
-        partial(load_tried, engine=engine, device=device, threads=threads),
+        partial(
+            load_with_glossary,
+            glossaries=dict(named_glossaries),
+            load=partial(load_tried, engine=engine, device=device, threads=threads),
+        ),
         build(ServerConfig, settings, at="serve"),
         keys=api_keys,
     )
+
+
+def load_with_glossary(
+    folder: Path,
+    *,
+    glossaries: Mapping[tuple[str, str] | None, Path],
+    load: Callable[[Path], Translator],
+) -> Translator:
+    """Load a model, and the glossary of its languages if there is one.
+
+    Args:
+        folder: the model.
+        glossaries: by language pair; one of no pair is that of any model.
+        load: loads the model.
+
+    Raises:
+        ConfigError: if the glossary is wrong, or the languages are unknown.
+    """
+    translator = load(folder)
+    pair = translator.languages.codes if translator.languages else None
+    path = glossaries.get(pair) or glossaries.get(None)
+    if path and pair:
+        return translator.add_glossary(Glossary.load(path, pair))
+    if path:
+        raise ConfigError(
+            f"{folder} does not say which languages it translates, so the glossary {path} has "
+            f"none; export it again with download.languages in params.yaml"
+        )
+    return translator
 
 
 def split_model(given: str) -> tuple[tuple[str, str] | None, Path]:

@@ -14,7 +14,14 @@ import typer
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import decode_argument, open_standard_input, read_chunks, show_progress
-from nmt_core.cli.options import Device, EngineName, Model, Threads, open_translator
+from nmt_core.cli.options import (
+    Device,
+    EngineName,
+    GlossaryFile,
+    Model,
+    Threads,
+    open_translator,
+)
 from nmt_core.cli.records import format_records, warn_of_breaches, warn_of_unsure
 from nmt_core.cli.translate_options import Beginnings, Keep, Search, SearchOptions, wants_documents
 from nmt_core.documents.formats import FORMATS
@@ -131,6 +138,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         float | None,
         typer.Option(metavar="W", min=0, help=f"Its weight. \\[default: {FUSION_WEIGHT}]"),
     ] = None,
+    glossary: GlossaryFile = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -199,6 +207,11 @@ def translate(  # noqa: PLR0913 - one argument per option
     Numbers, dates, placeholders, addresses and emoji come through a translation, numbers in the
     form of the target language; where some did not, their lines are named on standard error.
 
+    A `--glossary` has a term, its translation and further forms that count on each line, with tabs
+    between them. Inflected forms of a term are met, too, and those of its translation count. A term
+    alone stays as it is, and so does what a regular expression between slashes finds. What is not
+    in the translation by itself is put there.
+
     Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
     may be unlike the training text. Samples, translations with a prefix and those of shallow fusion
     are not judged, since their scores were not measured.
@@ -238,7 +251,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     given = [decode_argument(line, name="LINE") for line in lines or []]
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
     translator = _fuse_language_model(
-        open_translator(model, device, threads, engine=engine, batch_tokens=batch_tokens),
+        open_translator(
+            model, device, threads, engine=engine, batch_tokens=batch_tokens, glossary=glossary
+        ),
         fuse,
         fuse_weight,
     )

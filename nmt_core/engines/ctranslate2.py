@@ -146,6 +146,7 @@ class CTranslate2Engine(PlainEngine):
                     num_hypotheses=round(patience * search.beam_size),
                     length_penalty=search.length_penalty,
                     min_decoding_length=0,
+                    no_repeat_ngram_size=search.no_repeat_ngram_size,
                     max_decoding_length=max(tasks[row].limit for row in rows),
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",

@@ -113,7 +113,6 @@ class PlainEngine(Engine, Protocol):
         refusals = {
             "a prefix": prefixes,
             "diversity": search.diversity > 0,
-            "no-repeat n-grams": search.no_repeat_ngram_size > 0,
             "copying unknown words": search.unknown == "copy" and not self.sees_attention,
         }
         return next((what for what, asked in refusals.items() if asked), None)

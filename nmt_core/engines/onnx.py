@@ -135,6 +135,7 @@ class OnnxBatch:
             self._take(kind, parts) for kind in ("memory", "past", "state")
         )
         self._position = 0
+        self._no_repeat = search.no_repeat_ngram_size
 
     def _take(self, kind: str, parts: Mapping[str, NDArray[Any]]) -> Arrays:
         """Return those that the decoder needs to go on, by the names of its inputs."""
@@ -146,6 +147,8 @@ class OnnxBatch:
 
     def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
         """Read the last token of every hypothesis; at the length limit, EOS alone follows."""
+        repeats = list_repeats(tokens, self._no_repeat)
+        count += max(map(len, repeats), default=0)
         inputs = {
             "tokens": tokens[:, -1:],
             "parents": parents,
@@ -159,6 +162,8 @@ class OnnxBatch:
         self._past, self._state = self._take("past", parts), self._take("state", parts)
         self._position += 1
         log_probs, following = parts["log_probs"], parts["next"]
+        for row, forbidden in enumerate(repeats):
+            log_probs[row, np.isin(following[row], forbidden)] = -np.inf
         ending = np.repeat(self.limits == self._position, len(tokens) // len(self.limits))
         log_probs[ending] = -np.inf
         log_probs[ending, 0], following[ending, 0] = parts["end"][ending], EOS
@@ -206,3 +211,20 @@ def load_onnx(
 def _load_graph(path: Path, options: onnxruntime.SessionOptions) -> Graph:
     with explain_unreadable(path, *FAILURES):
         return Graph(path, options, providers=["CPUExecutionProvider"])
+
+
+def list_repeats(tokens: Ints, size: int) -> list[list[int]]:
+    """Return the tokens that would make ``size`` tokens in a row stand twice, of each hypothesis.
+
+    Args:
+        tokens: of hypotheses, (hypotheses, tokens so far).
+        size: 0 forbids nothing.
+    """
+    if not 0 < size <= tokens.shape[1]:
+        return []
+    seen = np.lib.stride_tricks.sliding_window_view(tokens, size, axis=1)
+    latest = tokens[:, tokens.shape[1] - size + 1 :]
+    repeats = (seen[:, :, :-1] == latest[:, None]).all(axis=2)
+    return [
+        grams[row_repeats, -1].tolist() for grams, row_repeats in zip(seen, repeats, strict=True)
+    ]

@@ -9,18 +9,13 @@ from nmt_core.base.config import Config
 from nmt_core.evaluation.words import STANDARD, check_installed, tokenizer_of
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import find_literals
+from nmt_core.text.loops import find_loop
 from nmt_core.text.vocabulary import UNK
 
 _log = logging.getLogger(__name__)
 
 TOKENIZED_SHARE = 0.1
 """Of the translations that may end in a detached full stop before that is worth a warning."""
-
-LOOP_TOKENS = 4
-"""Longest run of words whose immediate repetition counts as going in circles."""
-
-LOOP_TIMES = 3
-"""Repetitions in a row that count."""
 
 
 class Failures(Config):
@@ -76,7 +71,7 @@ def count_failures(
     return Failures(
         empty=sum(bool(s.strip()) and not h.strip() for s, h, _ in lines),
         copied=sum("" != h.strip() == s.strip() != r.strip() for s, h, r in lines),
-        looping=sum(is_looping(cut(h)) and not is_looping(cut(r)) for _, h, r in lines),
+        looping=sum(bool(find_loop(cut(h)) and not find_loop(cut(r))) for _, h, r in lines),
         too_long=sum(is_too_long(len(cut(h)), len(cut(r))) for _, h, r in lines),
         detached_full_stop=sum(is_detached(h) and not is_detached(r) for _, h, r in lines),
     )
@@ -123,19 +118,6 @@ def warn_of_tokenized(hypotheses: Sequence[str], references: Sequence[str]) -> N
 def is_too_long(words: int, reference_words: int) -> bool:
     """Tell whether a hypothesis is far longer than its reference."""
     return words > max(2 * reference_words, reference_words + 10)
-
-
-def is_looping(words: Sequence[str]) -> bool:
-    """Tell whether some run of words stands three times in a row."""
-    for size in range(1, LOOP_TOKENS + 1):
-        for first in range(len(words) - LOOP_TIMES * size + 1):
-            run = words[first : first + size]
-            if all(
-                words[first + time * size : first + (time + 1) * size] == run
-                for time in range(1, LOOP_TIMES)
-            ):
-                return True
-    return False
 
 
 def compute_length_ratio(

@@ -12,17 +12,21 @@ SAME_UNITS = {"US$": "$"}
 """Signs that say the same."""
 
 
+Problem = OneOf["missing", "repeated", "unit", "looping", "empty", "too long", "copied"]
+
+
 class Breach(NamedTuple):
-    """A literal that did not come through a translation."""
+    """A literal that did not come through a translation, or a flaw of all of it."""
 
     kind: str
-    """The name of its kind."""
+    """The name of the literal's kind; ``sentence`` for a flaw of all."""
     text: str
-    """The literal as the source has it."""
+    """The literal as the source has it, or the words that are repeated."""
     expected: str
     """The literal as the translation should have it."""
-    problem: OneOf["missing", "repeated", "unit"]
-    """Whether the translation has it less often, more often, or beside another unit."""
+    problem: Problem
+    """Whether the translation has a literal less often, more often, or beside another unit; or is
+    one that repeats some words again and again, is empty, was cut off, or is its source."""
 
 
 def check_literals(
@@ -49,7 +53,8 @@ def check_literals(
     breaches = []
     for value, literals in group_by_value(wanted, languages[0]).items():
         kept = written.get(value, [])
-        if problem := judge_literals(literals, kept):
+        problem = judge_literals(literals, kept)
+        if problem and not (problem == "repeated" and literals[0].kind.may_repeat):
             first = literals[min(len(kept), len(literals) - 1)]
             expected = first.kind.write(first.text, *languages)
             breaches.append(Breach(first.kind.name, first.text, expected, problem))

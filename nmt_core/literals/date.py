@@ -31,6 +31,7 @@ class Date(LiteralKind):
 
     name = "date"
     symbol_class = "number"
+    is_masked_first = False
 
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
@@ -65,6 +66,7 @@ class TimeOfDay(LiteralKind):
 
     name = "time"
     symbol_class = "number"
+    is_masked_first = False
 
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:

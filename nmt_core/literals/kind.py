@@ -32,6 +32,10 @@ class LiteralKind(ABC):
     """What a person calls it."""
     symbol_class: ClassVar[SymbolClass] = "name"
     """The symbols that stand in its place."""
+    is_masked_first: ClassVar[bool] = True
+    """Whether a symbol stands for it from the start, and not only where it was lost."""
+    may_repeat: ClassVar[bool] = False
+    """Whether a translation may have it more often than its source."""
 
     @abstractmethod
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:

@@ -25,6 +25,15 @@ class Masked(NamedTuple):
     line: str
     literals: Mapping[str, Literal]
     """The literal that each symbol stands for."""
+    in_capitals: bool = False
+    """Whether the line has no other letters."""
+    has_capital: bool = False
+    """Whether the line began with a capital letter."""
+
+    def without(self, symbol: str) -> "Masked":
+        """Return the same, where a symbol stands for nothing."""
+        left = {other: literal for other, literal in self.literals.items() if other != symbol}
+        return self._replace(literals=left)
 
 
 def mask(line: str, literals: Sequence[Literal]) -> Masked:
@@ -40,7 +49,7 @@ def mask(line: str, literals: Sequence[Literal]) -> Masked:
         for literal in literals
         if (symbol := next(symbols[literal.kind.symbol_class], None))
     }
-    return Masked(put_symbols(line, chosen), chosen)
+    return Masked(put_symbols(line, chosen), chosen, line.isupper(), line[:1].isupper())
 
 
 def put_symbols(line: str, literals: Mapping[str, Literal]) -> str:
@@ -86,10 +95,20 @@ def insert_word(line: str, share: float, word: str) -> str:
 def restore(translation: str, masked: Masked, languages: tuple[str, str]) -> str:
     """Return a translation with literals in the place of symbols, in the target's form.
 
-    A symbol that the source does not have is left out.
+    A symbol that the source does not have is left out. A term that begins the translation of a line
+    that begins with a capital begins with one, too.
     """
-    written = {
-        symbol: literal.kind.write(literal.text, *languages)
-        for symbol, literal in masked.literals.items()
-    }
-    return _SYMBOL.sub(lambda match: written.get(match[0], ""), translation)
+
+    def write(match: regex.Match[str]) -> str:
+        literal = masked.literals.get(match[0])
+        if literal is None:
+            return ""
+        text = literal.kind.write(literal.text, *languages)
+        if literal.kind.is_masked_first:
+            return text
+        if masked.in_capitals:
+            return text.upper()
+        begins = not match.start() and masked.has_capital
+        return text[0].upper() + text[1:] if begins else text
+
+    return _SYMBOL.sub(write, translation)

@@ -1,4 +1,4 @@
-"""Literals that stay as they are: addresses, placeholders, codes, emoji, terms given by a user."""
+"""Literals that stay as they are: addresses, placeholders, codes, emoji, patterns of a user's."""
 
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -142,27 +142,6 @@ def _is_joined(parts: Sequence[str]) -> bool:
         and any(part.isupper() for part in parts)
         and all(part.isdecimal() or part.isupper() for part in parts)
     )
-
-
-class Terms(LiteralKind):
-    """Terms that a person does not want translated, in whole words, in the case that is given."""
-
-    name = "term"
-
-    def __init__(self, terms: Sequence[str]) -> None:
-        """Take terms; where two begin at the same place, the longer one counts."""
-        ordered = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
-        self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=ordered)
-        self._any = bool(ordered)
-
-    @override
-    def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
-        del language
-        return (
-            (LiteralSpan(*m.span()) for m in self._pattern.finditer(line))
-            if self._any
-            else iter(())
-        )
 
 
 class OwnPattern(LiteralKind):

@@ -48,6 +48,7 @@ class Number(LiteralKind):
 
     name = "number"
     symbol_class = "number"
+    is_masked_first = False
 
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError, too_many
 from nmt_core.server.logs import describe_failure
 from nmt_core.server.metrics import Metrics
@@ -35,10 +36,13 @@ class SearchRequest(NamedTuple):
     n_best: int = 1
     probabilities: bool = False
     attention: bool = False
+    glossary: Glossary | None = None
 
     def run(self, lines: Sequence[str]) -> list[list[Translation]]:
         """Translate, best first."""
         translator = self.model.translator
+        if self.glossary:
+            translator = translator.add_glossary(self.glossary)
         return translator.search(
             lines,
             beam_size=max(self.n_best, translator.config.beam.beam_size),
@@ -48,9 +52,9 @@ class SearchRequest(NamedTuple):
         )
 
     @property
-    def kind(self) -> tuple[int, int, bool, bool]:
+    def kind(self) -> tuple[object, ...]:
         """The key of requests that may share a batch."""
-        return id(self.model), self.n_best, self.probabilities, self.attention
+        return id(self.model), *self[1:-1], id(self.glossary)
 
 
 @dataclass(eq=False)

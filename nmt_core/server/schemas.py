@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 
 from nmt_core.base.config import shorten
+from nmt_core.literals.checking import Problem
 from nmt_core.server.errors import RequestError, missing
 
 Absent = SkipJsonSchema[None]
@@ -49,6 +50,9 @@ class TranslateRequest(Body):
     """Whether tokens, probabilities and attention of every sentence are wanted."""
     checks: Switch = False
     """Whether the numbers, placeholders and the like that did not come through are wanted."""
+    glossary: str | Absent = None
+    """Terms of your own: on each line a term, its translation and further forms that count, with
+    tabs between them; a term alone stays as it is."""
     api_key: str | Absent = None
     """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
@@ -98,16 +102,18 @@ class Alternative(Body):
 
 
 class Check(Body):
-    """Something of the source that did not come through."""
+    """Something of the source that did not come through, or a flaw of the whole translation."""
 
     kind: str
-    """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `code`, `emoji`."""
+    """What it is: `number`, `date`, `time`, `placeholder`, `address`, `email`, `code`, `emoji`,
+    `term`; `sentence` for a flaw of the whole."""
     text: str
-    """As the source has it."""
+    """As the source has it, or the words that the translation repeats."""
     expected: str
     """As the translation should have it."""
-    problem: Literal["missing", "repeated", "unit"]
-    """Whether it stands there less often, more often, or beside another unit."""
+    problem: Problem
+    """Whether it stands there less often, more often, or beside another unit; or whether the whole
+    translation goes in circles, is empty, was cut off, or is its source."""
 
 
 class SentenceDetails(Body):

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nmt_core.base.errors import DocumentError
+from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.documents.files import name_translation
 from nmt_core.documents.formats import FORMATS, find_format
+from nmt_core.literals.glossary import Glossary, is_pattern
 from nmt_core.server.answers import (
     AUTO,
     TranslatedText,
@@ -21,7 +23,7 @@ from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.models import Models, ServedModel
+from nmt_core.server.models import LanguagePair, Models, ServedModel
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
 from nmt_core.server.schemas import FileRequest, TranslateRequest, check_text
@@ -46,6 +48,9 @@ WRONG_KEYS = 60
 
 SHORT_CHARACTERS = 5000
 """A text up to this is read and written at once; a longer one in another process."""
+
+MOST_GLOSSARY_LINES = 1000
+"""Lines of the glossary of a request."""
 
 ResultT = TypeVar("ResultT")
 
@@ -159,6 +164,7 @@ class Service:
             n_best=1 + asked.alternatives,
             probabilities=asked.details,
             attention=asked.details,
+            glossary=read_glossary(asked.glossary, model.pair) if asked.glossary else None,
         )
         sent, translations, ways = await self._translate_sheet(user, search, sheet)
         others = [*dict.fromkeys(way for way in ways if way != ways[0])]
@@ -278,6 +284,29 @@ class Service:
         async with self._moments.take(user.name):
             await asyncio.sleep(0)
             return do(*arguments)
+
+
+@lru_cache(maxsize=64)
+def read_glossary(text: str, pair: LanguagePair) -> Glossary:
+    """Return the glossary of a request; equal ones are one, so that their requests share batches.
+
+    Raises:
+        RequestError: if it is wrong, too long, or has regular expressions, which may take for ever.
+    """
+    lines = text.splitlines()
+    if len(lines) > MOST_GLOSSARY_LINES:
+        raise RequestError(
+            400,
+            f"Invalid request: glossary has {len(lines):,} lines, and at most "
+            f"{MOST_GLOSSARY_LINES:,} are allowed",
+        )
+    try:
+        glossary = Glossary.parse(lines, pair, name="glossary")
+    except ConfigError as error:
+        raise RequestError(400, f"Invalid request: {error}") from None
+    if pattern := next(filter(is_pattern, glossary.translations), None):
+        raise RequestError(400, f"Invalid request: glossary may hold no pattern such as {pattern}")
+    return glossary
 
 
 def find_kind(name: str) -> str:

@@ -8,6 +8,7 @@
     tokenizer/source, tokenizer/target
     vocabulary/source.txt, vocabulary/target.txt
     languages.json          source and target language, if they are known
+    glossary.tsv            terms to translate as a person wants, if there are any
     decoding.json           how to search
     golden.json             lines, and their translations at the time of export
     engines/NAME/           the model as a faster program reads it
@@ -33,9 +34,10 @@ from nmt_core.base import files
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.engines.settings import FOLDER
+from nmt_core.literals.glossary import join_glossaries
 from nmt_core.models.weights import own_tensors
 from nmt_core.translation.golden import check_golden, translate_golden
-from nmt_core.translation.loading import LANGUAGES
+from nmt_core.translation.loading import GLOSSARY, LANGUAGES
 from nmt_core.translation.prepared import AddedEngine
 from nmt_core.translation.translator import Translator
 
@@ -82,6 +84,8 @@ def write_bundle(
             translator.restorer.save(part / "tokenizer" / "source")
         if translator.languages:
             files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
+        if translator.glossaries:
+            join_glossaries(translator.glossaries).save(part / GLOSSARY)
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
         files.write_json(part / "golden.json", _answer(translator, golden_sentences))
         for engine in engines:

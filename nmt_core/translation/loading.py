@@ -17,6 +17,7 @@ from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest,
 from nmt_core.engines.engine import Engine, FullEngine
 from nmt_core.engines.registered import PROGRAMS, find_program, list_choices, rank_engine
 from nmt_core.engines.settings import FOLDER
+from nmt_core.literals.glossary import Glossary
 from nmt_core.text import load_tokenizer
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
@@ -26,6 +27,9 @@ from nmt_core.translation.settings import TranslatorConfig
 
 LANGUAGES = "languages.json"
 """The file of a bundle that names its languages; earlier ones have none."""
+
+GLOSSARY = "glossary.tsv"
+"""The file of a bundle with its glossary, if it has one."""
 
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
@@ -62,7 +66,8 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "target": target,
         "config": settings,
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
-        "languages": _load_languages(folder),
+        "languages": (languages := _load_languages(folder)),
+        "glossaries": _load_glossary(folder, languages),
         "load_full": load_later,
     }
 
@@ -214,3 +219,8 @@ def _load_languages(folder: Path) -> Languages | None:
         return None
     with explain_unreadable(path):
         return config.build(Languages, files.read_json(path), at="languages")
+
+
+def _load_glossary(folder: Path, languages: Languages | None) -> tuple[Glossary, ...]:
+    path = folder / GLOSSARY
+    return (Glossary.load(path, languages.codes),) if languages and path.exists() else ()

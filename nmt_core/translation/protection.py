@@ -1,29 +1,45 @@
 """Protection of literals: symbols in their place while a model translates, and a check after it.
 
 Names and signs that no model has learnt, such as placeholders and addresses, are symbols from the
-start; numbers are only where they did not come through by themselves.
+start. Where numbers and the terms of a glossary did not come through by themselves, terms are given
+translated, and at last symbols stand for both.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from itertools import chain
+from typing import Literal, NamedTuple
 
-from nmt_core.literals.checking import check_literals
+from nmt_core.decoding.settings import SearchConfig
+from nmt_core.literals.checking import Breach, check_literals
 from nmt_core.literals.finding import KINDS, find_literals
-from nmt_core.literals.kind import Literal, LiteralKind
+from nmt_core.literals.glossary import Glossary
+from nmt_core.literals.kind import Literal as LiteralOfLine
+from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.masking import Masked, mask, repair, restore
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
+from nmt_core.literals.terms import TranslatedTerms
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer, has_odd_case
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.translation.flaws import FLAW, find_flaws
 from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
 
-SearchTexts = Callable[[Sequence[str | Tokenized], int], list[list[Translation]]]
-"""Returns the best translations of texts, as many of each as are asked for."""
+SearchTexts = Callable[[Sequence[str | Tokenized], Mapping[str, int]], list[list[Translation]]]
+"""Returns the best translations of texts, by a search with some settings changed."""
+
+Way = Literal["plain", "translated", "symbols"]
+"""What becomes of numbers and of terms that a glossary translates: they stay, the terms give way to
+their translations, or all give way to symbols."""
+
+WAYS: tuple[Way, ...] = ("plain", "translated", "symbols")
+
+WITHOUT_LOOPS = {"no_repeat_ngram_size": 3}
+"""Settings of the search for what loops otherwise."""
 
 
 class ProtectedLine(NamedTuple):
@@ -46,6 +62,7 @@ class Protector:
         languages: of both sides.
         symbols: whether both vocabularies have symbols.
         restorer: brings odd case and missing accents to what was learnt.
+        search: bounds the length of a translation.
         kinds: what must come through.
     """
 
@@ -53,16 +70,24 @@ class Protector:
     languages: Languages
     symbols: bool
     restorer: Restorer | None
+    search: SearchConfig
     kinds: Sequence[LiteralKind] = KINDS
 
     @classmethod
     def of(
-        cls, source: Side, target: Side, languages: Languages, restorer: Restorer | None
+        cls,
+        source: Side,
+        target: Side,
+        languages: Languages,
+        restorer: Restorer | None,
+        search: SearchConfig,
+        glossaries: Sequence[Glossary] = (),
     ) -> "Protector":
         """Return the protector of a model."""
+        kinds = (*chain.from_iterable(one.kinds for one in glossaries), *KINDS)
         sides = (source.vocabulary, target.vocabulary)
         symbols = all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
-        return cls(source, languages, symbols, restorer)
+        return cls(source, languages, symbols, restorer, search, kinds)
 
     def translate(
         self,
@@ -73,41 +98,58 @@ class Protector:
     ) -> list[list[Translation]]:
         """Return translations of lines, with their literals, as far as can be.
 
-        Where the best one has lost some, the next of the ``most`` best that keeps them takes its
-        place, or one in which symbols stand for all, or one into which symbols were put.
+        Where the best one has lost some, or has a flaw such as a loop, the next of the ``most``
+        best that is sound takes its place, or one in which symbols stand for all, or one into which
+        symbols were put.
 
         Args:
             lines: what to translate.
-            translate: returns the best translations of texts, as many as are asked for.
+            translate: returns the best translations of texts, by changed settings.
             n_best: translations to return of each.
             most: translations to ask for where the best one lost some; 0 asks for no others.
         """
         given = [self.protect(line) for line in lines]
-        found = self._finish(given, translate([one.text for one in given], n_best))
+        found = self._finish(given, translate([one.text for one in given], {"n_best": n_best}))
         wanting = [number for number, several in enumerate(found) if choose_kept(several).breaches]
-        others: Mapping[int, list[Translation]] = {}
-        if wanting and most and self.symbols:
-            asked = [lines[number] for number in wanting]
-            others = dict(zip(wanting, self._try_again(asked, translate, most), strict=True))
-        elif wanting and not self.symbols:
+        if wanting and not self.symbols:
             warn_of_loss()
+        others: Mapping[int, list[Translation]] = {}
+        if wanting and most:
+            loops = [any(map(is_flaw, choose_kept(found[number]).breaches)) for number in wanting]
+            asked = [lines[number] for number in wanting]
+            others = dict(zip(wanting, self._try_again(asked, loops, translate, most), strict=True))
         return [
             put_first(choose_kept([*several, *others.get(number, ())]), several)
             for number, several in enumerate(found)
         ]
 
     def _try_again(
-        self, lines: Sequence[str | Tokenized], translate: SearchTexts, most: int
+        self,
+        lines: Sequence[str | Tokenized],
+        flawed: Sequence[bool],
+        translate: SearchTexts,
+        most: int,
     ) -> list[list[Translation]]:
         """Return other translations of lines, the more is changed for one, the later."""
-        plain = [self.protect(line) for line in lines]
-        masked = [self.protect(line, numbers=True) for line in lines]
-        made = translate([one.text for one in (*plain, *masked)], most)
+        asked = [
+            (number, way) for number, line in enumerate(lines) for way in self._list_ways(line)
+        ]
         others: list[list[Translation]] = [[] for _ in lines]
-        for number, (line, several) in enumerate(zip((*plain, *masked), made, strict=True)):
-            mended = several[0]._replace(text=repair(several[0].text, line.masked))
-            others[number % len(lines)] += [self.finish(line, each) for each in (*several, mended)]
-        return others
+        mended: list[list[Translation]] = [[] for _ in lines]
+        for changes in ({}, WITHOUT_LOOPS):
+            chosen = [(number, way) for number, way in asked if not changes or flawed[number]]
+            texts = [way.text for _, way in chosen]
+            made = translate(texts, {"n_best": most, **changes}) if chosen else []
+            for (number, way), several in zip(chosen, made, strict=True):
+                others[number] += [self.finish(way, each) for each in several]
+                repaired = several[0]._replace(text=repair(several[0].text, way.masked))
+                mended[number].append(self.finish(way, repaired))
+        return [[*found, *last] for found, last in zip(others, mended, strict=True)]
+
+    def _list_ways(self, line: str | Tokenized) -> list[ProtectedLine]:
+        """Return a line in all ways that differ."""
+        ways = (self.protect(line, way) for way in WAYS)
+        return [*{way.text.line: way for way in ways}.values()]
 
     def _finish(
         self, given: Sequence[ProtectedLine], found: Sequence[Sequence[Translation]]
@@ -117,40 +159,66 @@ class Protector:
             for line, several in zip(given, found, strict=True)
         ]
 
-    def protect(self, line: str | Tokenized, *, numbers: bool = False) -> ProtectedLine:
+    def protect(self, line: str | Tokenized, way: Way = "plain") -> ProtectedLine:
         """Return a line as the model should read it.
 
         Args:
             line: the line.
-            numbers: put symbols in the place of numbers, too.
+            way: what becomes of the literals that are not symbols from the start.
         """
         text = line.line if isinstance(line, Tokenized) else line
         literals = find_literals(text, self.languages.source, self.kinds) if self.symbols else []
-        chosen = [one for one in literals if numbers or one.kind.symbol_class == "name"]
-        masked = mask(text, chosen)
+        first = [one for one in literals if one.kind.is_masked_first]
+        terms = [one for one in literals if way == "translated" and is_term(one)]
+        masked = mask(
+            text,
+            literals if way == "symbols" else sorted([*first, *terms], key=lambda one: one.start),
+        )
+        plain = mask(text, first).line
         restorer = self.restorer
-        in_capitals = False
+        odd = restorer is not None and bool(restorer.case) and has_odd_case(plain)
         read = masked.line
-        if restorer and restorer.case and has_odd_case(read):
-            in_capitals = read.isupper()
-            read = restorer.restore_case(read)
-        elif restorer:
-            read = restorer.restore_accents(read)
-        if isinstance(line, Tokenized) and read == text:
-            return ProtectedLine(text, line, masked, in_capitals)
-        return ProtectedLine(text, self.source.tokenize(read), masked, in_capitals)
+        if restorer:
+            read = restorer.restore_case(read) if odd else restorer.restore_accents(read)
+        if terms:
+            read, masked = self._translate_terms(read, masked)
+        tokenized = (
+            line if isinstance(line, Tokenized) and read == text else self.source.tokenize(read)
+        )
+        return ProtectedLine(text, tokenized, masked, odd and plain.isupper())
+
+    def _translate_terms(self, line: str, masked: Masked) -> tuple[str, Masked]:
+        """Return a line with translations between marks in the place of symbols for terms."""
+        for symbol, literal in masked.literals.items():
+            if is_term(literal):
+                form = literal.kind.write(literal.text, *self.languages.codes)
+                line = line.replace(symbol, form.join(TERM_MARKS))
+                masked = masked.without(symbol)
+        return line, masked
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
-        text = translation.text.upper() if given.in_capitals else translation.text
-        text = restore(text, given.masked, self.languages.codes)
+        written = translation.text.upper() if given.in_capitals else translation.text
+        text = restore(written, given.masked, self.languages.codes)
         tokens = (self._write(token, given.masked.literals) for token in translation.tokens)
-        breaches = check_literals(given.line, text, self.languages.codes, self.kinds)
+        limit = self.search.limit_length(len(given.text.tokens) + 1)
+        flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
+        breaches = [*check_literals(given.line, text, self.languages.codes, self.kinds), *flaws]
         return translation._replace(text=text, tokens=tuple(tokens), breaches=tuple(breaches))
 
-    def _write(self, token: str, literals: Mapping[str, Literal]) -> str:
+    def _write(self, token: str, literals: Mapping[str, LiteralOfLine]) -> str:
         literal = literals.get(token)
         return literal.kind.write(literal.text, *self.languages.codes) if literal else token
+
+
+def is_flaw(breach: Breach) -> bool:
+    """Tell whether a breach is a flaw of a whole translation."""
+    return breach.kind == FLAW
+
+
+def is_term(literal: LiteralOfLine) -> bool:
+    """Tell whether a literal is a term that a glossary translates."""
+    return isinstance(literal.kind, TranslatedTerms)
 
 
 def put_first(best: Translation, several: Sequence[Translation]) -> list[Translation]:

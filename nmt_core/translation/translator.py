@@ -5,8 +5,8 @@ This file imports no torch, so that a model of another engine loads fast.
 
 import logging
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from nmt_core.base import config
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.decoding.settings import BeamConfig, SamplingConfig
 from nmt_core.engines.engine import Engine, FullEngine, Request
+from nmt_core.literals.glossary import Glossary
 from nmt_core.text.languages import Languages
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
@@ -49,6 +50,8 @@ class Translator:
     """Languages of its two sides; None if they are not known."""
     restorer: Restorer | None = None
     """Restores the case and the accents of source lines; None leaves them."""
+    glossaries: tuple[Glossary, ...] = ()
+    """Terms that are translated as a person wants; of equal ones, those of the first."""
     load_full: Callable[[], FullEngine] | None = None
     """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
 
@@ -129,8 +132,10 @@ class Translator:
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         begin = prefixes if any(prefixes or []) else None
 
-        def translate(texts: Sequence[str | Tokenized], n_best: int) -> list[list[Translation]]:
-            asked = search.model_copy(update={"n_best": n_best})
+        def translate(
+            texts: Sequence[str | Tokenized], changes: Mapping[str, int]
+        ) -> list[list[Translation]]:
+            asked = search.model_copy(update=changes)
             return self._translate(
                 texts,
                 begin,
@@ -144,7 +149,7 @@ class Translator:
             )
 
         if self._protector is None:
-            return translate(lines, search.n_best)
+            return translate(lines, {})
         most = 0 if begin else search.beam_size
         return self._protector.translate(lines, translate, search.n_best, most)
 
@@ -153,7 +158,18 @@ class Translator:
         """What keeps literals; None where nobody has said of which languages the sides are."""
         if self.languages is None:
             return None
-        return Protector.of(self.source, self.target, self.languages, self.restorer)
+        return Protector.of(
+            self.source,
+            self.target,
+            self.languages,
+            self.restorer,
+            self.config.beam,
+            self.glossaries,
+        )
+
+    def add_glossary(self, glossary: Glossary) -> Self:
+        """Return a translator that knows these terms, too; they count more than its own."""
+        return replace(self, glossaries=(glossary, *self.glossaries))
 
     def sample(
         self,

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.literals.checking import check_literals
-from nmt_core.literals.symbols import ALL_SYMBOLS
+from nmt_core.literals.glossary import Glossary
+from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
 from nmt_core.text.restoration import Restorer
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
@@ -126,3 +127,58 @@ def test_a_translator_of_unknown_languages_touches_nothing():
     own = Translator(engine=own.engine, source=own.source, target=own.target)
     [[best]] = own.search(["DAS HAUS STEHT {name} 1.234,5"])
     assert (best.text, best.breaches) == ("DAS HAUS STEHT {name} 1.234,5", ())
+
+
+GLOSSARY = {"Haus": ("mansion", "manor"), "Tee": ()}
+MARKED = "mansion".join(TERM_MARKS)
+
+
+def drop_marks(text):
+    return "".join(sign for sign in text if sign not in TERM_MARKS)
+
+
+@pytest.mark.parametrize(
+    ("line", "read", "written"),
+    [
+        ("das Haus 5 {x}", f"das {MARKED} 5 \ue011", "das mansion 5 {x}"),
+        ("Häuser, Haus", f"{MARKED}, {MARKED}", "mansion, mansion"),
+        ("DAS HAUS STEHT", f"das {MARKED} steht", "DAS MANSION STEHT"),
+        ("Tee und tee", "\ue010 und tee", "Tee und tee"),
+    ],
+)
+def test_terms_that_did_not_come_through_are_given_translated(line, read, written):
+    restorer = Restorer({"haus": "Haus"}, {})
+    own = scripted_translator(drop_marks, restorer=restorer, glossary=GLOSSARY)
+    [[best]] = own.search([line])
+    assert read in own.engine.asked[-1]
+    assert (best.text, best.breaches) == (written, ())
+
+
+@given(st.lists(st.sampled_from([*WORDS, "{x}", "5", "Häuser", "Tee"]), min_size=1, max_size=6))
+def test_terms_come_through_whatever_an_engine_writes(words):
+    """Where the translation that was given is lost, a symbol stands for the term."""
+    own = scripted_translator(lambda _: "x", glossary=GLOSSARY)
+    line = " ".join(words)
+    [[best]] = own.search([line])
+    assert best.breaches == ()
+    assert best.text.lower().count("mansion") == sum(word in {"Haus", "Häuser"} for word in words)
+    assert not {*ALL_SYMBOLS} & {*best.text}
+
+
+def test_a_term_begins_with_a_capital_where_the_line_does():
+    own = scripted_translator(lambda text: text.replace("mansion", "x"), glossary=GLOSSARY)
+    assert own.translate(["Haus am See", "das Haus"]) == ["Mansion am See", "das mansion"]
+    assert own.translate(["Tee am See"]) == ["Tee am See"]
+
+
+def test_another_form_that_the_glossary_names_counts():
+    own = scripted_translator(lambda text: text.replace("Haus", "manors"), glossary=GLOSSARY)
+    assert own.translate(["das Haus"]) == ["das manors"]
+    assert len(own.engine.asked) == 1
+
+
+def test_of_two_glossaries_the_one_that_was_added_last_counts():
+    own = scripted_translator(drop_marks, glossary=GLOSSARY)
+    more = own.add_glossary(Glossary({"Haus": ("hut",)}, LANGUAGES.codes))
+    assert more.translate(["das Haus Tee"]) == ["das hut Tee"]
+    assert own.translate(["das Haus"]) == ["das mansion"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from nmt_core.decoding.hypothesis import Hypothesis
 from nmt_core.engines.engine import PlainEngine
+from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters
 from nmt_core.text.languages import Languages
@@ -37,9 +38,10 @@ class ScriptedEngine(PlainEngine):
         ]
 
 
-def scripted_translator(*scripts, symbols=ALL_SYMBOLS, restorer=None):
+def scripted_translator(*scripts, symbols=ALL_SYMBOLS, restorer=None, glossary=None):
     side = Side(Characters(), Vocabulary.most_frequent(LETTERS, symbols=symbols))
     engine = ScriptedEngine(side, scripts or (lambda text: text,))
-    return Translator(
+    own = Translator(
         engine=engine, source=side, target=side, languages=LANGUAGES, restorer=restorer
     )
+    return own.add_glossary(Glossary(glossary, LANGUAGES.codes)) if glossary else own

@@ -47,6 +47,9 @@ class StandIn:
         self.poison = poison
         self.calls = []
 
+    def add_glossary(self, _):
+        return self
+
     def search(self, lines, *, beam_size=None, n_best=None, probabilities=True, attention=False):
         assert beam_size >= n_best
         self.calls.append(list(lines))

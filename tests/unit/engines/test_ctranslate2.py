@@ -113,6 +113,17 @@ def test_greedily_it_writes_what_pytorch_writes(engines):
     assert len({best.tokens for [best] in one}) > 5
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_no_tokens_in_a_row_stand_twice_where_they_may_not(engines, size):
+    search = GREEDY.model_copy(update={"no_repeat_ngram_size": size})
+    one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
+
+    assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
+    for [best] in one:
+        runs = [best.tokens[at : at + size] for at in range(len(best.tokens) - size + 1)]
+        assert len({*runs}) == len(runs)
+
+
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, monkeypatch):
     """Wherever the best is not cut off; these models go in circles where length is for nothing."""

@@ -33,10 +33,9 @@ EMPTY = [
     ("changes", "said"),
     [
         ({"diversity": 1.0}, "diversity"),
-        ({"no_repeat_ngram_size": 3}, "no-repeat n-grams"),
         ({"unknown": "copy"}, None),
         ({}, None),
-        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "unknown": "write"}, None),
+        ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "no_repeat_ngram_size": 3}, None),
     ],
 )
 @pytest.mark.parametrize("engine", EMPTY, ids=lambda engine: engine.name)

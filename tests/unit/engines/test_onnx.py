@@ -189,6 +189,7 @@ def searches(draw):
         max_length_factor=factor,
         max_length_offset=offset,
         max_length=most,
+        no_repeat_ngram_size=draw(st.sampled_from([0, 0, 1, 2, 3])),
     )
 
 

@@ -11,10 +11,10 @@ from nmt_core.evaluation.quality import (
     compute_unknown_rate,
     count_failures,
     count_kept_literals,
-    is_looping,
     is_too_long,
     warn_of_tokenized,
 )
+from nmt_core.text.loops import find_loop
 from nmt_core.text.vocabulary import UNK
 from nmt_core.training.loss import measure_predictions
 from tests.support.presets import tiny_model
@@ -27,7 +27,7 @@ OTHERS += ("no well no well no", "a a b b a a b b")
 
 @pytest.mark.parametrize("line", [*LOOPS, *OTHERS])
 def test_three_times_in_a_row_is_a_loop(line):
-    assert is_looping(line.split()) == (line in LOOPS)
+    assert bool(find_loop(line.split())) == (line in LOOPS)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=14))
@@ -40,7 +40,7 @@ def test_loops_are_what_a_search_of_all_runs_finds(words):
         for first in range(len(text) - size + 1)
     )
 
-    assert is_looping(words) == found
+    assert bool(find_loop(words)) == found
 
 
 NONE = Failures(empty=0, copied=0, looping=0, too_long=0, detached_full_stop=0)

@@ -3,7 +3,8 @@
 import pytest
 
 from nmt_core.literals.finding import KINDS, find_literals
-from nmt_core.literals.names import OwnPattern, Terms
+from nmt_core.literals.names import OwnPattern
+from nmt_core.literals.terms import KeptTerms
 
 FOUND = {
     "mit 94 gegen 77 Stimmen": {"94": "number", "77": "number"},
@@ -67,12 +68,12 @@ def test_units_are_read_beside_numbers(line, unit):
 
 
 def test_longer_terms_come_first_and_words_are_whole():
-    terms = Terms(["New", "New York", "C++", ""])
+    terms = KeptTerms(["New", "New York", "C++", ""])
     found = find_literals(
         "In New York heißt Neues C++ so, Newton nicht, new auch nicht", "de", [terms]
     )
     assert [one.text for one in found] == ["New York", "C++"]
-    assert find_literals("New York", "de", [Terms([])]) == []
+    assert find_literals("New York", "de", [KeptTerms([])]) == []
 
 
 def test_own_patterns_come_before_other_kinds():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import Bundle, LanguagePair, ServedModel
@@ -320,12 +321,13 @@ async def test_after_a_failure_a_single_request_does_not_wait():
                 await running.ask(["line " * words])
 
 
-@pytest.mark.parametrize("field", ["n_best", "probabilities", "attention"])
+@pytest.mark.parametrize("field", ["n_best", "probabilities", "attention", "glossary"])
 @in_a_loop
 async def test_what_is_asked_for_in_another_way_is_no_part_of_a_batch(field):
     async with Running(Slow()) as running:
         tasks = [await running.occupy()]
-        for user, how in (("a", {}), ("b", {field: 2 if field == "n_best" else True})):
+        value = {"n_best": 2, "glossary": Glossary({}, ("de", "en"))}.get(field, True)
+        for user, how in (("a", {}), ("b", {field: value})):
             tasks.append(running.begin([user], user=user, **how))
         await running.finish(tasks)
 

@@ -1,0 +1,144 @@
+"""Glossaries: terms of a person's own, and how they are to be translated.
+
+A line of a glossary is a term, its translation, and further forms that count as well, with tabs
+between them. A term alone stays as it is; ``/x/`` alone is a regular expression of what stays.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
+from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.kind import LiteralKind
+from nmt_core.literals.names import OwnPattern
+from nmt_core.literals.terms import KeptTerms, TranslatedTerms
+
+LONGEST_TERM = 200
+"""Characters of a term."""
+
+MOST_ENTRIES = 200_000
+"""Entries of a glossary."""
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Terms of one pair of languages.
+
+    Attributes:
+        translations: the translations of each term; none where it stays as it is.
+        languages: codes of the source and the target.
+    """
+
+    translations: dict[str, tuple[str, ...]]
+    languages: tuple[str, str]
+
+    @classmethod
+    def load(cls, path: Path, languages: tuple[str, str]) -> "Glossary":
+        """Read a glossary from a file in UTF-8.
+
+        Raises:
+            ConfigError: if it cannot be read, or a line of it is wrong, naming the line.
+        """
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the glossary {path} cannot be read: {error}") from None
+        return cls.parse(text.splitlines(), languages, name=str(path))
+
+    @classmethod
+    def parse(
+        cls, lines: Iterable[str], languages: tuple[str, str], *, name: str = "the glossary"
+    ) -> "Glossary":
+        """Read the lines of a glossary; empty ones and those after ``#`` and a space say nothing.
+
+        Raises:
+            ConfigError: if one is wrong, naming it.
+        """
+        translations: dict[str, tuple[str, ...]] = {}
+        numbers: dict[str, int] = {}
+        for number, line in enumerate(lines, start=1):
+            if not line.strip() or line.startswith("# "):
+                continue
+            place = f"{name}, line {number}"
+            term, *forms = (unicodedata.normalize("NFC", cell.strip()) for cell in line.split("\t"))
+            while forms and not forms[-1]:
+                forms.pop()
+            check_entry(term, forms, languages[0], place=place)
+            if translations.setdefault(term, tuple(forms)) != tuple(forms):
+                raise ConfigError(
+                    f"{place}: {term!r} stands in line {numbers[term]} with another translation; "
+                    f"leave one of them out, or give both in one line as forms of it"
+                )
+            numbers.setdefault(term, number)
+            if len(translations) > MOST_ENTRIES:
+                raise ConfigError(f"{place}: a glossary has at most {MOST_ENTRIES:,} terms")
+        return cls(translations, languages)
+
+    def save(self, path: Path) -> None:
+        """Write the glossary as :meth:`load` reads it."""
+        lines = ("\t".join([term, *forms]) for term, forms in self.translations.items())
+        files.write_text(path, "".join(f"{line}\n" for line in lines))
+
+    @cached_property
+    def kinds(self) -> Sequence[LiteralKind]:
+        """What its terms are to those who find literals."""
+        kept = [term for term, forms in self.translations.items() if not forms]
+        patterns = [term[1:-1] for term in kept if is_pattern(term)]
+        translated = {term: forms for term, forms in self.translations.items() if forms}
+        return (
+            *map(OwnPattern, patterns),
+            KeptTerms(term for term in kept if not is_pattern(term)),
+            TranslatedTerms(translated, self.languages),
+        )
+
+
+def join_glossaries(glossaries: Sequence[Glossary]) -> Glossary:
+    """Return glossaries of one pair as one; of equal terms, those of the first count."""
+    translations = {
+        term: forms for one in reversed(glossaries) for term, forms in one.translations.items()
+    }
+    return Glossary(translations, glossaries[0].languages)
+
+
+def is_pattern(term: str) -> bool:
+    """Tell whether an entry is a regular expression between slashes."""
+    return len(term) > 2 and term.startswith("/") and term.endswith("/")  # noqa: PLR2004 - both
+
+
+def check_entry(term: str, forms: Sequence[str], language: str, *, place: str) -> None:
+    """Make sure that an entry of a glossary says something.
+
+    Raises:
+        ConfigError: if it does not.
+    """
+    for cell in (term, *forms):
+        if not cell:
+            raise ConfigError(f"{place}: a term or a translation is empty; write both, or the term")
+        if len(cell) > LONGEST_TERM:
+            raise ConfigError(
+                f"{place}: {cell[:40]!r}... has {len(cell):,} characters, and a term at most "
+                f"{LONGEST_TERM}"
+            )
+        if any(unicodedata.category(sign) in {"Cc", "Co", "Cs"} for sign in cell):
+            raise ConfigError(f"{place}: {cell!r} has a control character; take it out")
+    if is_pattern(term):
+        if forms:
+            raise ConfigError(
+                f"{place}: {term} is a regular expression, and what it finds stays as it is; leave "
+                f"its translation out"
+            )
+        try:
+            OwnPattern(term[1:-1])
+        except ValueError as error:
+            raise ConfigError(f"{place}: {error}") from None
+        return
+    literals = find_literals(term, language, KINDS)
+    if len(literals) == 1 and literals[0].text == term:
+        raise ConfigError(
+            f"{place}: {term!r} is a {literals[0].kind.name}, which comes through by itself; leave "
+            f"it out"
+        )

@@ -1,0 +1,39 @@
+"""Flaws of a whole translation: it loops, is empty, never ends, or is its source."""
+
+from collections.abc import Iterator
+
+from nmt_core.literals.checking import Breach
+from nmt_core.literals.stems import split_words
+from nmt_core.text.loops import find_loop
+
+FEWEST_COPIED = 6
+"""Words in lower case of a source that no translation should be equal to."""
+
+FLAW = "sentence"
+"""The kind of these breaches."""
+
+
+def find_flaws(source: str, translation: str, *, tokens: int, limit: int) -> Iterator[Breach]:
+    """Yield what is wrong with a translation as a whole.
+
+    Args:
+        source: the line.
+        translation: its translation.
+        tokens: of the translation, its end included.
+        limit: tokens beyond which no hypothesis was followed.
+    """
+    if not translation.strip():
+        yield Breach(FLAW, "", "", "empty")
+        return
+    words = list_alphanumeric(translation)
+    if (loop := find_loop(words)) and not find_loop(list_alphanumeric(source)):
+        yield Breach(FLAW, " ".join(loop), "", "looping")
+    if tokens >= limit:
+        yield Breach(FLAW, "", "", "too long")
+    if translation == source and sum(map(str.islower, words)) >= FEWEST_COPIED:
+        yield Breach(FLAW, "", "", "copied")
+
+
+def list_alphanumeric(line: str) -> list[str]:
+    """Return the words of a line without its marks, such as the dots of an ellipsis."""
+    return [word for word in split_words(line) if word[0].isalnum()]

@@ -1,0 +1,161 @@
+"""Laws of glossaries: terms are met in whole words, inflected or not, and nothing else is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base.errors import ConfigError
+from nmt_core.literals.checking import check_literals
+from nmt_core.literals.finding import KINDS, find_literals
+from nmt_core.literals.glossary import Glossary, join_glossaries
+from nmt_core.literals.stems import find_stem, stem_words
+from nmt_core.literals.terms import TermFinder, has_fitting_case
+
+LANGUAGES = ("de", "en")
+WORDS = ("Ausschuss", "ausschuss", "Bericht", "gut", "C++", "EU", "eu", "x", "neuer")
+TERMS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+FORMS = st.text("abc XY", min_size=1, max_size=8).filter(lambda form: form == form.strip())
+ENTRIES = st.dictionaries(TERMS, st.lists(FORMS, max_size=3, unique=True).map(tuple), max_size=8)
+
+
+def find_by_trying(terms, line, language):
+    """Return the spans of terms, by looking at every term at every word."""
+    words, at, spans = stem_words(line, language), 0, []
+    while at < len(words):
+        fitting = [0]
+        for term in terms:
+            wanted = stem_words(term, language)
+            there = words[at : at + len(wanted)]
+            if [w.stem for w in there] == [w.stem for w in wanted] and all(
+                has_fitting_case(one.text, other.text)
+                for one, other in zip(there, wanted, strict=True)
+            ):
+                fitting.append(len(wanted))
+        if length := max(fitting):
+            spans.append((words[at].start, words[at + length - 1].end))
+        at += length or 1
+    return spans
+
+
+@given(
+    st.lists(TERMS, max_size=6),
+    st.lists(st.sampled_from([*WORDS, "Ausschüsse", "EUs", "-", "Berichte"])).map(" ".join),
+)
+def test_terms_are_found_as_by_trying_all_of_them(terms, line):
+    found = [(one.start, one.end) for one in TermFinder(terms, "de").find(line)]
+    assert found == find_by_trying(terms, line, "de")
+
+
+@given(ENTRIES)
+def test_a_glossary_comes_back_as_it_was_written(tmp_path_factory, entries):
+    path = tmp_path_factory.mktemp("glossary") / "terms.tsv"
+    given_one = Glossary(entries, LANGUAGES)
+    given_one.save(path)
+    assert Glossary.load(path, LANGUAGES).translations == entries
+
+
+@given(ENTRIES, st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
+def test_a_line_with_the_first_translation_of_all_its_terms_is_sound(entries, line):
+    kinds = [*Glossary(entries, LANGUAGES).kinds, *KINDS]
+    literals = find_literals(line, "de", kinds)
+    written = " | ".join(one.kind.write(one.text, *LANGUAGES) for one in literals)
+    assert check_literals(line, written, LANGUAGES, kinds) == []
+    if literals:
+        assert check_literals(line, "nothing", LANGUAGES, kinds)
+
+
+@pytest.mark.parametrize(
+    ("language", "forms"),
+    [
+        ("de", ["Ausschuss", "Ausschusses", "Ausschüsse", "Ausschüssen"]),
+        ("en", ["committee", "committees", "Committee", "COMMITTEES"]),
+        ("fr", ["parlementaire", "parlementaires"]),
+        ("de-AT", ["Parlament", "Parlamente", "Parlamentes"]),
+        ("fi", ["valiokunta", "valiokunnan"][:1]),
+        ("xx", ["tlhIngan", "TLHINGAN"]),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(language, forms):
+    assert len({find_stem(form, language) for form in forms}) == 1
+
+
+@pytest.mark.parametrize(
+    ("term", "line", "texts"),
+    [
+        ("Ausschuss", "Der Ausschuss des Ausschusses", ["Ausschuss", "Ausschusses"]),
+        ("Ausschuss", "der ausschuss, AUSSCHUSS", ["AUSSCHUSS"]),
+        ("gut", "Gut, gut, GUT; gutgläubig", ["Gut", "gut", "GUT"]),
+        ("EU", "EU eu Eu EUs", ["EU"]),
+        ("C++", "C++ und C+", ["C++"]),
+        ("New York", "New\tYork Newyork", ["New\tYork"]),
+        ("東京", "私は東京都に", ["東京"]),
+        ("a b", "a a b", ["a b"]),
+    ],
+)
+def test_a_term_is_met_in_whole_words_and_in_a_case_that_fits(term, line, texts):
+    kinds = Glossary({term: ("x",)}, ("ja" if term == "東京" else "de", "en")).kinds
+    found = find_literals(line, "ja" if term == "東京" else "de", kinds)
+    assert [one.text for one in found] == texts
+
+
+def test_any_translation_counts_and_any_form_of_it_as_often_as_one_likes():
+    kinds = Glossary({"Ausschuss": ("panel", "board"), "Gremium": ("board",)}, LANGUAGES).kinds
+
+    def check(source, translation):
+        return [(b.text, b.expected) for b in check_literals(source, translation, LANGUAGES, kinds)]
+
+    assert check("Der Ausschuss", "The panels and the panel") == []
+    assert check("Die Ausschüsse", "Boards") == []
+    assert check("Das Gremium", "The board") == []
+    assert check("Das Gremium", "The body") == [("Gremium", "board")]
+    assert check("Der Ausschuss und der Ausschuss", "The panel") == [("Ausschuss", "panel")]
+    assert check("Nichts", "The panel") == []
+
+
+def test_what_stays_is_met_in_its_own_case_and_patterns_in_theirs():
+    kinds = Glossary({"Apple": (), "/T-\\d+/": ()}, LANGUAGES).kinds
+    found = find_literals("Apple apple Apples T-14", "de", kinds)
+    assert [one.text for one in found] == ["Apple", "T-14"]
+
+
+def test_of_several_glossaries_the_first_counts():
+    one, other = Glossary({"a": ("b",)}, LANGUAGES), Glossary({"a": ("c",), "d": ()}, LANGUAGES)
+    assert join_glossaries([one, other]).translations == {"a": ("b",), "d": ()}
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (["x\ty", "a\t\tb"], ["line 2", "empty"]),
+        (["\tb"], ["line 1", "empty"]),
+        (["a\tb", "", "a\tc"], ["line 3", "'a'", "line 1"]),
+        (["a", "a\tb"], ["line 2", "line 1"]),
+        (["{x}\ty"], ["'{x}'", "placeholder", "leave it out"]),
+        (["42"], ["'42'", "number"]),
+        (["a" * 201], ["201", "200"]),
+        (["a\x07\tb"], ["control"]),
+        (["a\tb\ue010"], ["control"]),
+        (["/(/"], ["regular expression"]),
+        (["/a/\tb"], ["regular expression", "leave"]),
+    ],
+)
+def test_a_wrong_entry_is_refused_by_line(lines, says):
+    with pytest.raises(ConfigError) as error:
+        Glossary.parse(lines, LANGUAGES, name="terms.tsv")
+    assert all(word in str(error.value) for word in ["terms.tsv", *says])
+
+
+def test_what_spreadsheets_write_is_read(tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_bytes("\ufeffa\tb\t\t\r\n# comment\r\nc \t d\r\n\r\na\tb\r\n".encode())
+    assert Glossary.load(path, LANGUAGES).translations == {"a": ("b",), "c": ("d",)}
+    path.write_bytes(b"\xff")
+    for wrong in (path, tmp_path / "none"):
+        with pytest.raises(ConfigError, match="cannot be read"):
+            Glossary.load(wrong, LANGUAGES)
+
+
+def test_a_glossary_of_more_terms_than_anybody_has_is_refused(monkeypatch):
+    monkeypatch.setattr("nmt_core.literals.glossary.MOST_ENTRIES", 3)
+    with pytest.raises(ConfigError, match="at most 3"):
+        Glossary.parse(list("abcd"), LANGUAGES)

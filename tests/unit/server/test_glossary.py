@@ -1,0 +1,68 @@
+"""Glossaries of requests and of the operator."""
+
+import pytest
+
+from nmt_core.base.errors import ConfigError
+from nmt_core.cli.serve import load_with_glossary
+from nmt_core.server.models import LanguagePair
+from nmt_core.server.service import MOST_GLOSSARY_LINES, read_glossary
+from nmt_core.translation.translator import Translator
+from tests.support.scripted import scripted_translator
+from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
+
+ASKED = {"q": "das Haus", "source": "de", "target": "en", "checks": True}
+DE_EN = LanguagePair("de", "en")
+
+
+@in_a_loop
+async def test_a_request_has_terms_of_its_own():
+    app = serve_stand_in(scripted_translator(lambda text: text.replace("Haus", "house")))
+    async with client_of(app) as client:
+        plain = (await client.post("/translate", json=ASKED)).json()
+        own = (await client.post("/translate", json=ASKED | {"glossary": "Haus\tmanor"})).json()
+        form = (await client.post("/translate", data=ASKED | {"glossary": "Haus\tmanor"})).json()
+        kept = (await client.post("/translate", json=ASKED | {"glossary": "Haus"})).json()
+
+    assert plain["translatedText"] == "das house"
+    assert own["translatedText"] == form["translatedText"] == "das manor"
+    assert kept["translatedText"] == "das Haus"
+    assert own["checks"] == []
+
+
+@pytest.mark.parametrize(
+    ("glossary", "says"),
+    [
+        ("a\tb\na\tc", "line 2"),
+        ("x\n" * (MOST_GLOSSARY_LINES + 1), "at most"),
+        ("/(a+)+/", "no pattern"),
+    ],
+)
+@in_a_loop
+async def test_a_wrong_glossary_is_refused_in_a_sentence(glossary, says):
+    async with client_of(serve_stand_in(scripted_translator())) as client:
+        answer = await client.post("/translate", json=ASKED | {"glossary": glossary})
+    assert answer.status_code == 400
+    assert says in answer.json()["error"]
+
+
+def test_requests_with_equal_glossaries_may_share_a_batch():
+    assert read_glossary("a\tb", DE_EN) is read_glossary("a\tb", DE_EN)
+    assert read_glossary("a\tb", DE_EN) is not read_glossary("a\tc", DE_EN)
+
+
+def test_a_glossary_of_the_operator_is_that_of_its_pair(tmp_path):
+    path = tmp_path / "terms.tsv"
+    path.write_text("Haus\tmanor\n")
+
+    def load(glossaries, translator=None):
+        given = translator or scripted_translator(lambda text: text.replace("Haus", "house"))
+        return load_with_glossary(tmp_path, glossaries=glossaries, load=lambda _: given)
+
+    assert load({("de", "en"): path}).translate(["das Haus"]) == ["das manor"]
+    assert load({None: path}).translate(["das Haus"]) == ["das manor"]
+    assert load({("de", "fr"): path}).translate(["das Haus"]) == ["das house"]
+    own = scripted_translator()
+    unknown = Translator(engine=own.engine, source=own.source, target=own.target)
+    assert load({}, unknown) is unknown
+    with pytest.raises(ConfigError, match="which languages"):
+        load({None: path}, unknown)

@@ -1,0 +1,73 @@
+"""Flaws of whole translations are told, searched again, and flagged where they stay."""
+
+import pytest
+
+from nmt_core.translation.flaws import find_flaws
+from tests.support.scripted import scripted_translator
+
+LINE = "der kleine Hund sieht heute keine anderen Hunde im Park"
+
+
+def flaws(source, translation, *, tokens=5, limit=20):
+    return [
+        (flaw.problem, flaw.text)
+        for flaw in find_flaws(source, translation, tokens=tokens, limit=limit)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "found"),
+    [
+        ("x", "a good translation", []),
+        ("x", "", [("empty", "")]),
+        ("x", " ", [("empty", "")]),
+        ("x", "well the owl the owl the owl", [("looping", "the owl")]),
+        ("nein nein nein", "no no no", []),
+        ("x", "and so on ....... - - - -", []),
+        (LINE, LINE, [("copied", "")]),
+        ("New York Times", "New York Times", []),
+    ],
+)
+def test_what_is_no_translation_is_told(source, translation, found):
+    assert flaws(source, translation) == found
+
+
+@pytest.mark.parametrize(
+    ("tokens", "found"), [(19, []), (20, [("too long", "")]), (21, [("too long", "")])]
+)
+def test_what_was_cut_off_is_too_long(tokens, found):
+    assert flaws("x", "y", tokens=tokens) == found
+
+
+def test_what_loops_is_searched_again_without_repetitions():
+    own = scripted_translator(lambda text: "so so so so" if text == "das Haus" else text)
+    searched = []
+
+    def search(requests, asked, **options):
+        searched.append((len(requests), asked.no_repeat_ngram_size))
+        if asked.no_repeat_ngram_size:
+            return [
+                [found._replace(tokens=tuple(own.target.ids("so")))]
+                for [found] in plain(requests, asked, **options)
+            ]
+        return plain(requests, asked, **options)
+
+    plain = type(own.engine).search.__get__(own.engine)
+    own.engine.search = search
+    found = own.search(["das Haus", "ein Hund"])
+
+    assert [(best.text, best.breaches) for [best] in found] == [("so", ()), ("ein Hund", ())]
+    assert searched == [(2, 0), (1, 0), (1, 3)]
+
+
+def test_what_still_loops_is_flagged_once_and_not_for_its_source():
+    [[best]] = scripted_translator(lambda _: "so so so").search(["das Haus"])
+    assert [(flaw.kind, flaw.problem) for flaw in best.breaches] == [("sentence", "looping")]
+    assert best.text == "so so so"
+    [[same]] = scripted_translator().search(["ja ja ja"])
+    assert same.breaches == ()
+
+
+def test_an_empty_translation_gives_way_to_the_next_hypothesis():
+    own = scripted_translator(lambda _: "", lambda text: f"a {text}")
+    assert own.translate(["das Haus", ""]) == ["a das Haus", ""]
