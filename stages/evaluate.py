@@ -22,6 +22,7 @@ from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
+from nmt_core.translation.behaviour import PROBES, probe_translator
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -78,8 +79,28 @@ def run(
         "literals": quality.count_kept_literals(
             sources, hypotheses, references, languages.codes
         ).model_dump(),
+        "behaviour": measure_behaviour(params, translator, sources, translations),
         "unsure_below": find_unsure_threshold(translations),
     }
+
+
+def measure_behaviour(
+    params: EvaluateParams,
+    translator: Translator,
+    sources: Sequence[str],
+    translations: Sequence[Translation],
+) -> dict[str, Any]:
+    """Return what comes through when test sentences change, by kind of change."""
+    if not params.behaviour.lines:
+        return {}
+    found = probe_translator(
+        translator,
+        sources,
+        seed=params.seed,
+        plain=translations,
+        most=max(1, params.behaviour.lines // len(PROBES)),
+    )
+    return {name: behaviour.model_dump() for name, behaviour in found.items()}
 
 
 def find_unsure_threshold(translations: list[Translation]) -> float | None:

@@ -222,6 +222,14 @@ class TrainParams(Config):
         return self
 
 
+class BehaviourParams(Config):
+    """What comes through when test sentences change; see ``nmt check``."""
+
+    lines: int = Field(160, ge=0, le=1_000_000)
+    """About so many test sentences are translated once more, each with one of the changes; the gate
+    lets champion and challenger translate as many in other case. 0 for none."""
+
+
 class EvaluateParams(Config):
     """Translation and scores of the test set."""
 
@@ -251,8 +259,11 @@ class EvaluateParams(Config):
     pictures: int = Field(3, ge=0, le=10_000)
     """Sentences whose attention is drawn."""
 
+    behaviour: BehaviourParams = BehaviourParams()
+    """What comes through when test sentences change; see ``nmt check``."""
+
     seed: int = Field(1, ge=0)
-    """Random seed of the drawn examples."""
+    """Random seed of the drawn examples and changes."""
 
     renamed: ClassVar = {"max_tokens": "batch_tokens"}
 

@@ -11,7 +11,7 @@ from rich.table import Column, Table
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import open_lines
 from nmt_core.cli.options import Device, EngineName, Model, Threads, open_translator
-from nmt_core.translation.behaviour import Behaviour, ProbeShare, probe_translator
+from nmt_core.translation.behaviour import probe_translator
 
 
 def check(
@@ -47,18 +47,6 @@ def check(
             f"numbers; export it again"
         )
     table = Table("change", "sentences", Column("kept", no_wrap=True), "otherwise the same")
-    for behaviour in probe_translator(translator, sentences, seed=seed):
-        table.add_row(*render_behaviour(behaviour))
+    for name, behaviour in probe_translator(translator, sentences, seed=seed).items():
+        table.add_row(*behaviour.cells(name))
     Console().print(table)
-
-
-def render_behaviour(behaviour: Behaviour) -> list[str]:
-    """Return a row of the table."""
-    total = str(behaviour.kept.total)
-    return [behaviour.probe, total, *map(format_share, (behaviour.kept, behaviour.same))]
-
-
-def format_share(share: ProbeShare) -> str:
-    """Return a share as ``98.0 % (96.1 to 99.0)``."""
-    low, high = share.interval
-    return f"{share.passed / share.total * 100:.1f} % ({low * 100:.1f} to {high * 100:.1f})"

@@ -7,18 +7,23 @@ directional expectations).
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from itertools import islice
 
 import regex
 from numpy.random import Generator
 from scipy.stats import binomtest
 from typing_extensions import override
 
+from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
 from nmt_core.data.modifiers import Capitals, Lines, Lower, Modifier, NoAccents, Title
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
+
+AS_THEY_COME = "literals as they come"
+"""Names what is asked of lines without a change."""
 
 CONFIDENCE = 0.95
 
@@ -37,16 +42,6 @@ class Probe(ABC):
         """Return what of a translation must be as without the change."""
         del language
         return translation
-
-
-class Unchanged(Probe):
-    """Lines with literals as they are."""
-
-    name = "literals as they come"
-
-    @override
-    def change(self, line: str, language: str, draw: Generator) -> str:
-        return line if find_literals(line, language) else ""
 
 
 class LiteralProbe(Probe):
@@ -98,7 +93,6 @@ class Modified(Probe):
 
 
 PROBES: tuple[Probe, ...] = (
-    Unchanged(),
     Redrawn(),
     Inserted("a placeholder, {name}", "{name}"),
     Inserted("a placeholder, %1$s", "%1$s"),
@@ -115,59 +109,105 @@ PROBES: tuple[Probe, ...] = (
 _DIGITS = regex.compile(r"\d+")
 
 
-class ProbeShare(NamedTuple):
+class ProbeShare(Config):
     """How many of some lines, with an interval by Wilson's score."""
 
     passed: int
     total: int
+    low: float
+    """The lower bound of the share, at the confidence of this file."""
+    high: float
+    """The upper bound."""
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The bounds of the share, at the confidence of this file."""
-        found = binomtest(self.passed, self.total).proportion_ci(CONFIDENCE, method="wilson")
-        return float(found.low), float(found.high)
+    @classmethod
+    def count(cls, passed: Sequence[bool]) -> "ProbeShare":
+        """Count lines, of which there is one at least."""
+        found = binomtest(sum(passed), len(passed)).proportion_ci(CONFIDENCE, method="wilson")
+        return cls(
+            passed=sum(passed), total=len(passed), low=float(found.low), high=float(found.high)
+        )
+
+    def describe(self) -> str:
+        """Return the share as ``98.0 % (96.1 to 99.0)``."""
+        share = self.passed / self.total
+        return f"{share * 100:.1f} % ({self.low * 100:.1f} to {self.high * 100:.1f})"
 
 
-class Behaviour(NamedTuple):
+class Behaviour(Config):
     """What became of the lines that a probe could change."""
 
-    probe: str
     kept: ProbeShare
     """Those whose literals came through."""
-    same: ProbeShare
-    """Those whose translations are otherwise as without the change."""
+    same: ProbeShare | None
+    """Those whose translations are otherwise as without the change; None of lines without one."""
+
+    def cells(self, name: str) -> list[str]:
+        """Return a row of a table: name, lines and both shares."""
+        same = self.same.describe() if self.same else ""
+        return [name, f"{self.kept.total:,}", self.kept.describe(), same]
 
 
 def probe_translator(
-    translator: Translator, lines: Sequence[str], *, seed: int, probes: Sequence[Probe] = PROBES
-) -> Iterator[Behaviour]:
-    """Yield how a translator behaves, probe by probe; one that changes no line is left out.
+    translator: Translator,
+    lines: Sequence[str],
+    *,
+    seed: int,
+    plain: Sequence[Translation] | None = None,
+    most: int | None = None,
+    probes: Sequence[Probe] = PROBES,
+) -> dict[str, Behaviour]:
+    """Return how a translator behaves, by probe; one that changes no line is left out.
 
     Args:
         translator: of known languages.
         lines: source sentences.
         seed: decides what is drawn.
+        plain: the translations of the lines, where they are known.
+        most: lines that each probe changes at most; None for all that it can.
         probes: changes to try.
     """
     assert translator.languages is not None
     source, target = translator.languages.codes
-    plain = translator.translate(lines)
-    for probe in probes:
-        changed = {
-            number: line
-            for number, before in enumerate(lines)
-            if (line := probe.change(before, source, make_generator(seed, probe.name, number)))
-        }
-        if changed:
-            found = translator.search([*changed.values()], n_best=1, probabilities=False)
-            kept = sum(not best.breaches for [best] in found)
-            same = sum(
-                probe.reduce(best.text, target) == probe.reduce(plain[number], target)
-                for number, [best] in zip(changed, found, strict=True)
-            )
-            yield Behaviour(
-                probe.name, ProbeShare(kept, len(changed)), ProbeShare(same, len(changed))
-            )
+    if plain is None:
+        plain = search_best(translator, lines)
+    kept = [
+        not best.breaches
+        for line, best in zip(lines, plain, strict=True)
+        if find_literals(line, source)
+    ]
+    found = {AS_THEY_COME: Behaviour(kept=ProbeShare.count(kept), same=None)} if kept else {}
+    changed = {probe: dict(change_lines(probe, lines, source, seed, most)) for probe in probes}
+    translated = iter(
+        search_best(translator, [line for made in changed.values() for line in made.values()])
+    )
+    for probe, made in changed.items():
+        after = {number: next(translated) for number in made}
+        same = [
+            probe.reduce(best.text, target) == probe.reduce(plain[number].text, target)
+            for number, best in after.items()
+        ]
+        if after:
+            kept = [not best.breaches for best in after.values()]
+            found[probe.name] = Behaviour(kept=ProbeShare.count(kept), same=ProbeShare.count(same))
+    return found
+
+
+def search_best(translator: Translator, lines: Sequence[str]) -> list[Translation]:
+    """Return the best translation of each line."""
+    return [best for [best] in translator.search(lines, n_best=1, probabilities=False)]
+
+
+def change_lines(
+    probe: Probe, lines: Sequence[str], language: str, seed: int, most: int | None
+) -> Iterator[tuple[int, str]]:
+    """Yield as many lines as wanted that a probe can change, changed, with their numbers."""
+    order = make_generator(seed, probe.name).permutation(len(lines)).tolist()
+    changed = (
+        (number, line)
+        for number in order
+        if (line := probe.change(lines[number], language, make_generator(seed, probe.name, number)))
+    )
+    return islice(changed, most)
 
 
 def draw_number(digits: int, draw: Generator) -> str:

@@ -116,8 +116,9 @@ def calibrate(
     for stage in ("evaluate", "export"):
         for sentences in sorted({min(whole[stage], size) for size in SENTENCES}):
             write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, {"test": sentences})
-            changes = {"export.engine_sentences": sentences}
+            changes = {"export.engine_sentences": sentences, "evaluate.behaviour.lines": 0}
             samples[stage].append(run_sample(scratch, stage, sentences, changes))
+    whole["evaluate"] += settings["evaluate"]["behaviour"]["lines"]  # translated once more
     used = sum(measured.usage.processor_seconds for each in samples.values() for measured in each)
     spent = psutil.cpu_percent() / 100 * (psutil.cpu_count() or 1) * (time.monotonic() - began)
     return Calibration(samples, whole, training, processes, min(1.0, used / max(spent, 1e-9)))

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from nmt_core.evaluation.registered import find_label, find_metric_names
+from nmt_core.translation.behaviour import Behaviour
 from stages.params import DownloadParams
 
 TEMPLATE = """# {source} to {target}
@@ -55,7 +56,7 @@ Scores are of detokenized translations against the untouched references of the t
 neither side of any pair was seen in training. Text of another kind than the corpus will be
 translated worse, and nobody has measured how much. What the corpus gets wrong or says of people,
 the model may repeat.
-
+{behaviour}
 ## Data
 
 {data}
@@ -120,6 +121,7 @@ def render_card(
         start=start_row(record.get("initial_model", {})),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),
+        behaviour="\n".join(tabulate_behaviour(scores["behaviour"])),
     )
     return f"---\n{_front_matter(download, record, scores, data)}---\n\n{text}"
 
@@ -166,6 +168,21 @@ def describe_literals(literals: Mapping[str, int]) -> str:
         f"all came through in {literals['kept']:,} of the {literals['lines']:,} sentences whose "
         f"references keep them"
     )
+
+
+def tabulate_behaviour(behaviour: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a section on what comes through when test sentences change; nothing without any."""
+    yield ""
+    if not behaviour:
+        return
+    yield "## Behaviour\n"
+    yield "Of test sentences with a change, those whose numbers, placeholders and the like all came"
+    yield "through, and those whose translation is otherwise the same, with 95 % intervals.\n"
+    yield "| change | sentences | kept | otherwise the same |"
+    yield "|---|---|---|---|"
+    for name, found in behaviour.items():
+        yield f"| {' | '.join(map(_cell, Behaviour.model_validate(found).cells(name)))} |"
+    yield ""
 
 
 def describe_near(download: DownloadParams, near: dict[str, Any], scores: dict[str, Any]) -> str:

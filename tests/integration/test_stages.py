@@ -34,7 +34,7 @@ from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.demo.generate import GrammarConfig, generate
 from stages.download import describe_corpus
-from stages.params import TokenizeParams, VocabularyParams
+from stages.params import BehaviourParams, TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
 from stages.runtime.trained import TrainedInputs, load_trained
@@ -410,7 +410,7 @@ def test_validation_scores_as_evaluation_does(project, tmp_path, monkeypatch):
         (tmp_path / f"test.{side}").write_bytes(text)
     best = project.metrics["train"]
     found = evaluate.run(
-        project.settings["evaluate"],
+        project.settings["evaluate"].model_copy(update={"behaviour": BehaviourParams(lines=0)}),
         inputs(project, tmp_path),
         languages=LANGUAGES,
         reports=tmp_path / "reports",

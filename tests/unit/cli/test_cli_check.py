@@ -1,7 +1,7 @@
 """How a model behaves on one's own sentences."""
 
 from nmt_core.cli import check
-from nmt_core.translation.behaviour import PROBES
+from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from tests.support.commands import refuse, run
 from tests.support.scripted import scripted_translator
 
@@ -14,7 +14,8 @@ def test_each_change_has_a_row(bundle, tmp_path, monkeypatch):
 
     rows = [line.split("│")[1:-1] for line in result.stdout.splitlines() if line.startswith("│")]
     named = {name.strip(): cells for name, *cells in rows}
-    assert [probe.name for probe in PROBES[:8]] == [*named][:8]
+    assert [AS_THEY_COME, *(probe.name for probe in PROBES[:7])] == [*named][:8]
+    assert named[AS_THEY_COME][-1].strip() == ""  # nothing to compare with
     assert [cell.strip() for cell in named["an emoji"]] == ["1", *["100.0 % (20.7 to 100.0)"] * 2]
 
 

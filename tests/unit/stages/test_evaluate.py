@@ -8,10 +8,12 @@ import pytest
 
 from nmt_core.evaluation.quality import cutter
 from nmt_core.text.languages import Languages
+from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import evaluate
-from stages.params import EvaluateParams
+from stages.params import BehaviourParams, EvaluateParams
 from stages.runtime.trained import TrainedInputs
+from tests.support.scripted import scripted_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
 
 CHINESE = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"]
@@ -39,7 +41,7 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     for name, lines in (("source", LINES), ("target", references)):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
     evaluate.run(
-        EvaluateParams(resamples=10, pictures=1),
+        EvaluateParams(resamples=10, pictures=1, behaviour=BehaviourParams(lines=0)),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
         languages=Languages(source="de", target="en"),
         reports=tmp_path / "reports",
@@ -48,6 +50,24 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     assert sides[0].tokenizer.seen == Counter(LINES)
     assert [sides[1].tokenizer.seen[line] for line in references] == [1] * len(references)
     assert (tmp_path / "reports" / "attention" / "1.png").exists()
+
+
+@pytest.mark.parametrize(("lines", "most"), [(1, 1), (2 * len(PROBES), 2), (1000, 20)])
+def test_all_changes_share_the_lines(lines, most):
+    params = EvaluateParams(behaviour=BehaviourParams(lines=lines))
+    translator = scripted_translator()
+    sources = [f"Das Haus steht seit {year} am See." for year in range(1980, 2000)]
+    plain = [best for [best] in translator.search(sources, n_best=1)]
+    found = evaluate.measure_behaviour(params, translator, sources, plain)
+
+    changed = [one for name, one in found.items() if name != AS_THEY_COME]
+    assert len(found) - 1 == len(changed) == len(PROBES) - 1  # without accents there is no change
+    assert {one["kept"]["total"] for one in changed} == {most}
+
+
+def test_without_lines_nothing_is_changed():
+    params = EvaluateParams(behaviour=BehaviourParams(lines=0))
+    assert evaluate.measure_behaviour(params, None, ["1"], []) == {}
 
 
 def test_translations_with_tabs_can_be_read_back(tmp_path):

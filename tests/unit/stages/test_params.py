@@ -310,7 +310,7 @@ def test_numbers_that_cost_memory_are_bounded():
 
 
 MAY_BE_NONE = {
-    "examples", "max_characters", "max_n", "max_words", "min_n", "min_words", "pictures",
+    "examples", "lines", "max_characters", "max_n", "max_words", "min_n", "min_words", "pictures",
     "no_repeat_ngram_size", "processes", "ratio_floor_characters", "resamples", "sampled_softmax",
     "seed", "threads",
 }  # fmt: skip

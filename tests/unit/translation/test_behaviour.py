@@ -4,7 +4,14 @@ import pytest
 
 from nmt_core.base.random import make_generator
 from nmt_core.text.restoration import Restorer
-from nmt_core.translation.behaviour import PROBES, Redrawn, cut_literals, probe_translator
+from nmt_core.translation.behaviour import (
+    AS_THEY_COME,
+    PROBES,
+    ProbeShare,
+    Redrawn,
+    cut_literals,
+    probe_translator,
+)
 from tests.support.scripted import scripted_translator
 
 LINES = [
@@ -17,24 +24,41 @@ RESTORER = Restorer(
 )
 
 
-def behave(*scripts, lines=LINES):
+def behave(*scripts, lines=LINES, **options):
     translator = scripted_translator(*scripts, restorer=RESTORER)
-    return {found.probe: found for found in probe_translator(translator, lines, seed=3)}
+    return probe_translator(translator, lines, seed=3, **options)
 
 
 def test_a_translator_that_copies_passes_every_probe():
     found = behave()
-    assert [*found] == [probe.name for probe in PROBES]
+    assert [*found] == [AS_THEY_COME, *(probe.name for probe in PROBES)]
+    as_they_come = found.pop(AS_THEY_COME)
+    assert as_they_come.kept == ProbeShare.count([True, True])
+    assert as_they_come.same is None  # nothing to compare with
     for behaviour in found.values():
         assert behaviour.kept.passed == behaviour.same.passed == behaviour.kept.total
 
 
 def test_probes_are_of_the_lines_that_they_can_change():
     totals = {name: behaviour.kept.total for name, behaviour in behave().items()}
-    assert totals["literals as they come"] == totals["digits drawn anew"] == 2
+    assert totals[AS_THEY_COME] == totals["digits drawn anew"] == 2
     assert totals["an emoji"] == totals["capitals"] == totals["title"] == 3
     assert totals["no accents"] == 1
-    assert "digits drawn anew" not in behave(lines=["Er geht jetzt."])
+    assert not {AS_THEY_COME, "digits drawn anew"} & {*behave(lines=["Er geht jetzt."])}
+    assert behave(lines=[]) == {}
+
+
+def test_at_most_so_many_lines_are_changed_by_each_and_what_is_known_is_not_asked_again():
+    translator = scripted_translator()
+    plain = [best for [best] in translator.search(LINES, n_best=1)]
+    translator.engine.asked.clear()
+    found = probe_translator(translator, LINES, seed=3, plain=plain, most=1)
+
+    assert found.pop(AS_THEY_COME).kept.total == 2  # costs no translation
+    assert {behaviour.kept.total for behaviour in found.values()} == {1}
+    assert len(translator.engine.asked[0]) == len(found)
+    few, all_of_them = ({*behave(most=most)} for most in (1, None))
+    assert few == all_of_them  # whatever stands first
 
 
 def test_one_that_says_another_thing_where_a_number_is_another_is_seen():
@@ -67,8 +91,8 @@ def test_what_is_left_without_literals_is_a_line(line, expected):
 
 
 def test_an_interval_holds_its_share_and_is_narrower_for_more():
-    [wide] = [behaviour.kept for name, behaviour in behave().items() if name == "lower"]
-    low, high = wide.interval
-    assert low < 1.0 <= high
-    more = wide._replace(passed=90, total=100).interval
-    assert (round(more[0], 3), round(more[1], 3)) == (0.826, 0.945)  # Wilson 1927
+    wide = ProbeShare.count([True] * 3)
+    assert wide.low < 1.0 <= wide.high
+    more = ProbeShare.count([True] * 90 + [False] * 10)
+    assert (round(more.low, 3), round(more.high, 3)) == (0.826, 0.945)  # Wilson 1927
+    assert more.describe() == "90.0 % (82.6 to 94.5)"

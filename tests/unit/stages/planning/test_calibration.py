@@ -96,6 +96,7 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     assert stages == (*DATA_STAGES, *DATA_STAGES, "evaluate", "evaluate", "export")
     assert lines == (10,) * 2 * len(DATA_STAGES) + (8, 10, 3)
     assert [one.get("export.engine_sentences") for one in changes[-3:]] == [8, 10, 3]
+    assert {one.get("evaluate.behaviour.lines") for one in changes[-3:]} == {0}
     shared = {"processes": found.processes, "dask": None}
     assert settings[0]["workers"] == shared | {"chunk_lines": 3}
     assert settings[-1] == SETTINGS | {"workers": shared | {"chunk_lines": 7}}
@@ -107,5 +108,5 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
         "export": [3],
     }
     assert [*sizes] == STAGES
-    assert found.whole == dict.fromkeys(DATA_STAGES, 40) | {"evaluate": 10, "export": 3}
+    assert found.whole == dict.fromkeys(DATA_STAGES, 40) | {"evaluate": 170, "export": 3}
     assert (found.processes, 0 < found.share <= 1) == (2, True)

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from nmt_core.base import config, files
 from nmt_core.base.errors import NmtError
 from nmt_core.server.card import summarize_card
+from nmt_core.translation.behaviour import Behaviour, ProbeShare
 from stages.download import describe_corpus
 from stages.params import DownloadParams
 from stages.reporting import summary
@@ -35,6 +36,7 @@ SCORES = {
     "failures": {"empty": 0, "copied": 2, "looping": 0, "too_long": 11},
     "literals": {"lines": 40, "kept": 39},
     "novel": {},
+    "behaviour": {},
 }
 NEAR = {
     "pairs": 1234,
@@ -260,3 +262,17 @@ def test_a_summary_without_examples_is_shown(project, capsys):
 )
 def test_a_card_says_how_many_literals_came_through(literals, words):
     assert words in describe_literals(literals)
+
+
+def test_a_card_shows_what_comes_through_when_sentences_change():
+    kept = ProbeShare.count([True] * 9 + [False])
+    behaviour = {
+        "as they come": Behaviour(kept=kept, same=None),
+        "{name} | x": Behaviour(kept=kept, same=ProbeShare.count([True])),
+    }
+    _, rows, page = parts(card(behaviour={k: one.model_dump() for k, one in behaviour.items()}))
+
+    assert ["as they come", "10", "90.0 % (59.6 to 98.2)", ""] in rows
+    assert ["{name} | x", "10", "90.0 % (59.6 to 98.2)", "100.0 % (20.7 to 100.0)"] in rows
+    assert "<h2>Behaviour</h2>" in page
+    assert "<h2>Behaviour</h2>" not in parts(card())[2]
