@@ -217,7 +217,11 @@ class Scheduler:
             await self._arrived.wait()
             await self._gather()
             if batch := self._take():
-                await self._translate(batch)
+                try:
+                    await self._translate(batch)
+                except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
+                    for job, _ in batch:
+                        self._fail(job, error)
 
     async def _gather(self) -> None:
         """Wait for more requests while others are active and the batch is smaller than the last."""
@@ -289,13 +293,16 @@ class Scheduler:
             self._last_tokens, self._last_jobs = tokens, len({job for job, _ in batch})
         seconds = time.monotonic() - began
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
-        self._metrics.count_batch(search.model, translations, tokens=tokens, seconds=seconds)
         answers = iter(translations)
         for job, taken in batch:
             hand_over(job, taken, [next(answers) for _ in taken])
+        self._metrics.count_batch(search.model, translations, tokens=tokens, seconds=seconds)
 
     async def _run(self, search: SearchRequest, lines: list[str]) -> list[list[Translation]]:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, search.run, lines)
+        loop = asyncio.get_running_loop()
+        translations = await loop.run_in_executor(self._threads, search.run, lines)
+        assert len(translations) == len(lines)
+        return translations
 
     async def _isolate(self, batch: list[_Portion], error: Exception) -> None:
         """Translate each request of a failed batch by itself, so that only the culprit fails."""

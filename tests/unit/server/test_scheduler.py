@@ -296,6 +296,30 @@ async def test_only_the_request_fails_that_the_engine_cannot_translate(caplog):
 
 
 @in_a_loop
+async def test_a_batch_that_cannot_be_counted_is_answered_and_the_next_one_too(monkeypatch):
+    async with Running(Slow()) as running, asyncio.timeout(10):
+        monkeypatch.setattr(running.metrics, "count_batch", lambda *_, **__: 1 / 0)
+        tasks = [await running.occupy(), *(running.begin([line]) for line in ("one", "two"))]
+
+        assert await running.finish(tasks) == [["BUSY"], ["ONE"], ["TWO"]]
+        assert await running.ask(["three"]) == ["THREE"]
+    assert running.metrics.registry.get_sample_value("nmt_failures_total") > 0
+
+
+@in_a_loop
+async def test_an_engine_that_leaves_lines_out_fails_the_requests_and_not_the_server(monkeypatch):
+    translator = Slow()
+    search = translator.search
+    async with Running(translator) as running, asyncio.timeout(10):
+        tasks = [await running.occupy(), *(running.begin([line] * 2) for line in ("one", "two"))]
+        monkeypatch.setattr(translator, "search", lambda *a, **k: search(*a, **k)[1:])
+        _, *failed = await running.finish(tasks, failing=True)
+        assert [error.status for error in failed] == [500, 500]  # and nobody has another's line
+        monkeypatch.setattr(translator, "search", search)
+        assert await running.ask(["three"]) == ["THREE"]
+
+
+@in_a_loop
 async def test_a_batch_that_failed_gives_everyone_the_rest_of_their_own_lines():
     """The portion that failed is not the first of the text."""
     translator = Slow(poison="poison")
