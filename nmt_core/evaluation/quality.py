@@ -84,12 +84,22 @@ def count_kept_literals(
     languages: tuple[str, str],
 ) -> KeptLiterals:
     """Count lines whose literals came through, of those whose references keep them."""
-    kept = [
+    kept = find_kept_literals(sources, hypotheses, references, languages)
+    return KeptLiterals(lines=len(kept), kept=sum(kept))
+
+
+def find_kept_literals(
+    sources: Sequence[str],
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    languages: tuple[str, str],
+) -> list[bool]:
+    """Tell whether literals came through, of each line whose reference keeps them."""
+    return [
         not check_literals(source, hypothesis, languages)
         for source, hypothesis, reference in zip(sources, hypotheses, references, strict=True)
         if find_literals(source, languages[0]) and not check_literals(source, reference, languages)
     ]
-    return KeptLiterals(lines=len(kept), kept=sum(kept))
 
 
 def is_detached(line: str) -> bool:

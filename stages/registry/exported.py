@@ -36,8 +36,8 @@ class Exported:
     folder: Path
     name: str
     """The name of its registered model."""
-    language: str
-    """Code of the language that it writes."""
+    languages: Languages
+    """Those that it reads and writes."""
     held_out: HeldOut
     """The test set it was evaluated on."""
     tags: dict[str, str]
@@ -92,7 +92,7 @@ def read_exported(
         return Exported(
             folder=folder,
             name=model_name(download.languages),
-            language=language,
+            languages=download.languages,
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],

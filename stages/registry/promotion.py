@@ -5,7 +5,7 @@ decides. The result is kept with the challenger's run: ``runs/<fingerprint>/prom
 and numbers and tags in MLflow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -17,6 +17,7 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.statistics.conditions import Condition
 from nmt_core.evaluation.statistics.gate import (
     Candidate,
     Effect,
@@ -31,6 +32,7 @@ from stages.params import EvaluateParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.registry import Registry
 from stages.registry.versions import Promotion, Version
+from stages.runtime.trained import choose
 from stages.tracking.tracker import open_tracker
 
 Judged = Literal["same", "current"]
@@ -72,7 +74,7 @@ def run_contest(
     Args:
         registry: of the champion.
         challenger: the export of this checkout.
-        params: the device.
+        params: the device, and how many sentences are translated in other case.
         gate: settings of the tests.
         test_set: ``same`` refuses a test set other than the champion's own; ``current`` takes
             today's, if the champion cannot have been trained on it.
@@ -103,11 +105,12 @@ def run_contest(
             f"version {champion.number}": registry.fetch(champion, Path(scratch)),
             str(challenger.folder): challenger.folder,
         }
+        recased = dict(recase(challenger.held_out.sources, params))
         old, new = (
-            translate_test_set(name, folder, challenger.held_out, compute.device)
+            translate_test_set(name, folder, challenger.held_out, recased, compute.device)
             for name, folder in folders.items()
         )
-    verdict = judge(old, new, gate, language=challenger.language)
+    verdict = judge(old, new, gate, languages=challenger.languages.codes)
     return Contest(
         outcome=verdict.outcome,
         reason=verdict.reason,
@@ -146,12 +149,22 @@ def check_same_test_set(champion: Version, challenger: Exported, test_set: Judge
         )
 
 
+def recase(sources: Sequence[str], params: EvaluateParams) -> Iterator[tuple[int, str]]:
+    """Yield some sentences in capitals or lower case, in turn, with their numbers."""
+    for place, number in enumerate(choose(len(sources), params.behaviour.lines, params.seed)):
+        line = sources[number].lower() if place % 2 else sources[number].upper()
+        if line != sources[number]:
+            yield number, line
+
+
 def translate_test_set(
-    name: str, folder: Path, held_out: HeldOut, device: torch.device
+    name: str, folder: Path, held_out: HeldOut, recased: Mapping[int, str], device: torch.device
 ) -> Candidate:
-    """Let a sealed export translate the test set, as it was sealed to."""
+    """Let a sealed export translate the test set, and lines in other case, as it was sealed to."""
     translator = Translator.load(folder, engine="torch", device=device.type)
-    return Candidate(name, *held_out, translator.translate(held_out.sources))
+    hypotheses = translator.translate([*held_out.sources, *recased.values()])
+    plain, others = hypotheses[: len(held_out.sources)], hypotheses[len(held_out.sources) :]
+    return Candidate(name, *held_out, plain, dict(zip(recased, others, strict=True)))
 
 
 def enact(
@@ -195,6 +208,8 @@ def list_evidence(contest: Contest, challenger: Exported) -> Iterator[tuple[str,
         name = f"p_value_{row.metric}"
         yield f"{name}_bootstrap", f"{row.bootstrap:.6g}"
         yield f"{name}_randomization", f"{row.randomization:.6g}"
+    for condition in list_conditions(contest):
+        yield f"p_value_{condition.name}", f"{condition.worse:.6g}"
 
 
 def record_verdict(contest: Contest, challenger: Exported) -> None:
@@ -210,7 +225,11 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
     with open_tracker(
         challenger.fingerprint,
         experiment=paths.EXPERIMENT,
-        tags={"gate_outcome": contest.outcome, "gate_reason": contest.reason},
+        tags={
+            "gate_outcome": contest.outcome,
+            "gate_reason": contest.reason,
+            "gate_refused_by": contest.verdict.refused_by if contest.verdict else "",
+        },
     ) as tracker:
         for row in list_effects(contest):
             name = f"gate_{row.metric}"
@@ -218,6 +237,14 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
                 f"{name}_difference": row.difference,
                 f"{name}_better_p": row.better,
                 f"{name}_worse_p": row.worse,
+            }
+            tracker.metrics(numbers, step=0)
+        for condition in list_conditions(contest):
+            name = f"gate_{condition.name}"
+            numbers = {
+                f"{name}_champion": condition.champion,
+                f"{name}_challenger": condition.challenger,
+                f"{name}_worse_p": condition.worse,
             }
             tracker.metrics(numbers, step=0)
         for name in ("promotion.json", "promotion.md"):
@@ -243,8 +270,26 @@ def render_verdict(contest: Contest) -> str:
                 f"On {contest.verdict.sentences:,} sentences; of {find_label(gate.metrics[0])}, p "
                 f"must not exceed {gate.significance}."
             ),
+            "",
+            *map(describe_condition, contest.verdict.conditions),
         ]
     return "\n".join([*lines, ""])
+
+
+def describe_condition(condition: Condition) -> str:
+    """Return in Markdown what was demanded, and what came of it."""
+    if not condition.sentences:
+        return f"- {condition.label}: not compared, as there are no sentences for it"
+    return (
+        f"- {condition.label}: {condition.challenger:.2f}, the champion {condition.champion:.2f}, "
+        f"on {condition.sentences:,} sentences (worse with p = {condition.worse:.4f})"
+    )
+
+
+def list_conditions(contest: Contest) -> list[Condition]:
+    """Return the conditions on which the two were compared."""
+    found = contest.verdict.conditions if contest.verdict else ()
+    return [condition for condition in found if condition.sentences]
 
 
 def list_effects(contest: Contest) -> tuple[Effect, ...]:

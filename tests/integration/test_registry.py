@@ -38,6 +38,7 @@ from stages.tracking.journal import BUNDLE_DIGEST
 from stages.tracking.tracker import open_tracker
 from tests.support.processes import wait_for
 from tests.support.registries import number, promote
+from tests.support.scripted import LANGUAGES
 from tests.support.tiny import LINES, export, tiny_translator
 from tests.support.torch_settings import torchs_own_settings
 
@@ -243,7 +244,7 @@ def sealed(project, name, translator, **tags):
         "bleu": "30.10",
         "signature": load_metric("bleu", "en").signature,
     }
-    return Exported(folder, NAME, "en", HELD_OUT, told | tags)
+    return Exported(folder, NAME, LANGUAGES, HELD_OUT, told | tags)
 
 
 ROWS = list(itertools.product(WORDS, repeat=4))

@@ -3,9 +3,10 @@
 Both have translated the same untouched test set. The challenger is promoted if it is better in the
 first metric by a useful amount, and by more than chance gives according to two tests at once
 (paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
-is rejected if it is shown to be worse in any, by p-values corrected for the number of metrics (Holm
-1979): more metrics are no more occasions to be rejected by chance. Anything else is held: the
-champion stays, and neither is proved better.
+is rejected if it is shown to be worse in any, or to fall short of a condition: to keep numbers,
+placeholders and the like in no fewer sentences, and to translate text in other case no worse. These
+p-values are corrected for their number (Holm 1979): more tests are no more occasions to be rejected
+by chance. Anything else is held: the champion stays, and neither is proved better.
 
 All this is of two models as they are, on the choice of test sentences. It says nothing of the
 settings that made them: with another seed the same settings may lose.
@@ -13,8 +14,8 @@ settings that made them: with another seed the same settings may lose.
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import numpy as np
@@ -23,12 +24,14 @@ from pydantic import AfterValidator, Field
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
+from nmt_core.evaluation.quality import find_kept_literals
 from nmt_core.evaluation.registered import (
     DEFAULT_METRICS,
     METRICS,
     find_label,
     load_metric,
 )
+from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
 from nmt_core.evaluation.statistics.resampling import run_paired_test
 from nmt_core.evaluation.statistics.significance import correct_holm
 
@@ -72,6 +75,8 @@ class Candidate:
     sources: Sequence[str]
     references: Sequence[str]
     hypotheses: Sequence[str]
+    recased: Mapping[int, str] = field(default_factory=dict)
+    """Translations of some sentences whose case was changed, by their numbers."""
 
 
 class Effect(Config):
@@ -106,6 +111,9 @@ class Verdict(Config):
     """One sentence."""
     effects: tuple[Effect, ...]
     """In each metric of the gate."""
+    conditions: tuple[Condition, ...] = ()
+    refused_by: str = ""
+    """The metric or condition for which the challenger is rejected."""
     sentences: int
     test_set: str
     """SHA-256 of sources and references."""
@@ -115,7 +123,7 @@ class Verdict(Config):
 
 
 def judge(
-    champion: Candidate, challenger: Candidate, config: GateConfig, *, language: str
+    champion: Candidate, challenger: Candidate, config: GateConfig, *, languages: tuple[str, str]
 ) -> Verdict:
     """Decide on the challenger.
 
@@ -123,7 +131,7 @@ def judge(
         champion: holds its place without evidence to the contrary.
         challenger: has to bring it.
         config: how much evidence.
-        language: the target language's code.
+        languages: codes of source and target.
 
     Raises:
         ConfigError: if what cuts the language into words is not installed.
@@ -134,7 +142,7 @@ def judge(
     references = challenger.references
     for system in (champion, challenger):
         check_pairs(system.hypotheses, references)
-    metrics = {name: load_testable_metric(name, language) for name in config.metrics}
+    metrics = {name: load_testable_metric(name, languages[1]) for name in config.metrics}
     effects = tuple(
         measure_effect(
             name,
@@ -147,11 +155,22 @@ def judge(
         )
         for name, metric in metrics.items()
     )
-    outcome, reason = judge_effects(effects, config)
+    conditions = (
+        compare_literals(
+            *(
+                find_kept_literals(challenger.sources, system.hypotheses, references, languages)
+                for system in (champion, challenger)
+            )
+        ),
+        compare_recased(champion, challenger, *next(iter(metrics.items())), config=config),
+    )
+    outcome, reason, refused_by = judge_effects(effects, config, conditions)
     return Verdict(
         outcome=outcome,
         reason=reason,
         effects=effects,
+        conditions=conditions,
+        refused_by=refused_by,
         sentences=len(references),
         test_set=digest_test_set(challenger.sources, references),
         signatures=[metric.signature for metric in metrics.values()],
@@ -224,19 +243,57 @@ def measure_effect(
     )
 
 
+def compare_recased(
+    champion: Candidate, challenger: Candidate, name: str, metric: SummedMetric, config: GateConfig
+) -> Condition:
+    """Test whether the challenger translates text in other case worse, case ignored."""
+    label = f"{find_label(name)} in other case"
+    numbers = sorted(champion.recased.keys() & challenger.recased.keys())
+    if not numbers:
+        return Condition(name="case", label=label, sentences=0)
+    references = [challenger.references[number].casefold() for number in numbers]
+    sources = [challenger.sources[number] for number in numbers]
+    effect = measure_effect(
+        name,
+        metric,
+        *(
+            metric.counts([system.recased[n].casefold() for n in numbers], references, sources)
+            for system in (champion, challenger)
+        ),
+        config=config,
+    )
+    return Condition(
+        name="case",
+        label=label,
+        sentences=len(numbers),
+        champion=effect.champion,
+        challenger=effect.challenger,
+        worse=effect.worse,
+    )
+
+
 def judge_effects(
-    effects: Sequence[Effect], config: GateConfig
-) -> tuple[Literal["promote", "hold", "reject"], str]:
-    """Return the outcome and its reason."""
+    effects: Sequence[Effect], config: GateConfig, conditions: Sequence[Condition] = ()
+) -> tuple[Literal["promote", "hold", "reject"], str, str]:
+    """Return the outcome, its reason, and the metric or condition that rejects, if one does."""
     level = config.significance
-    for effect, corrected in zip(effects, correct_holm([e.worse for e in effects]), strict=True):
-        if corrected <= level:
-            among = f", corrected for {len(effects)} metrics" if len(effects) > 1 else ""
-            return "reject", (
-                f"{describe_change(effect)}, which chance alone would give with probability "
-                f"{corrected:.4f}{among}"
-            )
-    first = effects[0]
+    losses = [(one.metric, describe_change(one), one.worse) for one in effects]
+    losses += [(one.name, one.loss, one.worse) for one in conditions if one.sentences]
+    corrected = correct_holm([worse for _, _, worse in losses])
+    for (name, loss, _), probability in zip(losses, corrected, strict=True):
+        if probability <= level:
+            among = f", corrected for {len(losses)} tests" if len(losses) > 1 else ""
+            told = "which chance alone would give with probability"
+            return "reject", f"{loss}, {told} {probability:.4f}{among}", name
+    outcome, reason = judge_gain(effects, config)
+    return outcome, reason, ""
+
+
+def judge_gain(
+    effects: Sequence[Effect], config: GateConfig
+) -> tuple[Literal["promote", "hold"], str]:
+    """Return the outcome of a challenger that is worse in nothing, and its reason."""
+    first, level = effects[0], config.significance
     if first.better > level:
         return "hold", (
             f"{find_label(first.metric)} differs by {first.difference:+.2f}, which chance alone "

@@ -149,7 +149,7 @@ def test_systems_are_compared_by_it(tmp_path):
 
 def contest(champion, challenger, *names):
     old, new = (Candidate("it", SOURCES, REFERENCES, lines) for lines in (champion, challenger))
-    return judge(old, new, GateConfig(metrics=list(names)), language="en")
+    return judge(old, new, GateConfig(metrics=list(names)), languages=("de", "en"))
 
 
 def test_a_challenger_is_judged_by_it():

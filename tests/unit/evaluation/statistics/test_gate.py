@@ -30,7 +30,7 @@ from nmt_core.evaluation.statistics.resampling import (
     run_paired_test,
 )
 
-judge = partial(judging.judge, language="en")
+judge = partial(judging.judge, languages=("en", "en"))
 METRICS = {name: load_metric(name, "en") for name in ("bleu", "chrf")}
 SCORERS = {"bleu": BLEU, "chrf": CHRF}
 WORDS = np.array([f"{first}{rest}" for first in "bdfgklmn" for rest in ("a", "ero", "ilun", "os")])
@@ -179,7 +179,7 @@ def test_a_language_without_spaces_is_judged_in_its_words():
     lines = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 9
     worse = [line[:-3] for line in lines]
     verdict = judging.judge(
-        candidate(worse, lines), candidate(lines, lines), GateConfig(), language="zh"
+        candidate(worse, lines), candidate(lines, lines), GateConfig(), languages=("en", "zh")
     )
 
     assert verdict.outcome == "promote"
@@ -263,6 +263,7 @@ def test_scores_that_disagree_are_held():
     assert judge_effects(effects, GateConfig()) == (
         "hold",
         "BLEU is 1.00 higher, but chrF is 0.20 lower; the two should agree",
+        "",
     )
 
 
@@ -302,9 +303,10 @@ def test_a_loss_is_corrected_for_the_number_of_metrics_and_told_so():
     assert alone == (
         "reject",
         "BLEU is 1.00 lower, which chance alone would give with probability 0.0200",
+        "bleu",
     )
     assert both[0][0] == "reject"
-    assert both[0][1].endswith("with probability 0.0400, corrected for 2 metrics")
+    assert both[0][1].endswith("with probability 0.0400, corrected for 2 tests")
     assert judge_effects([bleu, chrf, ter], config)[0] == "hold"
     sure = found("chrf", -1.0, worse=0.001)
     assert judge_effects([found("bleu", 1.0, better=0.001), sure], config)[0] == "reject"

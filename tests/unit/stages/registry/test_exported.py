@@ -90,7 +90,7 @@ def test_an_export_says_what_it_is(project):
     told = {"bleu": "30.13", "held_out": "by the grammar", "architecture": "rnn"}
     told |= {"corpus": "demo", "pairs": "29,000"}
     assert found.tags.items() >= told.items()
-    assert found.language == "en"
+    assert found.languages.codes[1] == "en"
     assert found.tags["signature"].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp")
     assert found.tags["test_set"] == found.held_out.digest
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
-from stages.params import EvaluateParams
+from nmt_core.text.languages import Languages
+from stages.params import BehaviourParams, EvaluateParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
@@ -20,8 +22,10 @@ from stages.registry.promotion import (
     enact,
     list_effects,
     list_evidence,
+    recase,
     render_verdict,
     run_contest,
+    translate_test_set,
 )
 from stages.registry.versions import Promotion, RegistryError, Version
 from stages.tracking.journal import Journal
@@ -35,7 +39,8 @@ TAGS = {
     "held_out": HASH,
     "signature": load_metric("bleu", "en").signature,
 }
-CHALLENGER = Exported(Path("models/export"), "nmt-de-en", "en", HeldOut(["a"], ["b"]), TAGS)
+GERMAN = Languages(source="de", target="en")
+CHALLENGER = Exported(Path("models/export"), "nmt-de-en", GERMAN, HeldOut(["a"], ["b"]), TAGS)
 
 
 def champion(**tags):
@@ -68,7 +73,7 @@ def test_another_test_set_or_way_to_score_is_taken_where_both_are_scored_anew(ta
 def test_a_test_set_that_the_champion_may_know_is_refused(rules):
     other = champion(test_set="an older one", held_out=rules[0])
     tags = TAGS | {"held_out": rules[1]}
-    challenger = Exported(Path(), "nmt-de-en", "en", CHALLENGER.held_out, tags)
+    challenger = Exported(Path(), "nmt-de-en", GERMAN, CHALLENGER.held_out, tags)
 
     with pytest.raises(GateError, match="may have been trained"):
         check_same_test_set(other, challenger, "current")
@@ -100,12 +105,32 @@ def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeyp
             name, lines, lines, [line[3:] for line in lines] if "version 3" in name else lines
         ),
     )
-    challenger = replace(CHALLENGER, language="zh", tags=TAGS | {"bundle_sha256": "new"})
+    challenger = replace(
+        CHALLENGER,
+        languages=Languages(source="de", target="zh"),
+        tags=TAGS | {"bundle_sha256": "new"},
+    )
     found = run_contest(Champions(), challenger, EvaluateParams(), gate=GateConfig())
 
     assert (found.outcome, found.challenger, found.champion) == ("promote", "new", 3)
     assert found.reason == found.verdict.reason
     assert 0 < found.verdict.effects[0].champion < found.verdict.effects[0].challenger
+
+
+def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
+    lines = [f"Der {word} Hund schläft." for word in "abcdefgh"]
+    params = EvaluateParams(behaviour=BehaviourParams(lines=6))
+    recased = dict(recase([*lines, "1 2 3"] * 3, params))
+    assert {line.isupper() for line in recased.values()} == {True, False}
+    assert all(lines[number % 9].lower() == line.lower() for number, line in recased.items())
+    assert dict(recase(lines, EvaluateParams(behaviour=BehaviourParams(lines=0)))) == {}
+
+    told = SimpleNamespace(translate=lambda given: [f"> {line}" for line in given])
+    monkeypatch.setattr(promotion.Translator, "load", lambda *_, **__: told)
+    held_out = HeldOut(lines, lines)
+    found = translate_test_set("it", tmp_path, held_out, {5: "X"}, torch.device("cpu"))
+    assert found.hypotheses == [f"> {line}" for line in lines]
+    assert found.recased == {5: "> X"}
 
 
 def test_the_first_of_all_and_the_champion_itself_meet_nobody(monkeypatch):
@@ -129,6 +154,11 @@ VERDICT = Verdict.model_validate_json(
         outcome="promote",
         reason="it is better",
         effects=[EFFECT | {"metric": name} for name in ("bleu", "chrf")],
+        conditions=[
+            {"name": "literals", "label": "kept", "sentences": 153, "champion": 100.0}
+            | {"challenger": 96.5, "worse": 0.0312345678},
+            {"name": "case", "label": "in other case", "sentences": 0},
+        ],
         sentences=1000,
         test_set="today's",
         signatures=[load_metric(name, "en").signature for name in ("bleu", "chrf")],
@@ -155,6 +185,7 @@ def test_a_promotion_is_founded_on_what_was_seen(tmp_path, monkeypatch):
         "p_value_bleu_randomization": "0.02",
         "p_value_chrf_bootstrap": "0.0123457",
         "p_value_chrf_randomization": "0.02",
+        "p_value_literals": "0.0312346",
     }
 
 
@@ -165,6 +196,8 @@ def test_a_report_shows_both_metrics():
     assert "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |" in told
     assert "| chrF |" in told
     assert "On 1,000 sentences; of BLEU, p must not exceed 0.04.\n" in told
+    assert "- kept: 96.50, the champion 100.00, on 153 sentences" in told
+    assert "- in other case: not compared" in told
 
 
 def test_a_contest_without_opponent_is_told_in_a_line():
@@ -183,9 +216,15 @@ def test_what_came_of_a_contest_is_kept_with_the_run_unless_it_was_none(project,
 
     assert Contest.model_validate_json(Path("runs/f/promotion.json").read_bytes()) == held()
     assert Path("runs/f/promotion.md").read_text() == render_verdict(held())
-    told = {"gate_outcome": "promote", "gate_reason": "it is better"}
+    told = {"gate_outcome": "promote", "gate_reason": "it is better", "gate_refused_by": ""}
     assert entries[0]["tags"].items() >= told.items()
-    assert [(one["values"], one["step"]) for one in entries if one["kind"] == "metrics"] == [
+    *scores, literals = [one for one in entries if one["kind"] == "metrics"]
+    assert literals["values"] == {
+        "gate_literals_champion": 100.0,
+        "gate_literals_challenger": 96.5,
+        "gate_literals_worse_p": 0.0312345678,
+    }
+    assert [(one["values"], one["step"]) for one in scores] == [
         (
             {
                 f"gate_{name}_difference": 1.5,

@@ -25,6 +25,7 @@ from stages.registry.versions import (
 )
 from stages.tracking.journal import BUNDLE_DIGEST, pack_tags, unpack_tags
 from stages.tracking.tracker import TrackingError
+from tests.support.scripted import LANGUAGES
 
 VERSIONS = (1, 2, 3)
 WHOLE = {"promotion", "promoted_at", "promoted_by", "reason", "previous_champion"}
@@ -285,7 +286,7 @@ def test_what_is_packed_is_unpacked_and_short():
 EXPORTED = Exported(
     Path("models/export"),
     "nmt-de-en",
-    "en",
+    LANGUAGES,
     HeldOut([], []),
     {"fingerprint": "f", BUNDLE_DIGEST: "0a"},
 )
