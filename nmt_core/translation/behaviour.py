@@ -19,6 +19,7 @@ from nmt_core.base.random import make_generator
 from nmt_core.data.modifiers import Capitals, Lines, Lower, Modifier, NoAccents, Title
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
+from nmt_core.translation.flaws import is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -171,7 +172,7 @@ def probe_translator(
     if plain is None:
         plain = search_best(translator, lines)
     kept = [
-        not best.breaches
+        all(map(is_flaw, best.breaches))
         for line, best in zip(lines, plain, strict=True)
         if find_literals(line, source)
     ]
@@ -187,7 +188,7 @@ def probe_translator(
             for number, best in after.items()
         ]
         if after:
-            kept = [not best.breaches for best in after.values()]
+            kept = [all(map(is_flaw, best.breaches)) for best in after.values()]
             found[probe.name] = Behaviour(kept=ProbeShare.count(kept), same=ProbeShare.count(same))
     return found
 

@@ -1,5 +1,6 @@
 """Flaws of a whole translation: it loops, is empty, never ends, or is its source."""
 
+import unicodedata
 from collections.abc import Iterator
 
 from nmt_core.literals.checking import Breach
@@ -25,8 +26,8 @@ def find_flaws(source: str, translation: str, *, tokens: int, limit: int) -> Ite
     if not translation.strip():
         yield Breach(FLAW, "", "", "empty")
         return
-    words = list_alphanumeric(translation)
-    if (loop := find_loop(words)) and not find_loop(list_alphanumeric(source)):
+    words = list_without_marks(translation)
+    if (loop := find_loop(words)) and not find_loop(list_without_marks(source)):
         yield Breach(FLAW, " ".join(loop), "", "looping")
     if tokens >= limit:
         yield Breach(FLAW, "", "", "too long")
@@ -34,6 +35,11 @@ def find_flaws(source: str, translation: str, *, tokens: int, limit: int) -> Ite
         yield Breach(FLAW, "", "", "copied")
 
 
-def list_alphanumeric(line: str) -> list[str]:
-    """Return the words of a line without its marks, such as the dots of an ellipsis."""
-    return [word for word in split_words(line) if word[0].isalnum()]
+def is_flaw(breach: Breach) -> bool:
+    """Tell whether a breach is a flaw of a whole translation."""
+    return breach.kind == FLAW
+
+
+def list_without_marks(line: str) -> list[str]:
+    """Return the words and symbols of a line without its marks, such as the dots of an ellipsis."""
+    return [word for word in split_words(line) if unicodedata.category(word[0])[0] not in "PS"]

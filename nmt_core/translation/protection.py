@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from nmt_core.decoding.settings import SearchConfig
-from nmt_core.literals.checking import Breach, check_literals
+from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.kind import Literal as LiteralOfLine
@@ -24,7 +24,7 @@ from nmt_core.literals.terms import TranslatedTerms
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer, has_odd_case
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.translation.flaws import FLAW, find_flaws
+from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
@@ -110,14 +110,16 @@ class Protector:
         """
         given = [self.protect(line) for line in lines]
         found = self._finish(given, translate([one.text for one in given], {"n_best": n_best}))
-        wanting = [number for number, several in enumerate(found) if choose_kept(several).breaches]
-        if wanting and not self.symbols:
+        lost = {number: best.breaches for number, best in enumerate(map(choose_kept, found))}
+        wanting = [number for number, breaches in lost.items() if breaches]
+        if not self.symbols and not all(all(map(is_flaw, lost[number])) for number in wanting):
             warn_of_loss()
         others: Mapping[int, list[Translation]] = {}
         if wanting and most:
-            loops = [any(map(is_flaw, choose_kept(found[number]).breaches)) for number in wanting]
             asked = [lines[number] for number in wanting]
-            others = dict(zip(wanting, self._try_again(asked, loops, translate, most), strict=True))
+            flawed = [any(map(is_flaw, lost[number])) for number in wanting]
+            made = self._try_again(asked, flawed, translate, most)
+            others = dict(zip(wanting, made, strict=True))
         return [
             put_first(choose_kept([*several, *others.get(number, ())]), several)
             for number, several in enumerate(found)
@@ -209,11 +211,6 @@ class Protector:
     def _write(self, token: str, literals: Mapping[str, LiteralOfLine]) -> str:
         literal = literals.get(token)
         return literal.kind.write(literal.text, *self.languages.codes) if literal else token
-
-
-def is_flaw(breach: Breach) -> bool:
-    """Tell whether a breach is a flaw of a whole translation."""
-    return breach.kind == FLAW
 
 
 def is_term(literal: LiteralOfLine) -> bool:

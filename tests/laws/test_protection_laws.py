@@ -8,6 +8,7 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
 from nmt_core.text.restoration import Restorer
+from nmt_core.translation.protection import warn_of_loss
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
 
@@ -101,6 +102,7 @@ def test_odd_case_is_read_in_the_ordinary_one_and_capitals_are_written(line, rea
 
 
 def test_a_model_without_symbols_translates_as_before_and_says_so_once(caplog):
+    warn_of_loss.cache_clear()
     own = scripted_translator(symbols=())
     for _ in range(2):
         assert own.translate(["mit {name} und 5", "das Haus"]) == ["mit {name} und 5", "das Haus"]
