@@ -22,8 +22,6 @@ CORPUS = Path("data/corpus")
 VECTORS = Path("data/vectors")
 INITIAL_MODEL = Path("data/initial_model")
 TOKENIZER = Path("data/tokenizer")
-TRANSLATIONS = "translations.json"
-"""The file beside the tokenizers that has translations of words."""
 TOKENIZED = Path("data/tokenized")
 VOCABULARY = Path("data/vocabulary")
 EMBEDDINGS = Path("data/embeddings")

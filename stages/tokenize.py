@@ -20,6 +20,7 @@ from nmt_core.text.restoration import Restorer
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
+from nmt_core.text.word_translations import save_word_translations
 from stages import paths
 from stages.params import DownloadParams, TokenizeParams, load
 from stages.runtime.entry import run_stage
@@ -52,7 +53,7 @@ def run(
         for side, own in tokenizers.items():
             own.save(part / side)
         learn_restorer(corpus / "train.source").save(part / "source")
-        files.write_json(part / paths.TRANSLATIONS, learn_word_translations(corpus))
+        save_word_translations(part, learn_word_translations(corpus))
     jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,

@@ -43,6 +43,7 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
+from nmt_core.text.word_translations import load_word_translations
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group
@@ -190,7 +191,7 @@ def draw_pairs(
     draw: Sample | None = None
     if params.augmentation:
         both = (sides["source"], sides["target"])
-        translations = files.read_json(tokenizer / paths.TRANSLATIONS)
+        translations = load_word_translations(tokenizer)
         draw = AugmentedPairs(
             dataset, both, languages.codes, params.augmentation, translations, params.seed
         ).draw

@@ -6,6 +6,7 @@
     model.safetensors       weights, without copies of tied ones
     model.json              architecture and shape
     tokenizer/source, tokenizer/target
+    tokenizer/translations.json     usual translations of words, which a glossary changes
     vocabulary/source.txt, vocabulary/target.txt
     languages.json          source and target language, if they are known
     glossary.tsv            terms to translate as a person wants, if there are any
@@ -36,6 +37,7 @@ from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.engines.settings import FOLDER
 from nmt_core.literals.glossary import join_glossaries
 from nmt_core.models.weights import own_tensors
+from nmt_core.text.word_translations import save_word_translations
 from nmt_core.translation.golden import check_golden, translate_golden
 from nmt_core.translation.loading import GLOSSARY, LANGUAGES
 from nmt_core.translation.prepared import AddedEngine
@@ -82,6 +84,8 @@ def write_bundle(
             side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
         if translator.restorer:
             translator.restorer.save(part / "tokenizer" / "source")
+        if translator.word_translations:
+            save_word_translations(part / "tokenizer", translator.word_translations)
         if translator.languages:
             files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
         if translator.glossaries:

@@ -23,6 +23,7 @@ from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
+from nmt_core.text.word_translations import WORD_TRANSLATIONS, load_word_translations
 from nmt_core.translation.settings import TranslatorConfig
 
 LANGUAGES = "languages.json"
@@ -68,6 +69,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
         "languages": (languages := _load_languages(folder)),
         "glossaries": _load_glossary(folder, languages),
+        "word_translations": _load_word_translations(folder / "tokenizer"),
         "load_full": load_later,
     }
 
@@ -219,6 +221,11 @@ def _load_languages(folder: Path) -> Languages | None:
         return None
     with explain_unreadable(path):
         return config.build(Languages, files.read_json(path), at="languages")
+
+
+def _load_word_translations(folder: Path) -> dict[str, list[str]]:
+    with explain_unreadable(folder / WORD_TRANSLATIONS):
+        return load_word_translations(folder)
 
 
 def _load_glossary(folder: Path, languages: Languages | None) -> tuple[Glossary, ...]:

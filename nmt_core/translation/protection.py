@@ -20,7 +20,7 @@ from nmt_core.literals.kind import Literal as LiteralOfLine
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
-from nmt_core.literals.terms import TranslatedTerms
+from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer, has_odd_case
 from nmt_core.text.side import Side, Tokenized
@@ -63,6 +63,7 @@ class Protector:
         symbols: whether both vocabularies have symbols.
         restorer: brings odd case and missing accents to what was learnt.
         search: bounds the length of a translation.
+        usual: translations of words, without a glossary.
         kinds: what must come through.
     """
 
@@ -71,6 +72,7 @@ class Protector:
     symbols: bool
     restorer: Restorer | None
     search: SearchConfig
+    usual: Mapping[str, Sequence[str]]
     kinds: Sequence[LiteralKind] = KINDS
 
     @classmethod
@@ -81,13 +83,14 @@ class Protector:
         languages: Languages,
         restorer: Restorer | None,
         search: SearchConfig,
+        usual: Mapping[str, Sequence[str]],
         glossaries: Sequence[Glossary] = (),
     ) -> "Protector":
         """Return the protector of a model."""
         kinds = (*chain.from_iterable(one.kinds for one in glossaries), *KINDS)
         sides = (source.vocabulary, target.vocabulary)
         symbols = all(symbol in side for side in sides for symbol in ALL_SYMBOLS)
-        return cls(source, languages, symbols, restorer, search, kinds)
+        return cls(source, languages, symbols, restorer, search, usual, kinds)
 
     def translate(
         self,
@@ -117,8 +120,8 @@ class Protector:
         others: Mapping[int, list[Translation]] = {}
         if wanting and most:
             asked = [lines[number] for number in wanting]
-            flawed = [any(map(is_flaw, lost[number])) for number in wanting]
-            made = self._try_again(asked, flawed, translate, most)
+            best = [choose_kept(found[number]) for number in wanting]
+            made = self._try_again(asked, best, translate, most)
             others = dict(zip(wanting, made, strict=True))
         return [
             put_first(choose_kept([*several, *others.get(number, ())]), several)
@@ -128,7 +131,7 @@ class Protector:
     def _try_again(
         self,
         lines: Sequence[str | Tokenized],
-        flawed: Sequence[bool],
+        first: Sequence[Translation],
         translate: SearchTexts,
         most: int,
     ) -> list[list[Translation]]:
@@ -136,10 +139,14 @@ class Protector:
         asked = [
             (number, way) for number, line in enumerate(lines) for way in self._list_ways(line)
         ]
-        others: list[list[Translation]] = [[] for _ in lines]
+        others = [self._substitute(line, best) for line, best in zip(lines, first, strict=True)]
         mended: list[list[Translation]] = [[] for _ in lines]
         for changes in ({}, WITHOUT_LOOPS):
-            chosen = [(number, way) for number, way in asked if not changes or flawed[number]]
+            chosen = [
+                (number, way)
+                for number, way in asked
+                if not changes or any(map(is_flaw, first[number].breaches))
+            ]
             texts = [way.text for _, way in chosen]
             made = translate(texts, {"n_best": most, **changes}) if chosen else []
             for (number, way), several in zip(chosen, made, strict=True):
@@ -147,6 +154,18 @@ class Protector:
                 repaired = several[0]._replace(text=repair(several[0].text, way.masked))
                 mended[number].append(self.finish(way, repaired))
         return [[*found, *last] for found, last in zip(others, mended, strict=True)]
+
+    def _substitute(self, line: str | Tokenized, translation: Translation) -> list[Translation]:
+        """Return a translation with the terms that it lacks, if it is sure where they belong."""
+        forms = {
+            breach.text: breach.expected
+            for breach in translation.breaches
+            if breach.kind == TranslatedTerms.name and breach.problem == "missing"
+        }
+        text = substitute_terms(translation.text, forms, self.usual)
+        if text == translation.text:
+            return []
+        return [self.finish(self.protect(line), translation._replace(text=text))]
 
     def _list_ways(self, line: str | Tokenized) -> list[ProtectedLine]:
         """Return a line in all ways that differ."""

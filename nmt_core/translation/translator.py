@@ -52,6 +52,8 @@ class Translator:
     """Restores the case and the accents of source lines; None leaves them."""
     glossaries: tuple[Glossary, ...] = ()
     """Terms that are translated as a person wants; of equal ones, those of the first."""
+    word_translations: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Usual translations of words, which give way to those of a glossary."""
     load_full: Callable[[], FullEngine] | None = None
     """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
 
@@ -164,6 +166,7 @@ class Translator:
             self.languages,
             self.restorer,
             self.config.beam,
+            self.word_translations,
             self.glossaries,
         )
 

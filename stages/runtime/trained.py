@@ -16,6 +16,7 @@ from nmt_core.models.weights import load_own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
+from nmt_core.text.word_translations import load_word_translations
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -60,6 +61,7 @@ def load_trained(
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
         languages=languages,
         restorer=Restorer.load(inputs.tokenizer / "source"),
+        word_translations=load_word_translations(inputs.tokenizer),
     )
 
 

@@ -9,7 +9,7 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary, join_glossaries
 from nmt_core.literals.stems import find_stem, stem_words
-from nmt_core.literals.terms import TermFinder, has_fitting_case
+from nmt_core.literals.terms import TermFinder, has_fitting_case, substitute_terms
 
 LANGUAGES = ("de", "en")
 WORDS = ("Ausschuss", "ausschuss", "Bericht", "gut", "C++", "EU", "eu", "x", "neuer")
@@ -159,3 +159,23 @@ def test_a_glossary_of_more_terms_than_anybody_has_is_refused(monkeypatch):
     monkeypatch.setattr("nmt_core.literals.glossary.MOST_ENTRIES", 3)
     with pytest.raises(ConfigError, match="at most 3"):
         Glossary.parse(list("abcd"), LANGUAGES)
+
+
+USUAL = {"Ausschuss": ["committee", "committees"], "Bericht": ["report"], "eu": []}
+
+
+@pytest.mark.parametrize(
+    ("translation", "expected"),
+    [
+        ("The committee met.", "The panel met."),
+        ("Committee reports", "Panel reports"),
+        ("THE COMMITTEE", "THE PANEL"),
+        ("the committee and the committees", "the committee and the committees"),
+        ("the subcommittee", "the subcommittee"),
+        ("a report of the Committee", "a dossier of the panel"),
+        ("", ""),
+    ],
+)
+def test_terms_take_the_place_of_usual_translations_where_that_is_sure(translation, expected):
+    forms = {"Ausschuss": "panel", "Bericht": "dossier", "eu": "x", "neu": "y"}
+    assert substitute_terms(translation, forms, USUAL) == expected

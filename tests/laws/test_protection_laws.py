@@ -1,5 +1,7 @@
 """Laws of protection: literals come through whatever the engine, or the translation says so."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -184,3 +186,9 @@ def test_of_two_glossaries_the_one_that_was_added_last_counts():
     more = own.add_glossary(Glossary({"Haus": ("hut",)}, LANGUAGES.codes))
     assert more.translate(["das Haus Tee"]) == ["das hut Tee"]
     assert own.translate(["das Haus"]) == ["das mansion"]
+
+
+def test_a_term_takes_the_place_of_its_usual_translation_before_anything_is_changed():
+    own = scripted_translator(lambda text: text.replace("Haus", "house"), glossary=GLOSSARY)
+    own = replace(own, word_translations={"Haus": ["house"]})
+    assert own.translate(["das Haus steht, 5"]) == ["das mansion steht, 5"]
