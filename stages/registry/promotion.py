@@ -228,7 +228,7 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
         tags={
             "gate_outcome": contest.outcome,
             "gate_reason": contest.reason,
-            "gate_refused_by": contest.verdict.refused_by if contest.verdict else "",
+            "gate_refused_by": ", ".join(contest.verdict.refused_by if contest.verdict else ()),
         },
     ) as tracker:
         for row in list_effects(contest):

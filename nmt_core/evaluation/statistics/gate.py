@@ -112,8 +112,8 @@ class Verdict(Config):
     effects: tuple[Effect, ...]
     """In each metric of the gate."""
     conditions: tuple[Condition, ...] = ()
-    refused_by: str = ""
-    """The metric or condition for which the challenger is rejected."""
+    refused_by: tuple[str, ...] = ()
+    """Metrics and conditions for which the challenger is rejected; the reason tells the first."""
     sentences: int
     test_set: str
     """SHA-256 of sources and references."""
@@ -274,19 +274,25 @@ def compare_recased(
 
 def judge_effects(
     effects: Sequence[Effect], config: GateConfig, conditions: Sequence[Condition] = ()
-) -> tuple[Literal["promote", "hold", "reject"], str, str]:
-    """Return the outcome, its reason, and the metric or condition that rejects, if one does."""
+) -> tuple[Literal["promote", "hold", "reject"], str, tuple[str, ...]]:
+    """Return the outcome, its reason, and the metrics and conditions that reject, if any do."""
     level = config.significance
     losses = [(one.metric, describe_change(one), one.worse) for one in effects]
     losses += [(one.name, one.loss, one.worse) for one in conditions if one.sentences]
     corrected = correct_holm([worse for _, _, worse in losses])
-    for (name, loss, _), probability in zip(losses, corrected, strict=True):
-        if probability <= level:
-            among = f", corrected for {len(losses)} tests" if len(losses) > 1 else ""
-            told = "which chance alone would give with probability"
-            return "reject", f"{loss}, {told} {probability:.4f}{among}", name
+    proved = [
+        (name, loss, probability)
+        for (name, loss, _), probability in zip(losses, corrected, strict=True)
+        if probability <= level
+    ]
+    if proved:
+        _, loss, probability = proved[0]
+        among = f", corrected for {len(losses)} tests" if len(losses) > 1 else ""
+        told = "which chance alone would give with probability"
+        refused_by = tuple(name for name, _, _ in proved)
+        return "reject", f"{loss}, {told} {probability:.4f}{among}", refused_by
     outcome, reason = judge_gain(effects, config)
-    return outcome, reason, ""
+    return outcome, reason, ()
 
 
 def judge_gain(

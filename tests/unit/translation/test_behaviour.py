@@ -76,6 +76,14 @@ def test_one_that_forgets_case_is_seen():
     assert lost["an address"].same.passed == 0
 
 
+def test_what_a_change_loses_is_seen():
+    translator = scripted_translator(lambda text: text.replace("{name}", "x"), symbols=())
+    found = probe_translator(translator, LINES, seed=3)
+    lost = [name for name, one in found.items() if one.kept.passed < one.kept.total]
+    assert lost == ["a placeholder, {name}", "an emoji"]  # which the vocabulary lacks
+    assert found[lost[0]].kept.passed == 0
+
+
 def test_digits_are_drawn_in_their_number_and_lead_with_none():
     drawn = Redrawn().change("1 und 20 und 3000", "de", make_generator(1, "x"))
     assert [len(word) for word in drawn.split() if word.isdigit()] == [1, 2, 4]

@@ -48,15 +48,26 @@ def test_better_scores_are_no_excuse():
     verdict = decide(ruined, lose(*range(9)))
 
     assert verdict.effects[0].gain > 10
-    assert (verdict.outcome, verdict.refused_by) == ("reject", "literals")
+    assert (verdict.outcome, verdict.refused_by) == ("reject", ("literals",))
     assert verdict.reason.startswith(verdict.conditions[0].loss)
     assert decide(ruined, {}).outcome == "promote"
-    assert decide(ruined, {}).refused_by == ""
+    assert decide(ruined, {}).refused_by == ()
+
+
+def test_all_that_refuse_are_named():
+    """The first in the order of the tests gives the reason."""
+    good = {number: line.upper() for number, line in RECASED.items()}
+    bad = dict.fromkeys(RECASED, "IM JAHR")
+    worse = Candidate("it", SOURCES, REFERENCES, ["In the year."] * 100, bad)
+    verdict = judge(with_case(good), worse, GATE, languages=("de", "en"))
+
+    assert verdict.refused_by == ("bleu", "literals", "case")
+    assert verdict.reason.startswith("BLEU is")
 
 
 def test_who_keeps_more_or_as_many_is_not_refused():
     for champion, challenger in (({}, {}), (lose(1), lose(2)), (lose(*range(9)), {})):
-        assert decide(champion, challenger).refused_by == ""
+        assert decide(champion, challenger).refused_by == ()
 
 
 def test_no_more_is_demanded_than_the_references_do():
@@ -121,11 +132,11 @@ def test_other_case_translated_worse_is_refused_whatever_its_own_case():
     same = judge(with_case(good), with_case(RECASED), GATE, languages=("de", "en"))
     better = judge(with_case(bad), with_case(good), GATE, languages=("de", "en"))
 
-    assert (worse.outcome, worse.refused_by) == ("reject", "case")
+    assert (worse.outcome, worse.refused_by) == ("reject", ("case",))
     assert worse.conditions[1].sentences == 60
     assert worse.conditions[1].champion == pytest.approx(100.0)
     assert same.conditions[1].worse == 1.0
-    assert same.refused_by == better.refused_by == ""
+    assert same.refused_by == better.refused_by == ()
 
 
 def test_conditions_of_which_nothing_is_known_cost_no_power():

@@ -263,7 +263,7 @@ def test_scores_that_disagree_are_held():
     assert judge_effects(effects, GateConfig()) == (
         "hold",
         "BLEU is 1.00 higher, but chrF is 0.20 lower; the two should agree",
-        "",
+        (),
     )
 
 
@@ -303,7 +303,7 @@ def test_a_loss_is_corrected_for_the_number_of_metrics_and_told_so():
     assert alone == (
         "reject",
         "BLEU is 1.00 lower, which chance alone would give with probability 0.0200",
-        "bleu",
+        ("bleu",),
     )
     assert both[0][0] == "reject"
     assert both[0][1].endswith("with probability 0.0400, corrected for 2 tests")
