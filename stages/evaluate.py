@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nmt_core.base import files
 from nmt_core.evaluation import quality
@@ -23,14 +24,29 @@ from nmt_core.text.languages import Languages
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.attention import trace_attention
 from nmt_core.translation.behaviour import PROBES, probe_translator
+from nmt_core.translation.confidence import was_searched
+from nmt_core.translation.fitting import (
+    cross_validate,
+    explain_unfit,
+    fit_confidence,
+    measure_reliability,
+    score_chrf,
+)
 from nmt_core.translation.likelihood import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.params import DownloadParams, EvaluateParams, load
+from stages.params import CONFIDENCE_SENTENCES, DownloadParams, EvaluateParams, load
+from stages.reporting.confidence import read_confidence
 from stages.reporting.learning_rate import trace_learning_rate, trace_losses
 from stages.runtime.entry import run_stage
-from stages.runtime.trained import TrainedInputs, check_trained, choose, load_trained
+from stages.runtime.trained import (
+    TrainedInputs,
+    check_trained,
+    choose,
+    load_trained,
+    read_validation,
+)
 from stages.tracking import run_metadata
 from stages.tracking.tracker import open_tracker
 
@@ -80,7 +96,13 @@ def run(
             sources, hypotheses, references, languages.codes
         ).model_dump(),
         "behaviour": measure_behaviour(params, translator, sources, translations),
-        "unsure_below": find_unsure_threshold(translations),
+        "confidence": judge_confidence(
+            params,
+            translator,
+            read_validation(inputs.corpus, CONFIDENCE_SENTENCES, params.seed),
+            (sources, references, translations),
+            language=language,
+        ),
     }
 
 
@@ -103,13 +125,59 @@ def measure_behaviour(
     return {name: behaviour.model_dump() for name, behaviour in found.items()}
 
 
-def find_unsure_threshold(translations: list[Translation]) -> float | None:
-    """Return the score that 1 in 100 translations do not reach; None without any."""
-    scores = [translation.score for translation in translations if translation.token_probabilities]
-    if not scores:
-        return None
-    lowest = float(np.quantile(scores, 0.01, method="lower"))
-    return math.floor(lowest * 10**4) / 10**4  # rounded up, it could be above the lowest itself
+def judge_confidence(
+    params: EvaluateParams,
+    translator: Translator,
+    validation: tuple[Sequence[str], Sequence[str]],
+    test: tuple[Sequence[str], Sequence[str], Sequence[Translation]],
+    *,
+    language: str,
+) -> dict[str, Any]:
+    """Fit confidence on validation text, and measure on both texts how far it can be trusted.
+
+    Returns:
+        ``model``, the ``ConfidenceModel`` with its reliability on test text, and
+        ``cross_validated``, the same on validation text; or ``missing``, the reason for neither.
+
+    Args:
+        params: what is good; resamples and seed.
+        translator: translates validation text.
+        validation: source sentences and their references.
+        test: the same, with the translations.
+        language: code of the target language.
+    """
+    sources, references = validation
+    translated = [best for best, *_ in translator.search(sources, n_best=1, probabilities=False)]
+    found, good = select_searched(params, sources, references, translated, language=language)
+    if missing := explain_unfit(good):
+        return {"missing": missing}
+    drawn = {"resamples": params.resamples, "seed": params.seed}
+    held_out = cross_validate(*found, good, seed=params.seed)
+    fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
+    tested, good_tested = select_searched(params, *test, language=language)
+    reliability = measure_reliability(fitted.estimate(*tested), good_tested, **drawn)
+    own = measure_reliability(held_out, good, **drawn)
+    assert own is not None  # for it was fitted on both kinds
+    return {
+        "model": fitted.model_copy(update={"reliability": reliability}).model_dump(mode="json"),
+        "cross_validated": own.model_dump(mode="json"),
+    }
+
+
+def select_searched(
+    params: EvaluateParams,
+    sources: Sequence[str],
+    references: Sequence[str],
+    translations: Sequence[Translation],
+    *,
+    language: str,
+) -> tuple[tuple[list[str], list[Translation]], NDArray[np.bool_]]:
+    """Return the sentences that are not empty with their translations, and which are good."""
+    rows = [row for row, found in enumerate(translations) if was_searched(found)]
+    found = [translations[row] for row in rows]
+    written, expected = [one.text for one in found], [references[row] for row in rows]
+    good = score_chrf(written, expected, language=language) >= params.good_chrf
+    return ([sources[row] for row in rows], found), good
 
 
 def score_translations(
@@ -255,6 +323,10 @@ def main() -> None:
         )
         numbers = {f"test_{n}": v for n, v in measured.items() if isinstance(v, int | float)}
         numbers |= {f"test_novel_{n}": v for n, v in measured["novel"].items()}
+        judged = read_confidence(measured)
+        if judged and (reliability := judged.reliability):
+            numbers["test_confidence_area"] = reliability.area
+            numbers["test_confidence_error"] = reliability.error
         tracker.metrics(numbers | {"model_parameters": record["parameters"]}, step=0)
         tracker.params({f"test_{n}": v for n, v in measured.items() if n.endswith("_signature")})
         tracker.table("examples.json", files.read_json(paths.REPORTS / "examples.json"))

@@ -16,6 +16,7 @@ from nmt_core.engines.conversion import explain_inexpressible
 from nmt_core.models.architectures import read_model_config
 from nmt_core.text.languages import Languages
 from nmt_core.translation.bundle import write_bundle
+from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.prepared import prepare_engines
 from stages import paths
@@ -23,17 +24,17 @@ from stages.params import DownloadParams, EvaluateParams, ExportParams, load
 from stages.registry.exported import model_name, read_exported
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
+from stages.reporting.confidence import read_confidence
 from stages.runtime.entry import run_stage
 from stages.runtime.git import commit_date, describe_checkout
-from stages.runtime.trained import TrainedInputs, check_trained, choose, load_trained
+from stages.runtime.trained import (
+    TrainedInputs,
+    check_trained,
+    choose,
+    load_trained,
+    read_validation,
+)
 from stages.tracking.tracker import open_tracker
-
-
-def read_validation(corpus: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
-    """Return ``count`` pairs of the validation set, drawn by ``seed``."""
-    source, target = (list(files.read_lines(corpus / f"validation.{side}")) for side in paths.SIDES)
-    chosen = choose(len(source), count, seed)
-    return [source[number] for number in chosen], [target[number] for number in chosen]
 
 
 class Papers(NamedTuple):
@@ -52,13 +53,12 @@ def run(
     *,
     languages: Languages,
     papers: Papers,
-    unsure_below: float | None,
+    confidence: ConfidenceModel | None,
     export: Path,
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does."""
-    translator = load_trained(evaluation, inputs, languages)
-    config = translator.config.model_copy(update={"unsure_below": unsure_below})
-    translator = replace(translator, config=config)
+    trained = load_trained(evaluation, inputs, languages)
+    translator = replace(trained, confidence_model=confidence)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = choose(len(sources), params.golden_sentences, evaluation.seed)
     model_config = files.read_json(inputs.trained / "model.json")
@@ -132,7 +132,7 @@ def main() -> None:
             TrainedInputs(),
             languages=download.languages,
             papers=Papers(card, bill),
-            unsure_below=measured["evaluate"]["unsure_below"],
+            confidence=read_confidence(measured["evaluate"]),
             export=paths.EXPORT,
         )
         exported = read_exported(download)

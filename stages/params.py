@@ -222,6 +222,10 @@ class TrainParams(Config):
         return self
 
 
+CONFIDENCE_SENTENCES = 1000
+"""Validation sentences that confidence is fitted on, at most: they are translated for it."""
+
+
 class BehaviourParams(Config):
     """What comes through when test sentences change; see ``nmt check``."""
 
@@ -252,6 +256,10 @@ class EvaluateParams(Config):
 
     resamples: int = Field(1000, ge=0, le=1_000_000)
     """Bootstrap resamples behind each confidence interval; 0 for none."""
+
+    good_chrf: float = Field(50.0, gt=0, lt=100)
+    """chrF beside its reference from which on a sentence counts as translated well; the confidence
+    of a translation is the probability of that, fitted on at most 1,000 validation sentences."""
 
     examples: int = Field(5, ge=0, le=10_000)
     """Translations shown beside their references, drawn by ``seed``."""

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.records import DOUBT, format_breaches
+from nmt_core.cli.records import describe_doubt, format_breaches, is_doubtful
 from nmt_core.cli.translate_options import Beginnings, Search
+from nmt_core.translation.confidence import name_level
 from nmt_core.translation.translation import Translation
 
 with suppress(ImportError):  # gives the prompt a history where there is one
@@ -20,7 +21,7 @@ UNSURE, SURE = 0.3, 0.7
 """Probabilities below and from which a token is shown in red and in green."""
 
 
-def translate_interactively(search: Search, beginnings: Beginnings, unsure_below: float) -> None:
+def translate_interactively(search: Search, beginnings: Beginnings, flag_below: float) -> None:
     """Ask for lines and show their translations until there are no more."""
     open_standard_input()
     if isinstance(sys.stdin, io.TextIOWrapper):
@@ -40,17 +41,21 @@ def translate_interactively(search: Search, beginnings: Beginnings, unsure_below
             console.print(render_translation(translation))
         if lost := translations[0].breaches:
             console.print(f"Not as in the source: {format_breaches(lost)}.", style="yellow")
-        if translations[0].score < unsure_below:
-            console.print(f"{DOUBT[0].upper()}{DOUBT[1:]}.", style="yellow")
+        if is_doubtful(translations[0], flag_below):
+            doubt = describe_doubt(flag_below)
+            console.print(f"{doubt[0].upper()}{doubt[1:]}.", style="yellow")
         console.print(f"{milliseconds:.0f} ms\n", style="dim")
 
 
 def render_translation(translation: Translation) -> Text:
-    """Return a translation, each token in the colour of its probability, and its score."""
+    """Return a translation, tokens in the colours of their probabilities, score and confidence."""
     text = Text(f"{translation.text}\n", style="bold")
     probabilities = translation.token_probabilities
     for token, probability in zip((*translation.tokens, "</s>"), probabilities, strict=False):
         colour = "red" if probability < UNSURE else "green" if probability >= SURE else "yellow"
         text.append(f"{token} ", style=f"not bold {colour}")
         text.append(f"{probability:.3f}  ", style="not bold dim")
-    return text.append(f"\nScore: {translation.score:.4f}", style="not bold")
+    text.append(f"\nScore: {translation.score:.4f}", style="not bold")
+    if (confidence := translation.confidence) is not None:
+        text.append(f"  Confidence: {confidence:.2f}, {name_level(confidence)}", style="not bold")
+    return text

@@ -1,15 +1,9 @@
 """Records of translations, as ``nmt translate`` writes them, and its warnings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.translation import Translation
-
-DOUBT = (
-    "the model is less sure of this than of 99 in 100 of its test sentences, so the text may be "
-    "unlike what it was trained on, and the translation wrong"
-)
 
 MOST_NUMBERS = 10
 """Line numbers that one message names."""
@@ -22,6 +16,7 @@ def format_records(
     ranked: bool,
     scores: bool,
     checks: bool = False,
+    confidence: bool = False,
 ) -> Iterator[str]:
     """Yield the output lines of one line of input; see ``nmt translate --help``."""
     for rank, best in enumerate(translations, start=1):
@@ -33,6 +28,8 @@ def format_records(
             fields.append(f"Score: {best.score:.4f}")
         if checks:
             fields.append(format_breaches(best.breaches))
+        if confidence:
+            fields.append(format_confidence(best.confidence))
         yield "\t".join(fields)
 
 
@@ -46,18 +43,45 @@ def format_breaches(breaches: Iterable[Breach]) -> str:
     return ", ".join(f"{breach.problem} {breach.text}" for breach in breaches) or "kept"
 
 
-def warn_of_breaches(breaches: Mapping[int, Sequence[Breach]]) -> str:
-    """Say what of some lines, by their numbers, did not come through."""
-    told = [
-        f"line {number}: {format_breaches(several)}"
-        for number, several in islice(breaches.items(), MOST_NUMBERS)
+def format_confidence(confidence: float | None) -> str:
+    """Return a confidence as ``0.87``, or ``-`` where there is none."""
+    return "-" if confidence is None else f"{confidence:.2f}"
+
+
+def is_doubtful(translation: Translation, flag_below: float) -> bool:
+    """Tell whether a translation has a confidence, and one below a bound."""
+    return translation.confidence is not None and translation.confidence < flag_below
+
+
+def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iterator[str]:
+    """Yield warnings that name the lines whose translations need a second look.
+
+    Args:
+        best: the translation of each line, by its number.
+        flag_below: the confidence below which one is named.
+    """
+    broken = [
+        f"line {number}: {format_breaches(one.breaches)}"
+        for number, one in best.items()
+        if one.breaches
     ]
-    more = f"; and {len(breaches) - MOST_NUMBERS} more" if len(breaches) > MOST_NUMBERS else ""
-    return f"not as in the source: {'; '.join(told)}{more}"
+    if broken:
+        yield f"not as in the source: {name_first(broken, '; ')}"
+    doubtful = [str(number) for number, one in best.items() if is_doubtful(one, flag_below)]
+    if doubtful:
+        lines = "line" if len(doubtful) == 1 else "lines"
+        yield f"{lines} {name_first(doubtful, ', ')}: {describe_doubt(flag_below)}"
 
 
-def warn_of_unsure(numbers: Sequence[int]) -> str:
-    """Return a warning that names the lines of doubtful translations."""
-    first = ", ".join(str(number) for number in numbers[:MOST_NUMBERS])
-    more = f" and {len(numbers) - MOST_NUMBERS} more" if len(numbers) > MOST_NUMBERS else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {first}{more}: {DOUBT}"
+def describe_doubt(flag_below: float) -> str:
+    """Return what is told of a translation whose confidence is below a bound."""
+    return (
+        f"the translation is good with a probability of less than {flag_below:g}; the text may be "
+        f"unlike what the model was trained on"
+    )
+
+
+def name_first(things: Sequence[str], between: str) -> str:
+    """Join the first of some things, and tell how many more there are."""
+    more = f" and {len(things) - MOST_NUMBERS} more" if len(things) > MOST_NUMBERS else ""
+    return f"{between.join(things[:MOST_NUMBERS])}{more}"

@@ -1,6 +1,5 @@
 """``nmt translate``: lines in, translations out."""
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -22,8 +21,17 @@ from nmt_core.cli.options import (
     Threads,
     open_translator,
 )
-from nmt_core.cli.records import format_records, warn_of_breaches, warn_of_unsure
-from nmt_core.cli.translate_options import Beginnings, Keep, Search, SearchOptions, wants_documents
+from nmt_core.cli.records import format_records, warn_of_lines
+from nmt_core.cli.translate_options import (
+    FLAG_BELOW,
+    Beginnings,
+    Keep,
+    Search,
+    SearchOptions,
+    choose_flag,
+    refuse_in_conversation,
+    wants_documents,
+)
 from nmt_core.documents.formats import FORMATS
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -85,6 +93,19 @@ def translate(  # noqa: PLR0913 - one argument per option
         bool,
         typer.Option("--checks", help="Write which numbers, placeholders and the like are lost."),
     ] = False,
+    confidence: Annotated[
+        bool,
+        typer.Option("--confidence", help="Write the probability that a translation is good."),
+    ] = False,
+    flag_below: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            min=0,
+            max=1,
+            help=f"Name lines of a confidence below P; 0 for none. \\[default: {FLAG_BELOW}]",
+        ),
+    ] = None,
     attention: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write attention maps to this folder."),
@@ -191,6 +212,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     - `--checks`, with any of these: then `kept`, or what of the line is not in the translation,
     such as `missing 94, unit 5`
 
+    - `--confidence`, with any of these: last the confidence, such as `0.87`, or `-` where there is
+    none
+
     - `--scores` with either: the same, then `[0.898 0.937 ...]`
 
     Probabilities are those of the tokens, and last that of the end of the sentence. The score is
@@ -212,9 +236,10 @@ def translate(  # noqa: PLR0913 - one argument per option
     alone stays as it is, and so does what a regular expression between slashes finds. What is not
     in the translation by itself is put there.
 
-    Lines whose score is below that of 99 in 100 test sentences are named on standard error: they
-    may be unlike the training text. Samples, translations with a prefix and those of shallow fusion
-    are not judged, since their scores were not measured.
+    Confidence is the probability that a translation is good: that its chrF beside a reference
+    reaches a bound, which the model card names beside how far that can be trusted. Lines below
+    `--flag-below` are named on standard error. Empty lines, samples, translations with a prefix and
+    those of shallow fusion have none.
 
     With `--fuse`, a logarithm is the translator's plus the language model's times its weight
     (shallow fusion); both must have the same tokens, see `nmt learn --help`.
@@ -242,6 +267,8 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--prefix-file": prefix_file,
         "--scores": scores,
         "--checks": checks,
+        "--confidence": confidence,
+        "--flag-below": flag_below,
         "--alignments": alignments,
         "--aligner": aligner,
         "--attention": attention,
@@ -263,9 +290,9 @@ def translate(  # noqa: PLR0913 - one argument per option
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)
-    as_tested = all(option is None for option in (sample, prefix, prefix_file, fuse))
-    unsure_below = (translator.config.unsure_below if as_tested else None) or -math.inf
+    below = choose_flag(translator, flag_below, confidence=confidence)
     write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
+    write = partial(write, confidence=confidence)
     with (
         _keep_links(translator, alignments, aligner) as keep,
         _draw_attention(translator, attention, search) as search,
@@ -273,25 +300,10 @@ def translate(  # noqa: PLR0913 - one argument per option
         search([], [])  # refuses what is out of range before any line comes
         if interactive:
             converse = resolve_name("nmt_core.cli.conversation:translate_interactively")
-            converse(search, beginnings, unsure_below)
+            converse(search, beginnings, below)
         else:
             portions = iter([given]) if lines is not None else await_lines()
-            translate_lines(portions, search, beginnings, write, unsure_below, keep)
-
-
-def refuse_in_conversation(**options: object) -> None:
-    """Make sure that a conversation is asked for nothing but translations.
-
-    Raises:
-        ConfigError: if it is.
-    """
-    for name, value in options.items():
-        if value:
-            other = "the lines" if name == "lines" else f"--{name}"
-            raise ConfigError(
-                f"--interactive asks for lines, and shows no more than translations; leave it or "
-                f"{other} out"
-            )
+            translate_lines(portions, search, beginnings, write, below, keep)
 
 
 def _fuse_language_model(
@@ -356,7 +368,7 @@ def translate_lines(
     search: Search,
     beginnings: Beginnings,
     write: Callable[[int, list[Translation]], Iterable[str]],
-    unsure_below: float,
+    flag_below: float,
     keep: Keep,
 ) -> None:
     """Translate lines portion by portion, to standard output.
@@ -366,27 +378,22 @@ def translate_lines(
         search: translates them.
         beginnings: prefixes of the translations.
         write: makes records of the number of a line and its translations.
-        unsure_below: the score below which a line is named.
+        flag_below: the confidence below which a line is named.
         keep: takes each line with its translations, for their links.
     """
     numbers = count(1)
     with show_progress() as advance:
         for portion in portions:
-            doubtful, broken = [], {}
+            best: dict[int, Translation] = {}
             found_all = search(portion, beginnings.next(len(portion)))
             for line, translations in zip(portion, found_all, strict=True):
                 number = next(numbers)
                 keep(line, translations)
                 for record in write(number, translations):
                     sys.stdout.buffer.write(f"{record}\n".encode())
-                if translations[0].breaches:
-                    broken[number] = translations[0].breaches
-                if translations[0].score < unsure_below:
-                    doubtful.append(number)
+                best[number] = translations[0]
             sys.stdout.buffer.flush()
-            if broken:
-                typer.echo(warn_of_breaches(broken), err=True)
-            if doubtful:
-                typer.echo(warn_of_unsure(doubtful), err=True)
+            for warning in warn_of_lines(best, flag_below=flag_below):
+                typer.echo(warning, err=True)
             advance(len(portion))
     beginnings.end()

@@ -17,6 +17,9 @@ from nmt_core.translation.translator import Translator
 Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
 """Takes lines and the prefixes of their translations."""
 
+FLAG_BELOW = 0.1
+"""Confidence below which a line is named."""
+
 Keep = Callable[[str, Sequence[Translation]], object]
 """Takes a line and its translations."""
 
@@ -93,6 +96,40 @@ class SearchOptions:
 
     def _given(self, *names: str) -> Iterator[str]:
         return (f"--{n.replace('_', '-')}" for n in names if getattr(self, n) is not None)
+
+
+def choose_flag(translator: Translator, flag_below: float | None, *, confidence: bool) -> float:
+    """Return the confidence below which a line is named.
+
+    Args:
+        translator: translates.
+        flag_below: as given; None if it is not.
+        confidence: whether confidence is to be written.
+
+    Raises:
+        ConfigError: if either is asked for, and the translator has none.
+    """
+    if translator.confidence_model is None and (confidence or flag_below):
+        raise ConfigError(
+            "this model has no confidence: its card may say why, or it is fused with another; "
+            "leave --confidence and --flag-below out"
+        )
+    return FLAG_BELOW if flag_below is None else flag_below
+
+
+def refuse_in_conversation(**options: object) -> None:
+    """Make sure that a conversation is asked for nothing but translations.
+
+    Raises:
+        ConfigError: if it is.
+    """
+    for name, value in options.items():
+        if value:
+            other = "the lines" if name == "lines" else f"--{name}"
+            raise ConfigError(
+                f"--interactive asks for lines, and shows no more than translations; leave it or "
+                f"{other} out"
+            )
 
 
 class Beginnings:

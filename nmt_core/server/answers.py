@@ -1,6 +1,5 @@
 """Answers to requests to translate, as the API gives them."""
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +29,8 @@ class TranslatedText(NamedTuple):
     details: Sequence[bytes]
     """JSON of ``TextDetails`` in pieces; it may be a hundred times as long as the text."""
     checks: list[Check]
+    confidence: float | None = None
+    """The lowest of its sentences; None where the model cannot tell."""
 
 
 def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> bytes:
@@ -47,6 +48,8 @@ def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> by
         answer["alternatives"] = shape([text.alternatives for text in done])
     if asked.checks:
         answer["checks"] = shape([text.checks for text in done])
+    if asked.confidence:
+        answer["confidence"] = shape([text.confidence for text in done])
     head = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
     if not asked.details:
         return head
@@ -82,7 +85,6 @@ def describe_sentence(
     source, target = places
     best, *others = translations
     translator = model.translator
-    threshold = translator.config.unsure_below
     attention = best.attention
     return SentenceDetails(
         source_before=source.before,
@@ -90,7 +92,7 @@ def describe_sentence(
         before=target.before,
         text=target.text,
         score=best.score,
-        unsure=best.score < (-math.inf if threshold is None else threshold),
+        confidence=round_confidence(best.confidence),
         source_tokens=list(translator.source.tokens(line)),
         tokens=list(best.tokens),
         probabilities=[round(share, 4) for share in best.token_probabilities],
@@ -103,3 +105,14 @@ def describe_sentence(
 def list_checks(translation: Translation) -> list[Check]:
     """Return what did not come through a translation."""
     return [Check(**breach._asdict()) for breach in translation.breaches]
+
+
+def find_confidence(translations: Sequence[Sequence[Translation]]) -> float | None:
+    """Return the lowest confidence of sentences, of each its best translation; None without any."""
+    told = (best.confidence for best, *_ in translations)
+    return round_confidence(min((one for one in told if one is not None), default=None))
+
+
+def round_confidence(confidence: float | None) -> float | None:
+    """Return a confidence as it is told."""
+    return None if confidence is None else round(confidence, 4)

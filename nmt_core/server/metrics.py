@@ -1,7 +1,9 @@
 """Metrics of the server, for Prometheus."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -12,9 +14,14 @@ from prometheus_client import (
 )
 
 from nmt_core.server.models import Models, ServedModel
+from nmt_core.translation.confidence import TENTHS, compute_drift, find_tenths
 from nmt_core.translation.translation import Translation
 
 SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
+BOUNDS = tuple((tenth + 1) / TENTHS for tenth in range(TENTHS))
+LATEST, FEWEST = 500, 100
+"""Sentences whose confidence is compared with validation text: at most, and at least."""
+
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
@@ -54,6 +61,27 @@ class Metrics:
             ["pair", "kind"],
             registry=own,
         )
+        self._confidence = Histogram(
+            "nmt_confidence",
+            "The probabilities that translations are good.",
+            ["pair"],
+            buckets=BOUNDS,
+            registry=own,
+        )
+        self._validation = Gauge(
+            "nmt_confidence_validation",
+            "The share of validation text whose confidence is at most le.",
+            ["pair", "le"],
+            registry=own,
+        )
+        self._drift = Gauge(
+            "nmt_confidence_drift",
+            "How far the latest confidences are from those of validation text; above 0.25 the text "
+            "is of another kind.",
+            ["pair"],
+            registry=own,
+        )
+        self._latest: dict[str, tuple[str, deque[float]]] = {}
         self._queue_tokens = Gauge("nmt_queue_tokens", "Source tokens that wait.", registry=own)
         self._queue = Gauge("nmt_queue_requests", "Requests that wait.", registry=own)
         self.swaps = Counter("nmt_swaps", "Models that took the place of another.", registry=own)
@@ -99,14 +127,37 @@ class Metrics:
         for best, *_ in translations:
             for breach in best.breaches:
                 self._breaches.labels(pair, breach.kind).inc()
+        told = [best.confidence for best, *_ in translations if best.confidence is not None]
+        for confidence in told:
+            self._confidence.labels(pair).observe(confidence)
+        digest, latest = self._latest.get(pair, ("", deque[float]()))
+        if digest != model.bundle.digest:
+            latest = deque(maxlen=LATEST)
+        latest.extend(told)
+        self._latest[pair] = (model.bundle.digest, latest)
+
+    def _compare_confidence(self, model: ServedModel) -> None:
+        """Show the confidences of validation text, and how far from them the latest ones are."""
+        judging, pair = model.translator.confidence_model, str(model.pair)
+        if judging is None:
+            return
+        for bound, share in zip(BOUNDS, np.cumsum(judging.validation), strict=True):
+            self._validation.labels(pair, str(bound)).set(share / sum(judging.validation))
+        digest, latest = self._latest.get(pair, ("", deque[float]()))
+        if digest == model.bundle.digest and len(latest) >= FEWEST:
+            seen = np.bincount(find_tenths(np.array(latest)), minlength=TENTHS).tolist()
+            self._drift.labels(pair).set(compute_drift(seen, judging.validation))
 
     def render(self, models: Models) -> bytes:
         """Return all counts as Prometheus reads them."""
         self._models.clear()
         self._current.clear()
+        self._validation.clear()
+        self._drift.clear()
         for watched in models.watched:
             if model := watched.model:
                 labels = (str(model.pair), model.bundle.version, model.bundle.digest)
                 self._models.labels(*labels, model.translator.engine.name).set(1)
                 self._current.labels(str(model.pair)).set(not watched.problem)
+                self._compare_confidence(model)
         return generate_latest(self.registry)

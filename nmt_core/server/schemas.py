@@ -53,6 +53,8 @@ class TranslateRequest(Body):
     glossary: str | Absent = None
     """Terms of your own: on each line a term, its translation and further forms that count, with
     tabs between them; a term alone stays as it is."""
+    confidence: Switch = False
+    """Whether the probability that the translation is good is wanted."""
     api_key: str | Absent = None
     """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
@@ -129,8 +131,9 @@ class SentenceDetails(Body):
     """The translation as it stands in the translated text."""
     score: float
     """Mean logarithm of the probabilities of its tokens."""
-    unsure: bool
-    """Whether the score is lower than those of 99 in 100 test sentences."""
+    confidence: float | Absent = None
+    """The probability that the translation is good, as the model's card explains; absent where the
+    model cannot tell."""
     source_tokens: list[str]
     tokens: list[str]
     """Of the translation; `▁` begins a word."""
@@ -161,6 +164,9 @@ class TranslateAnswer(Body):
     """Where some were wanted."""
     checks: list[Check] | list[list[Check]] | Absent = None
     """Where they were wanted; empty if all came through."""
+    confidence: float | list[float | None] | Absent = None
+    """Where it was wanted: the lowest of a text's sentences; absent, or null in a list, where the
+    model cannot tell."""
     details: TextDetails | list[TextDetails] | Absent = None
     """Where they were wanted."""
 

@@ -14,6 +14,7 @@ from nmt_core.server.answers import (
     AUTO,
     TranslatedText,
     describe_sentence,
+    find_confidence,
     gather_answer,
     list_checks,
     list_details,
@@ -172,7 +173,9 @@ class Service:
         if asked.details:
             details = await self._describe(user, model, sheet, ways[0], sent.lines, translations)
         checks = [check for best, *_ in translations for check in list_checks(best)]
-        return TranslatedText(ways[0], guess, others, details, checks)
+        return TranslatedText(
+            ways[0], guess, others, details, checks, find_confidence(translations)
+        )
 
     async def translate_file(
         self, user: User, asked: FileRequest, name: str, content: bytes

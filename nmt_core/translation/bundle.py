@@ -11,6 +11,7 @@
     languages.json          source and target language, if they are known
     glossary.tsv            terms to translate as a person wants, if there are any
     decoding.json           how to search
+    confidence.json         how likely a translation is good, if that could be fitted
     golden.json             lines, and their translations at the time of export
     engines/NAME/           the model as a faster program reads it
     engines/NAME.json       how its translations compare with PyTorch's; its golden lines
@@ -39,7 +40,7 @@ from nmt_core.literals.glossary import join_glossaries
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.word_translations import save_word_translations
 from nmt_core.translation.golden import check_golden, translate_golden
-from nmt_core.translation.loading import GLOSSARY, LANGUAGES
+from nmt_core.translation.loading import CONFIDENCE, GLOSSARY, LANGUAGES
 from nmt_core.translation.prepared import AddedEngine
 from nmt_core.translation.translator import Translator
 
@@ -90,6 +91,9 @@ def write_bundle(
             files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
         if translator.glossaries:
             join_glossaries(translator.glossaries).save(part / GLOSSARY)
+        if translator.confidence_model:
+            judging = translator.confidence_model.model_dump(mode="json")
+            files.write_json(part / CONFIDENCE, judging)
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
         files.write_json(part / "golden.json", _answer(translator, golden_sentences))
         for engine in engines:

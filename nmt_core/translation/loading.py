@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from nmt_core.base import config, files
+from nmt_core.base.config import ConfigT
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.packages import advise_installing, is_installed
 from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
@@ -24,6 +25,7 @@ from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.text.word_translations import WORD_TRANSLATIONS, load_word_translations
+from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.settings import TranslatorConfig
 
 LANGUAGES = "languages.json"
@@ -32,12 +34,16 @@ LANGUAGES = "languages.json"
 GLOSSARY = "glossary.tsv"
 """The file of a bundle with its glossary, if it has one."""
 
+CONFIDENCE = "confidence.json"
+"""The file of a bundle that tells good translations from others, where that could be fitted."""
+
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
     """Return the parts of a ``Translator``; see ``Translator.load``."""
     verify_bundle(folder)
     with explain_unreadable(folder / "decoding.json"):
         decoding = files.read_json(folder / "decoding.json")
+        decoding.pop("unsure_below", None)  # of earlier exports
         settings = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = _load_side(folder, "source"), _load_side(folder, "target")
     load_full = partial(
@@ -67,9 +73,10 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "target": target,
         "config": settings,
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
-        "languages": (languages := _load_languages(folder)),
+        "languages": (languages := _load_part(folder / LANGUAGES, Languages)),
         "glossaries": _load_glossary(folder, languages),
         "word_translations": _load_word_translations(folder / "tokenizer"),
+        "confidence_model": _load_part(folder / CONFIDENCE, ConfidenceModel),
         "load_full": load_later,
     }
 
@@ -215,12 +222,12 @@ def _load_side(folder: Path, name: str) -> Side:
         return Side(load_tokenizer(path), vocabulary)
 
 
-def _load_languages(folder: Path) -> Languages | None:
-    path = folder / LANGUAGES
+def _load_part(path: Path, kind: type[ConfigT]) -> ConfigT | None:
+    """Return what a file holds that earlier exports lack; None where it is not there."""
     if not path.exists():
         return None
     with explain_unreadable(path):
-        return config.build(Languages, files.read_json(path), at="languages")
+        return config.build(kind, files.read_json(path), at=path.stem)
 
 
 def _load_word_translations(folder: Path) -> dict[str, list[str]]:

@@ -20,7 +20,3 @@ class TranslatorConfig(Config):
     """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
     warning. It bounds time and memory, and models know little about lines longer than those they
     were trained on."""
-
-    unsure_below: float | None = Field(None, le=0)
-    """Score below which the model was at 1 in 100 of its test sentences; null if nobody measured.
-    Below it lie mostly lines unlike the text that was learnt from."""

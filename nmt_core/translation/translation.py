@@ -34,6 +34,10 @@ class Translation(NamedTuple):
     breaches: tuple[Breach, ...] = ()
     """Numbers, placeholders and other literals of the source that did not come through."""
 
+    confidence: float | None = None
+    """The probability that it is good, see ``ConfidenceModel``; None where nobody can tell: of an
+    empty line, a sample, a translation with a given prefix, or a model without it."""
+
 
 class NextToken(NamedTuple):
     """A possible next token."""

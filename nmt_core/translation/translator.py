@@ -25,6 +25,7 @@ from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
+from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.settings import TranslatorConfig
@@ -54,6 +55,8 @@ class Translator:
     """Terms that are translated as a person wants; of equal ones, those of the first."""
     word_translations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Usual translations of words, which give way to those of a glossary."""
+    confidence_model: ConfidenceModel | None = None
+    """Tells how likely a translation is good; None if that was not fitted."""
     load_full: Callable[[], FullEngine] | None = None
     """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
 
@@ -129,7 +132,6 @@ class Translator:
         search = self._configure(beam_size, n_best, diversity)
         engine = self._choose(search, prefixes=any(prefixes or []))
         attention |= search.unknown == "copy" and engine.sees_attention
-
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
         begin = prefixes if any(prefixes or []) else None
@@ -151,9 +153,12 @@ class Translator:
             )
 
         if self._protector is None:
-            return translate(lines, {})
-        most = 0 if begin else search.beam_size
-        return self._protector.translate(lines, translate, search.n_best, most)
+            found = translate(lines, {})
+        else:
+            most = 0 if begin else search.beam_size
+            found = self._protector.translate(lines, translate, search.n_best, most)
+        judging = None if begin else self.confidence_model
+        return judging.judge(lines, found) if judging else found
 
     @cached_property
     def _protector(self) -> Protector | None:

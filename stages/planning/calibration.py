@@ -12,7 +12,7 @@ from rich.console import Console
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig, count_processes
 from stages import paths
-from stages.params import SECTIONS, TrainParams
+from stages.params import CONFIDENCE_SENTENCES, SECTIONS, TrainParams
 from stages.planning.scratch import Scratch, count_pairs, measure_folder, write_sample
 from stages.runtime.usage import Usage
 from stages.tokenize import make_jobs
@@ -99,7 +99,8 @@ def calibrate(
     processes = max(1, count_processes(jobs, workers))
     compared = min(pairs["validation"], settings["export"]["engine_sentences"])
     whole = dict.fromkeys(DATA_STAGES, pairs["train"])
-    whole |= {"evaluate": pairs["test"], "export": compared}
+    fitted = min(pairs["validation"], CONFIDENCE_SENTENCES)
+    whole |= {"evaluate": pairs["test"] + fitted, "export": compared}
     samples: dict[str, list[Sample]] = {name: [] for name in STAGES}
     for size in [PAIRS // 2, PAIRS] if pairs["train"] > PAIRS else [pairs["train"]]:
         say(f"{', '.join(DATA_STAGES)}: {size:,} pairs")
@@ -115,7 +116,9 @@ def calibrate(
     say("evaluate, export: a few sentences, twice")
     for stage in ("evaluate", "export"):
         for sentences in sorted({min(whole[stage], size) for size in SENTENCES}):
-            write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, {"test": sentences})
+            held_out = sentences // 2 if stage == "evaluate" else compared
+            counts = {"test": sentences - sentences // 2, "validation": held_out}
+            write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, counts)
             changes = {"export.engine_sentences": sentences, "evaluate.behaviour.lines": 0}
             samples[stage].append(run_sample(scratch, stage, sentences, changes))
     whole["evaluate"] += settings["evaluate"]["behaviour"]["lines"]  # translated once more

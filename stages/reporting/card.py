@@ -12,6 +12,7 @@ import yaml
 from nmt_core.evaluation.registered import find_label, find_metric_names
 from nmt_core.translation.behaviour import Behaviour
 from stages.params import DownloadParams
+from stages.reporting.confidence import describe_confidence
 
 TEMPLATE = """# {source} to {target}
 
@@ -48,15 +49,20 @@ print(Translator.load("FOLDER").translate(["..."]))
 ## What it is for
 
 Sentences of the kind it was trained on, one a line, where a person reads the result or a mistake
-costs little. It may leave out, add or twist what the source says. `nmt translate` and the page of
-`nmt serve` mark what the model was unsure of; it may be sure of what is wrong, too. Names, numbers
-and negations deserve a second look.
+costs little. It may leave out, add or twist what the source says. `nmt translate --flag-below` and
+the page of `nmt serve` mark what is unlikely to be good; what is wrong may look good, too. Names,
+numbers and negations deserve a second look.
 
 Scores are of detokenized translations against the untouched references of the test set, of which
 neither side of any pair was seen in training. Text of another kind than the corpus will be
 translated worse, and nobody has measured how much. What the corpus gets wrong or says of people,
 the model may repeat.
 {behaviour}
+
+## Confidence
+
+{confidence}
+
 ## Data
 
 {data}
@@ -118,6 +124,7 @@ def render_card(
     }
     text = TEMPLATE.format(
         **cells,
+        confidence="\n".join(describe_confidence(scores)),
         start=start_row(record.get("initial_model", {})),
         scores="\n".join(score_rows(scores)),
         examples="\n".join(quote_near(measured["download"]["near_duplicates"])),

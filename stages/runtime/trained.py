@@ -77,3 +77,10 @@ def choose(total: int, count: int, seed: int) -> list[int]:
     """Draw different line numbers, in order."""
     drawn = make_generator(seed, "examples").permutation(total)[:count]
     return sorted(int(number) for number in drawn)
+
+
+def read_validation(corpus: Path, count: int, seed: int) -> tuple[list[str], list[str]]:
+    """Return ``count`` pairs of the validation set, drawn by ``seed``."""
+    source, target = (list(files.read_lines(corpus / f"validation.{side}")) for side in paths.SIDES)
+    chosen = choose(len(source), count, seed)
+    return [source[number] for number in chosen], [target[number] for number in chosen]

@@ -37,6 +37,7 @@ from stages.download import describe_corpus
 from stages.params import BehaviourParams, TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
+from stages.reporting.confidence import read_confidence
 from stages.runtime.trained import TrainedInputs, load_trained
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
@@ -193,7 +194,7 @@ def project(request, tmp_path_factory):
         inputs(project),
         languages=settings["download"].languages,
         papers=export.Papers(card, list_materials(model="nmt", version="1")),
-        unsure_below=measured["evaluate"]["unsure_below"],
+        confidence=read_confidence(measured["evaluate"]),
         export=project.export,
     )
     return project
@@ -490,7 +491,7 @@ def test_the_export_translates_as_evaluation_did(project):
 
     assert [row[3] for row in translations(project)] == exported.translate(sources)
     assert project.metrics["export"]["golden_sentences"] == 4
-    assert exported.config.unsure_below == project.metrics["evaluate"]["unsure_below"]
+    assert exported.confidence_model == read_confidence(project.metrics["evaluate"])
 
 
 def test_the_card_says_how_good_and_of_what(project):

@@ -88,7 +88,8 @@ class WordByWord(StandIn):
         weights[range(len(tokens) + 1), [*origins, read - 1]] += 0.7
         return Translation(
             text="".join(tokens).replace("▁", " ").strip(),
-            score=-3.0 if "Zebra" in line else -0.3,
+            score=-0.3,
+            confidence=0.1 if "Zebra" in line else 0.9,
             tokens=tuple(tokens),
             token_probabilities=(*shares, 0.99) if probabilities else (),
             ids=(),

@@ -35,9 +35,8 @@ class StandIn:
     """Translates by writing capitals; ``calls`` are the lines of every batch."""
 
     engine = SimpleNamespace(name="stand-in")
-    config = SimpleNamespace(
-        beam=SimpleNamespace(beam_size=2), max_source_tokens=512, unsure_below=-2.0
-    )
+    config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
+    confidence_model = None
 
     def __init__(self, mark="", seconds=0.0, languages=("de", "en"), poison=None):
         self.mark = mark
@@ -75,6 +74,7 @@ class StandIn:
             token_probabilities=shares,
             ids=(),
             attention=weights if attention else None,
+            confidence=0.15 if "?" in line else 0.95,
         )
 
 

@@ -16,6 +16,7 @@ from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.translation.bundle import write_bundle
+from nmt_core.translation.confidence import ConfidenceModel, FeatureWeight
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
 
@@ -44,6 +45,17 @@ def tiny_translator(seed=0, *, model=MODEL, **settings):
         source=Side(tokenizer, vocabulary),
         target=Side(tokenizer, vocabulary),
         config=TranslatorConfig(**{"beam": search, **settings}),
+    )
+
+
+def judge_by_score(bound):
+    """Return a confidence of 0.00 for scores below a bound, and of 1.00 for those above."""
+    return ConfidenceModel(
+        good_chrf=50.0,
+        sentences=200,
+        intercept=0.0,
+        features={"score": FeatureWeight(mean=bound, scale=1e-6, weight=10.0)},
+        validation=(20,) * 10,
     )
 
 

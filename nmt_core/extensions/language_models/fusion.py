@@ -137,4 +137,4 @@ def fuse_language_model(translator: Translator, folder: Path, weight: float) -> 
     language = load_language_model(folder, device=str(device))
     check_vocabularies(vocabulary, language.units.vocabulary)
     engine = PyTorchEngine(Fused(model, language.model, weight), len(vocabulary))
-    return replace(translator, engine=engine, load_full=None)
+    return replace(translator, engine=engine, load_full=None, confidence_model=None)

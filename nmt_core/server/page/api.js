@@ -79,7 +79,7 @@ export const fetchLanguages = () => ask("languages");
 /**
  * Return a text's translation: {detected, sentences, after}.
  *
- * A sentence is {before, source, sourceTokens, unsure, checks, text, tokens, probabilities, attention,
+ * A sentence is {before, source, sourceTokens, confidence, checks, text, tokens, probabilities, attention,
  * alternatives}, its alternatives are texts; what stands between sentences is told by the next one's
  * `before` and, at the end, by `after`.
  */
@@ -101,6 +101,7 @@ const readSentence = ({ source_tokens: sourceTokens, attention, alternatives, ..
   ...sentence,
   sourceTokens,
   attention: attention ?? [], // which not every engine tells
+  confidence: sentence.confidence ?? null, // which not every model tells
   checks: sentence.checks ?? [], // of a server from before
   alternatives: chooseAlternatives(sentence, alternatives),
 });

@@ -7,7 +7,7 @@ import { LanguageChoice } from "./languages.js";
 import { Note } from "./note.js";
 import { Source } from "./source.js";
 import { Translation } from "./translation.js";
-import { toTag } from "./words.js";
+import { DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
 
 const MOST_ALTERNATIVES = 3;
 const PAUSE = 250; // milliseconds after the last key, unless the server names others
@@ -157,14 +157,16 @@ function dropAnswer() {
 
 function tellDoubts() {
   const { doubts, sentences } = translation;
-  const odd = sentences.filter(({ unsure }) => unsure).length;
+  const rated = sentences.map(({ confidence }) => rate(confidence));
+  const odd = rated.filter((rating) => rating === DOUBTFUL).length;
   const told = [];
   if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
-  if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} unlike what the model learnt`);
+  if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
+  else if (sentences.length && rated.every((rating) => rating === LIKELY_GOOD)) told.push(LIKELY_GOOD);
   const lost = sentences.flatMap(({ checks }) => checks.map(({ text }) => text));
   if (lost.length) told.push(`not come through: ${lost.join(" ")}`);
   status.textContent = told.join(", ");
-  legend.hidden = doubts === 0;
+  legend.hidden = doubts + odd === 0;
 }
 
 // Trouble

@@ -1,6 +1,6 @@
 // What is said of a word while somebody points at it.
 
-import { judge, LEVELS, percent } from "./words.js";
+import { judge, LEVELS, percent, rate } from "./words.js";
 
 const GAP = 6; // pixels between a word and its note
 const NAMED = 3; // source words at most
@@ -35,17 +35,19 @@ export class Note {
   }
 
   /** Show what is known of a word of a sentence that `describe` returned. */
-  open(element, { words, sourceWords, weights }, index, language) {
+  open(element, { words, sourceWords, weights, confidence }, index, language) {
     this.close();
     const sureness = tellSureness(words[index]);
     const origin = tellOrigin(sourceWords, weights[index]);
-    if (!sureness && !origin.length) return;
+    const rating = rate(confidence);
+    if (!sureness && !origin.length && !rating) return;
     this.element.replaceChildren(...(sureness ? [line("sureness", sureness)] : []));
     if (origin.length) {
       const from = line("origin", "Translated from: ");
       for (const [rank, word] of origin.entries()) from.append(rank ? ", " : "", named(word, language));
       this.element.append(from);
     }
+    if (rating) this.element.append(line("rating", `Sentence: ${rating}, ${percent(confidence)}`));
     this.word = element;
     element.setAttribute("aria-describedby", this.element.id);
     this.element.hidden = false;

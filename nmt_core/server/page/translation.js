@@ -1,10 +1,10 @@
 // The translation, word by word.
 
-import { describe, judge, LEVELS, percent, toTag } from "./words.js";
+import { describe, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-const UNKNOWN = { tokens: [], probabilities: [], attention: [], unsure: false, checks: [] };
+const UNKNOWN = { tokens: [], probabilities: [], attention: [], confidence: null, checks: [] };
 
 /** What a translation is made of, where it can be pointed at and walked through. */
 export class Translation {
@@ -78,6 +78,7 @@ export class Translation {
     this.described = this.sentences.map((sentence) => ({
       ...describe(sentence, this.from, this.to),
       source: sentence.source,
+      confidence: sentence.confidence,
     }));
     if (this.to) this.place.lang = toTag(this.to);
     const drawn = this.sentences.flatMap((sentence, number) => [
@@ -89,7 +90,7 @@ export class Translation {
     if (first) first.tabIndex = 0;
   }
 
-  #drawSentence({ text, unsure, checks }, number) {
+  #drawSentence({ text, confidence, checks }, number) {
     const element = document.createElement("span");
     element.className = "sentence";
     let cursor = 0;
@@ -99,9 +100,10 @@ export class Translation {
       cursor = word.end;
     }
     element.append(text.slice(cursor));
-    if (unsure) element.append(tell("the whole sentence is unlike what the model learnt"));
+    const rating = rate(confidence);
+    if (rating && rating !== LIKELY_GOOD) element.append(tell(`${rating}: good to ${percent(confidence)}`));
     for (const { text: lost } of checks) element.append(tell(`${lost} did not come through`));
-    element.classList.toggle("doubtful", unsure || checks.length > 0);
+    element.classList.toggle("doubtful", rating === DOUBTFUL || checks.length > 0);
     return element;
   }
 

@@ -97,5 +97,16 @@ export function judge(probability) {
 /** What people are told of each, in short. */
 export const LEVELS = { sure: "sure", fair: "less sure", unsure: "unsure" };
 
+/** What people are told of a sentence whose translation is hardly good, and of one that surely is. */
+export const DOUBTFUL = "look at this";
+export const LIKELY_GOOD = "likely good";
+
+/** Bounds of the probability that a sentence's translation is good, and what people are told. */
+const RATINGS = [[0.75, LIKELY_GOOD], [0.25, "may need a change"], [0, DOUBTFUL]];
+
+/** Return what people are told of a sentence, or null where the model cannot tell. */
+export const rate = (confidence) =>
+  confidence === null ? null : RATINGS.find(([bound]) => confidence >= bound)[1];
+
 /** Return a share as people read it. */
 export const percent = (fraction) => `${Math.round(100 * fraction)} %`;

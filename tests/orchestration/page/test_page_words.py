@@ -30,11 +30,11 @@ def underline(element):
     )
 
 
-def test_a_sentence_unlike_what_was_learnt_is_told(page):
+def test_a_sentence_that_is_hardly_good_is_told(page):
     write(page, "Zebra\nDer Bericht")
     translated(page, "Zebra\nThe report")
 
-    expect(page.locator("#status")).to_have_text("1 sentence unlike what the model learnt")
+    expect(page.locator("#status")).to_have_text("1 sentence to look at")
     assert 1 == page.locator(".doubtful").count()
 
 

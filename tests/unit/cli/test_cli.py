@@ -3,6 +3,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +15,7 @@ from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.models.settings import RnnConfig
 from nmt_core.translation.translator import Translator
 from tests.support.commands import run
-from tests.support.tiny import LINES, export, tiny_translator
+from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
 
 
 def translate(bundle, *options, lines=LINES):
@@ -48,45 +49,80 @@ def test_lines_may_be_given_as_arguments(bundle):
 
 @pytest.fixture
 def doubting(tmp_path):
-    """A model that knows how sure it was of its test sentences; and two lines, one less sure."""
+    """A model with confidence; and two lines, of whose translations one is hardly good."""
     plain = tiny_translator()
     lines = ["Hund", "Wo ist das rote Haus?"]
     scores = [best.score for [best] in plain.search(lines, n_best=1)]
-    doubting = tiny_translator(unsure_below=sum(scores) / 2)
-    unsure, sure = lines if scores[0] < scores[1] else lines[::-1]
-    return export(tmp_path / "export", translator=doubting), unsure, sure
+    doubting = replace(plain, confidence_model=judge_by_score(sum(scores) / 2))
+    doubtful, good = lines if scores[0] < scores[1] else lines[::-1]
+    return export(tmp_path / "export", translator=doubting), doubtful, good
 
 
-def test_lines_that_the_model_is_unsure_of_are_named(doubting):
-    bundle, unsure, sure = doubting
-    doubtful = run("translate", "--model", bundle, sure, unsure, "", unsure)
-    many = run("translate", "--model", bundle, *[unsure] * 12)
+def test_lines_that_are_hardly_good_are_named(doubting):
+    bundle, doubtful, good = doubting
+    some = run("translate", "--model", bundle, good, doubtful, "", doubtful)
+    many = run("translate", "--model", bundle, *[doubtful] * 12)
 
-    assert doubtful.stderr.startswith("lines 2, 4: the model is less sure")
-    assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the model is")
-    assert run("translate", "--model", bundle, unsure).stderr.startswith("line 1: the model is")
-    assert run("translate", "--model", bundle, sure, "").stderr == ""
+    assert some.stderr.startswith("lines 2, 4: the translation is good with")
+    assert many.stderr.startswith("lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more: the")
+    assert run("translate", "--model", bundle, doubtful).stderr.startswith("line 1: the trans")
+    assert run("translate", "--model", bundle, good, "").stderr == ""
+
+
+@pytest.mark.parametrize(("below", "named"), [(0, False), (0.01, True), (1, True)])
+def test_who_flags_decides_from_where_on(doubting, below, named):
+    bundle, doubtful, good = doubting
+    told = run("translate", "--model", bundle, "--flag-below", below, doubtful, good).stderr
+
+    assert told.startswith("line 1: ") is named
+    assert run("translate", "--model", bundle, "--flag-below", 1, good).stderr == ""
+
+
+def test_confidence_is_written_where_it_is_asked_for(doubting):
+    bundle, doubtful, good = doubting
+    asked = ("translate", "--model", bundle, "--confidence", "--flag-below", 0)
+    single, ranked = (
+        run(*asked, *options, good, doubtful, "").stdout.splitlines()
+        for options in ((), ("--n-best", 2))
+    )
+
+    assert [line.split("\t")[-1] for line in single] == ["1.00", "0.00", "-"]
+    assert len({len(line.split("\t")) for line in ranked}) == 1
+    assert ranked[-1].endswith("\t-")
+
+
+@pytest.mark.parametrize("asked", [("--confidence",), ("--flag-below", 0.3)], ids=str)
+def test_a_model_that_has_no_confidence_is_asked_for_none(bundle, asked):
+    refused = run("translate", "--model", bundle, *asked, "Hund")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "has no confidence" in refused.stderr
+    assert run("translate", "--model", bundle, "--flag-below", 0, "Hund").stderr == ""
 
 
 @pytest.mark.parametrize(
     "option", [("--sample", 1), ("--prefix", "dog"), ("--prefix-file", "dogs.txt")], ids=str
 )
-def test_what_was_not_measured_raises_no_doubt(doubting, tmp_path, monkeypatch, option):
-    bundle, unsure, _ = doubting
+def test_what_was_not_measured_has_no_confidence(doubting, tmp_path, monkeypatch, option):
+    bundle, doubtful, _ = doubting
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dogs.txt").write_text("dog\n")
+    found = run("translate", "--model", bundle, "--confidence", *option, doubtful)
 
-    assert run("translate", "--model", bundle, *option, unsure).stderr == ""
+    assert found.stdout.endswith("\t-\n")
+    assert found.stderr == ""
 
 
 def test_a_conversation_tells_doubts(doubting):
-    bundle, unsure, sure = doubting
+    bundle, doubtful, good = doubting
     told = [
-        run("translate", "--model", bundle, "-i", lines=f"{line}\n").stdout.count("less sure")
-        for line in (unsure, sure)
+        run("translate", "--model", bundle, "-i", lines=f"{line}\n").stdout
+        for line in (doubtful, good)
     ]
 
-    assert told == [1, 0]
+    assert [text.count("look at this") for text in told] == [1, 0]
+    assert [text.count("probability of less than") for text in told] == [1, 0]
+    assert "Confidence: 1.00, likely good" in told[1]
 
 
 def test_who_types_is_told_that_lines_are_awaited(bundle, monkeypatch):
@@ -271,6 +307,7 @@ def test_colours_tell_probabilities():
         score=-1.0,
         tokens=("a", "b", "c", "d"),
         token_probabilities=(0.1, UNSURE, 0.5, SURE, 0.9),
+        confidence=None,
     )
     styles = [span.style for span in render_translation(best).spans]
 

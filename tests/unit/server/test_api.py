@@ -17,6 +17,7 @@ from tests.support.stand_in import (
     in_a_loop,
     serve_stand_in,
 )
+from tests.support.tiny import judge_by_score
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
 
@@ -70,7 +71,56 @@ async def test_details_tell_how_each_sentence_came_about():
     assert len(first["probabilities"]) == len(first["attention"]) == 3
     assert all(len(row) == 3 and abs(sum(row) - 1) < 0.001 for row in first["attention"])
     assert first["alternatives"] == [{"text": "HALLO WELT!", "score": -0.6}]
-    assert (first["unsure"], second["unsure"]) == (False, True)
+    assert (first["confidence"], second["confidence"]) == (0.95, 0.15)
+
+
+@in_a_loop
+async def test_confidence_is_that_of_the_least_sure_sentence_where_it_is_asked_for():
+    texts = ["hallo. wie geht es? gut.", "hallo", ""]
+    asked = HALLO | {"q": texts, "confidence": True}
+    several, one, unasked = [
+        (await ask(json=body)).json()
+        for body in (asked, asked | {"q": "hallo"}, HALLO | {"q": texts})
+    ]
+
+    assert several["confidence"] == [0.15, 0.95, None]
+    assert one["confidence"] == 0.95
+    assert "confidence" not in unasked
+
+
+@in_a_loop
+async def test_text_of_another_kind_shows_in_the_metrics():
+    """Within 500 sentences, and no more once text is again as validation text was."""
+    translator = StandIn()
+    translator.confidence_model = judge_by_score(0.0).model_copy(
+        update={"validation": (0, 10, *[0] * 7, 90)}
+    )
+    usual = ["Wo?", *["hallo"] * 9] * 5
+    async with client_of(serve_stand_in(translator)) as client:
+
+        async def read_drift(text, times):
+            for _ in range(times):
+                await client.post("/translate", json=HALLO | {"q": text})
+            return read_gauge((await client.get("/metrics")).text, "nmt_confidence_drift")
+
+        assert await read_drift(usual, 1) is None  # 50 sentences tell little
+        assert await read_drift(usual, 9) < 0.05
+        assert await read_drift(["Wo?"] * 50, 10) > 0.25
+        assert await read_drift(usual, 10) < 0.05
+        metrics = (await client.get("/metrics")).text
+
+    shares = [
+        read_gauge(metrics, f'nmt_confidence_validation{{le="{le}",pair="de-en"}}')
+        for le in ("0.1", "0.2", "0.9", "1.0")
+    ]
+    assert shares == [0.0, 0.1, 0.1, 1.0]
+    assert read_gauge(metrics, "nmt_confidence_count") == 50 * 30
+
+
+def read_gauge(metrics, name):
+    """The value of a metric; None where it is not told."""
+    found = [line for line in metrics.splitlines() if line.startswith(name)]
+    return float(found[0].rsplit(" ", 1)[1]) if found else None
 
 
 JSON = {"headers": {"Content-Type": "application/json"}}

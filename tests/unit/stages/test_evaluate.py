@@ -9,7 +9,7 @@ import pytest
 from nmt_core.evaluation.quality import cutter
 from nmt_core.text.languages import Languages
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from nmt_core.translation.translation import Translation
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
 from stages.runtime.trained import TrainedInputs
@@ -40,6 +40,8 @@ def test_each_line_of_the_test_set_is_tokenized_once(tmp_path, monkeypatch):
     references = [str(number) for number, _ in enumerate(LINES)]
     for name, lines in (("source", LINES), ("target", references)):
         (tmp_path / f"test.{name}").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    for name in ("source", "target"):
+        (tmp_path / f"validation.{name}").touch()
     evaluate.run(
         EvaluateParams(resamples=10, pictures=1, behaviour=BehaviourParams(lines=0)),
         TrainedInputs(trained=tmp_path, corpus=tmp_path),
@@ -147,26 +149,3 @@ def test_a_model_that_says_the_same_of_everything_is_scored():
     )
 
     assert found["bleu"] < 20
-
-
-def test_one_in_a_hundred_scores_is_below_what_is_unsure():
-    """Lines without a translation have none."""
-    [[one]] = tiny_translator().search(["Hund"])
-    found = [EMPTY_TRANSLATION, *(one._replace(score=-score / 1000) for score in range(1000))]
-
-    assert (
-        evaluate.find_unsure_threshold(found[::-1])
-        == evaluate.find_unsure_threshold(found)
-        == -0.99
-    )
-    assert sum(translation.score < -0.99 for translation in found) == 9
-    assert evaluate.find_unsure_threshold([EMPTY_TRANSLATION]) is None
-
-
-@pytest.mark.parametrize("score", [-0.12344, -0.12346, -3.99999, 0.0])
-def test_a_translation_is_not_below_a_threshold_of_its_own(score):
-    """On a test set of a few sentences, the lowest score is the threshold."""
-    [[one]] = tiny_translator().search(["Hund"])
-    found = evaluate.find_unsure_threshold([one._replace(score=score)])
-
-    assert found <= score < found + 1e-4

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from dataclasses import replace
 from signal import SIGINT
 
 import pytest
@@ -12,7 +13,7 @@ from nmt_core.extensions.language_models.bundle import load_language_model
 from nmt_core.extensions.language_models.training import mean_loss
 from nmt_core.training.settings import EpochTrainingConfig
 from tests.support.commands import refuse, run
-from tests.support.tiny import LINES, export, tiny_translator
+from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
 
 TEXT = "the cat sat.\nthe dog sat, too.\nthe cat ran home.\n" * 8
 SMALL = [
@@ -225,15 +226,16 @@ def test_a_language_model_has_a_say(translator, advice):
     assert much.stdout != plain.stdout
 
 
-def test_advised_translations_raise_no_doubt(tmp_path, advice):
-    """How sure the model is with advice was not measured."""
-    unsure = export(tmp_path / "unsure", translator=tiny_translator(unsure_below=-1e-6))
+def test_advised_translations_have_no_confidence(tmp_path, advice):
+    """How good they are with advice was not measured."""
+    judging = replace(tiny_translator(), confidence_model=judge_by_score(0.0))
+    doubtful = export(tmp_path / "doubtful", translator=judging)
     alone, advised = (
-        run("translate", "--model", unsure, *options, "Hund").stderr
+        run("translate", "--model", doubtful, *options, "Hund").stderr
         for options in ((), ("--fuse", advice))
     )
 
-    assert alone.startswith("line 1: the model is less sure")
+    assert alone.startswith("line 1: the translation is good with")
     assert advised == ""
 
 

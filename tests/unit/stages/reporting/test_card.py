@@ -15,6 +15,7 @@ from stages.download import describe_corpus
 from stages.params import DownloadParams
 from stages.reporting import summary
 from stages.reporting.card import describe_literals, render_card
+from tests.support.tiny import judge_by_score
 
 SCORES = {
     "bleu": 31.26,
@@ -37,6 +38,7 @@ SCORES = {
     "literals": {"lines": 40, "kept": 39},
     "novel": {},
     "behaviour": {},
+    "confidence": {"missing": "40 validation sentences are too few to fit on; it takes 200"},
 }
 NEAR = {
     "pairs": 1234,
@@ -276,3 +278,20 @@ def test_a_card_shows_what_comes_through_when_sentences_change():
     assert ["{name} | x", "10", "90.0 % (59.6 to 98.2)", "100.0 % (20.7 to 100.0)"] in rows
     assert "<h2>Behaviour</h2>" in page
     assert "<h2>Behaviour</h2>" not in parts(card())[2]
+
+
+def test_a_card_says_what_confidence_means_and_how_far_it_can_be_trusted():
+    curve = ({"sentences": 300, "confidence": 0.15, "good": 0.125},)
+    measured = {"sentences": 300, "good": 0.125, "curve": curve} | {
+        f"{name}{end}": value
+        for name, value in (("area", 0.834), ("error", 0.0321))
+        for end in ("", "_low", "_high")
+    }
+    model = judge_by_score(-1.0).model_dump() | {"reliability": measured}
+    _, rows, page = parts(card(confidence={"model": model, "cross_validated": measured}))
+    *_, missing = parts(card())
+
+    assert "at least 50" in page
+    assert "0.83 (95 % interval: 0.83 to 0.83)" in page
+    assert ["0.15", "300", "0.12"] in rows
+    assert "40 validation sentences are too few" in missing

@@ -1,0 +1,210 @@
+"""The probability that a translation is good, from what every engine tells of it at no cost.
+
+It is a logistic regression (``fitting.py``) of the glass box kind (Fomicheva et al. 2020): the
+model's own score tells most, lengths and repetition nearly as much again. This file needs NumPy
+alone, so that a model translates without what fitted it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from nmt_core.base.config import Config
+from nmt_core.text.side import Tokenized
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+
+TENTHS = 10
+"""Bins of confidence: below 0.1, from 0.1 to below 0.2, and so on to 1."""
+
+FARTHEST = 4.0
+"""Standard deviations from the mean of validation text beyond which a feature says no more."""
+
+LONGEST_RUN = 3
+"""Tokens of a run whose second occurrence counts as repetition."""
+
+
+class FeatureWeight(Config):
+    """What a feature adds to the log-odds for each standard deviation above its mean."""
+
+    mean: float
+    """On validation text."""
+    scale: float = Field(gt=0)
+    """Standard deviation there."""
+    weight: float
+
+
+class ReliabilityBin(Config):
+    """The translations whose confidence lies in one tenth."""
+
+    sentences: int
+    confidence: float
+    """Their mean confidence."""
+    good: float
+    """The share of them that is good."""
+
+
+class Reliability(Config):
+    """How far confidences can be trusted, measured on text that they were not fitted on.
+
+    Intervals hold 95 % of bootstrap resamples.
+    """
+
+    sentences: int
+    good: float
+    """The share of translations that are good."""
+    area: float
+    """Area under the ROC curve: the probability that of two translations, a good one and another,
+    the good one has the higher confidence."""
+    area_low: float
+    area_high: float
+    error: float
+    """Expected calibration error (Guo et al. 2017, equation 3), with tenths: the mean distance
+    between confidence and the share that is good."""
+    error_low: float
+    error_high: float
+    curve: tuple[ReliabilityBin, ...]
+    """The tenths that hold any, the lowest first."""
+
+
+class ConfidenceModel(Config):
+    """A logistic regression that tells good translations from others."""
+
+    good_chrf: float = Field(gt=0, lt=100)
+    """A translation is good if its chrF beside a reference is at least this."""
+    sentences: int
+    """Of validation text that it was fitted on."""
+    intercept: float
+    """Log-odds of a translation whose features are all as usual."""
+    features: dict[str, FeatureWeight]
+    """By name, see :func:`measure_features`."""
+    validation: tuple[int, ...] = Field(min_length=TENTHS, max_length=TENTHS)
+    """Sentences of validation text whose confidence lies in each tenth."""
+    reliability: Reliability | None = None
+    """On test text; None if that was all good, or not good at all."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "ConfidenceModel":
+        if unknown := self.features.keys() - measure_features("", EMPTY_TRANSLATION).keys():
+            raise ValueError(f"this program knows no feature {min(unknown)!r}; update it")
+        return self
+
+    def estimate(
+        self, sources: Sequence[str], translations: Sequence[Translation]
+    ) -> NDArray[np.float64]:
+        """Return the probability that each translation is good, from 0 to 1.
+
+        Args:
+            sources: lines as they were given.
+            translations: one of each.
+        """
+        rows = tabulate_features(sources, translations, list(self.features))
+        means, scales, weights = np.array(
+            [(one.mean, one.scale, one.weight) for one in self.features.values()]
+        ).T
+        return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
+
+    def judge(
+        self, sources: Sequence[str | Tokenized], found: Sequence[Sequence[Translation]]
+    ) -> list[list[Translation]]:
+        """Return the translations of lines with their confidence; what was not searched has none.
+
+        Args:
+            sources: lines as they were given.
+            found: one or more translations of each.
+        """
+        pairs = [
+            (source, one)
+            for source, several in zip(sources, found, strict=True)
+            for one in several
+            if was_searched(one)
+        ]
+        confidences = iter(self.estimate(*zip(*pairs, strict=True)).tolist() if pairs else ())
+        return [
+            [
+                one._replace(confidence=next(confidences)) if was_searched(one) else one
+                for one in row
+            ]
+            for row in found
+        ]
+
+
+def was_searched(translation: Translation) -> bool:
+    """Tell whether a translation was found by a search, and is not that of an empty line."""
+    return bool(translation.ids or translation.score)
+
+
+def measure_features(source: str, translation: Translation) -> dict[str, float]:
+    """Return what is known of a translation, by name; all in logarithms but shares and counts.
+
+    Lengths are in characters, since not every language has spaces between words.
+    """
+    text, ids = translation.text, translation.ids
+    length = math.log(1 + len(text))
+    ratio = length - math.log(1 + len(source))
+    runs = [ids[start : start + LONGEST_RUN] for start in range(len(ids) - LONGEST_RUN + 1)]
+    return {
+        "score": translation.score,
+        "source_length": length - ratio,
+        "length_ratio": ratio,
+        "length_ratio_squared": ratio**2,
+        "token_length": length - math.log(1 + len(ids)),
+        "word_length": length - math.log(1 + len(text.split())),
+        "repetition": 1 - len(set(runs)) / len(runs) if runs else 0.0,
+        "breaches": float(len(translation.breaches)),
+    }
+
+
+def tabulate_features(
+    sources: Sequence[str], translations: Sequence[Translation], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return a row of features for each translation, a column for each name."""
+    measured = map(measure_features, sources, translations)
+    rows = [[features[name] for name in names] for features in measured]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+def standardize(
+    rows: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return features in standard deviations from their means, at most :data:`FARTHEST`."""
+    clipped: NDArray[np.float64] = np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
+    return clipped
+
+
+def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of log-odds."""
+    probabilities: NDArray[np.float64] = 0.5 * (1 + np.tanh(0.5 * log_odds))
+    return probabilities
+
+
+def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the tenth of each confidence, from 0."""
+    return np.minimum((confidences * TENTHS).astype(np.int64), TENTHS - 1)
+
+
+def compute_drift(seen: Sequence[int], validation: Sequence[int]) -> float:
+    """Return how far the tenths of some confidences are from those of validation text.
+
+    It is the symmetric divergence of Jeffreys (1946), which risk management knows as the population
+    stability index: below 0.1 hardly any, above 0.25 another distribution. Half a sentence is
+    added to each tenth, so that none is empty.
+
+    Args:
+        seen: sentences in each tenth.
+        validation: the same of validation text.
+    """
+    ours, theirs = (np.array(counts, dtype=np.float64) + 0.5 for counts in (seen, validation))
+    ours, theirs = ours / ours.sum(), theirs / theirs.sum()
+    return float(((ours - theirs) * np.log(ours / theirs)).sum())
+
+
+LEVELS: Mapping[str, float] = {"likely good": 0.75, "may need a change": 0.25, "look at this": 0.0}
+"""What people are told of a confidence from each bound on, the highest first."""
+
+
+def name_level(confidence: float) -> str:
+    """Return what people are told of a confidence."""
+    return next(level for level, bound in LEVELS.items() if confidence >= bound)

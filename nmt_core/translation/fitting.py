@@ -1,0 +1,230 @@
+"""Fit confidence on validation text, and measure how far it can be trusted on other text."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from nmt_core.base.random import make_generator
+from nmt_core.evaluation.metrics.chrf import Chrf
+from nmt_core.translation.confidence import (
+    TENTHS,
+    ConfidenceModel,
+    FeatureWeight,
+    Reliability,
+    ReliabilityBin,
+    apply_logistic,
+    find_tenths,
+    standardize,
+    tabulate_features,
+)
+from nmt_core.translation.translation import Translation
+
+FEWEST = 200
+"""Sentences to fit on."""
+
+FEWEST_OF_A_KIND = 20
+"""Good ones among them, and others."""
+
+PENALTY = 3.0
+"""Of squared weights, beside the log-loss of all sentences: the precision of a Gaussian prior."""
+
+FOLDS = 5
+"""Parts of validation text, each judged by what was fitted on the others."""
+
+SIGNS = {
+    "score": (0.0, None),
+    "source_length": (None, None),
+    "length_ratio": (None, None),
+    "length_ratio_squared": (None, 0.0),
+    "token_length": (None, None),
+    "word_length": (None, None),
+    "repetition": (None, 0.0),
+    "breaches": (None, 0.0),
+}
+"""Bounds of the weight of each feature: a lower score, an odd length, repetition and lost literals
+never speak for a translation, whatever chance has put into validation text."""
+
+
+def score_chrf(
+    hypotheses: Sequence[str], references: Sequence[str], *, language: str
+) -> NDArray[np.float64]:
+    """Return the chrF (0-100) of each sentence by itself; ``language`` is the target's code."""
+    if not hypotheses:
+        return np.zeros(0)
+    metric = Chrf(language)
+    return metric.score_of_sums(metric.counts(hypotheses, references, references))
+
+
+def explain_unfit(good: NDArray[np.bool_]) -> str | None:
+    """Return the reason why nothing can be fitted on so few sentences; None if it can."""
+    total, count = len(good), int(good.sum())
+    if total < FEWEST:
+        return f"{total} validation sentences are too few to fit on; it takes {FEWEST}"
+    if not FEWEST_OF_A_KIND <= count <= total - FEWEST_OF_A_KIND:
+        return (
+            f"{count} of {total} validation sentences are translated well, and it takes "
+            f"{FEWEST_OF_A_KIND} of each kind; set evaluate.good_chrf to another bound"
+        )
+    return None
+
+
+def fit_confidence(
+    sources: Sequence[str],
+    translations: Sequence[Translation],
+    good: NDArray[np.bool_],
+    *,
+    good_chrf: float,
+) -> ConfidenceModel:
+    """Fit the probability that a translation is good.
+
+    Args:
+        sources: validation text that training has not seen.
+        translations: one of each.
+        good: which of them are.
+        good_chrf: the chrF from which on they are.
+    """
+    rows = tabulate_features(sources, translations, list(SIGNS))
+    found = _Regression.fit(rows, good)
+    columns = zip(SIGNS, *(part.tolist() for part in found[:3]), strict=True)
+    tenths = np.bincount(find_tenths(found.predict(rows)), minlength=TENTHS)
+    return ConfidenceModel(
+        good_chrf=good_chrf,
+        sentences=len(good),
+        intercept=found.intercept,
+        features={
+            name: FeatureWeight(mean=mean, scale=scale, weight=weight)
+            for name, mean, scale, weight in columns
+        },
+        validation=tuple(tenths.tolist()),
+    )
+
+
+class _Regression(NamedTuple):
+    """A logistic regression on the columns of some rows."""
+
+    means: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    intercept: float
+
+    @classmethod
+    def fit(cls, rows: NDArray[np.float64], good: NDArray[np.bool_]) -> Self:
+        means, scales = rows.mean(axis=0), rows.std(axis=0)
+        scales[np.ptp(rows, axis=0) == 0] = 1.0  # what never varies says nothing, by any scale
+        *weights, intercept = _fit_weights(standardize(rows, means, scales), good).tolist()
+        return cls(means, scales, np.array(weights), intercept)
+
+    def predict(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        inputs = standardize(rows, self.means, self.scales)
+        return apply_logistic(inputs @ self.weights + self.intercept)
+
+
+def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the weights of standardized features, and last the intercept."""
+    inputs = np.column_stack([rows, np.ones(len(rows))])
+    penalty = np.array([*[PENALTY] * rows.shape[1], 0.0])
+
+    def lose(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        log_odds = inputs @ weights
+        loss = np.logaddexp(0, log_odds).sum() - log_odds[good].sum()
+        slope = inputs.T @ (apply_logistic(log_odds) - good)
+        return loss + (penalty * weights**2).sum() / 2, slope + penalty * weights
+
+    start, bounds = np.zeros(inputs.shape[1]), [*SIGNS.values(), (None, None)]
+    fitted: NDArray[np.float64] = minimize(
+        lose, start, jac=True, bounds=bounds, method="L-BFGS-B"
+    ).x
+    return fitted
+
+
+def cross_validate(
+    sources: Sequence[str],
+    translations: Sequence[Translation],
+    good: NDArray[np.bool_],
+    *,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return the confidence of each sentence, by what is fitted without its own part of the text.
+
+    Parts are drawn by ``seed``; other arguments: see :func:`fit_confidence`.
+    """
+    rows = tabulate_features(sources, translations, list(SIGNS))
+    parts = make_generator(seed, "folds").permutation(len(good)) % FOLDS
+    confidences = np.zeros(len(good))
+    for part in range(FOLDS):
+        own = parts == part
+        confidences[own] = _Regression.fit(rows[~own], good[~own]).predict(rows[own])
+    return confidences
+
+
+def measure_reliability(
+    confidences: NDArray[np.float64], good: NDArray[np.bool_], *, resamples: int, seed: int
+) -> Reliability | None:
+    """Compare confidences with what is good; None if all are, or none is.
+
+    Args:
+        confidences: from 0 to 1.
+        good: which translations are.
+        resamples: of the bootstrap; 0 gives intervals of no width.
+        seed: draws them.
+    """
+    if good.all() or not good.any():
+        return None
+    area, error = compute_area(confidences, good), compute_error(confidences, good)
+    draw, total = make_generator(seed, "reliability"), len(good)
+    drawn = [(area, error)]
+    for _ in range(resamples):
+        rows = draw.integers(total, size=total)
+        drawn.append(
+            (
+                compute_area(confidences[rows], good[rows]),
+                compute_error(confidences[rows], good[rows]),
+            )
+        )
+    lows, highs = np.nanpercentile(np.array(drawn), [2.5, 97.5], axis=0)
+    return Reliability(
+        sentences=total,
+        good=float(good.mean()),
+        area=area,
+        area_low=float(lows[0]),
+        area_high=float(highs[0]),
+        error=error,
+        error_low=float(lows[1]),
+        error_high=float(highs[1]),
+        curve=tuple(trace_reliability(confidences, good)),
+    )
+
+
+def trace_reliability(
+    confidences: NDArray[np.float64], good: NDArray[np.bool_]
+) -> Iterator[ReliabilityBin]:
+    """Yield the reliability curve, tenth by tenth; empty ones are left out."""
+    tenths = find_tenths(confidences)
+    for tenth in np.unique(tenths):
+        inside = tenths == tenth
+        yield ReliabilityBin(
+            sentences=int(inside.sum()),
+            confidence=float(confidences[inside].mean()),
+            good=float(good[inside].mean()),
+        )
+
+
+def compute_area(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
+    """Return the area under the ROC curve, ties counting one half; NaN without both kinds.
+
+    It is the statistic of Mann and Whitney over the number of pairs (Fawcett 2006, section 7).
+    """
+    others, ours = np.sort(confidences[~good]), confidences[good]
+    if not len(others) or not len(ours):
+        return float("nan")
+    below = np.searchsorted(others, ours, side="left") + np.searchsorted(others, ours, side="right")
+    return float(below.mean() / (2 * len(others)))
+
+
+def compute_error(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
+    """Return the expected calibration error (Guo et al. 2017, equation 3), with tenths."""
+    gaps = np.bincount(find_tenths(confidences), weights=confidences - good, minlength=TENTHS)
+    return float(np.abs(gaps).sum() / len(good))

@@ -1,0 +1,45 @@
+"""Confidence in the metrics of an evaluation, and on the model card."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nmt_core.base import config
+from nmt_core.translation.confidence import ConfidenceModel, Reliability
+
+
+def read_confidence(evaluation: dict[str, Any]) -> ConfidenceModel | None:
+    """Return what an evaluation has fitted, from its metrics; None if it could not."""
+    found = evaluation["confidence"].get("model")
+    return config.build(ConfidenceModel, found, at="evaluate.confidence") if found else None
+
+
+def describe_confidence(evaluation: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the card that say what confidence means, and how far it can be trusted."""
+    found = evaluation["confidence"]
+    judging = read_confidence(evaluation)
+    if judging is None:
+        yield f"It tells no confidence in a translation: {found['missing']}."
+        return
+    own = config.build(Reliability, found["cross_validated"], at="evaluate.confidence")
+    yield (
+        f"The confidence of a translation is the probability that its chrF beside a reference is "
+        f"at least {judging.good_chrf:g}, which is no proof that it is right. It was fitted on "
+        f"{judging.sentences:,} validation sentences; of these, each judged by what was fitted on "
+        f"others: {describe_reliability(own)}."
+    )
+    if tested := judging.reliability:
+        yield f"On {tested.sentences:,} test sentences: {describe_reliability(tested)}."
+        yield ""
+        yield "| confidence | sentences | good |"
+        yield "|---|---|---|"
+        for one in tested.curve:
+            yield f"| {one.confidence:.2f} | {one.sentences:,} | {one.good:.2f} |"
+
+
+def describe_reliability(found: Reliability) -> str:
+    """Return an area under the curve and an error of calibration, with their intervals."""
+    return (
+        f"an area under the ROC curve of {found.area:.2f} (95 % interval: {found.area_low:.2f} to "
+        f"{found.area_high:.2f}) and an expected calibration error of {found.error:.3f} "
+        f"({found.error_low:.3f} to {found.error_high:.3f})"
+    )
