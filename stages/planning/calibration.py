@@ -99,8 +99,7 @@ def calibrate(
     processes = max(1, count_processes(jobs, workers))
     compared = min(pairs["validation"], settings["export"]["engine_sentences"])
     whole = dict.fromkeys(DATA_STAGES, pairs["train"])
-    fitted = min(pairs["validation"], CONFIDENCE_SENTENCES)
-    whole |= {"evaluate": pairs["test"] + fitted, "export": compared}
+    whole |= {"evaluate": pairs["test"], "export": compared}
     samples: dict[str, list[Sample]] = {name: [] for name in STAGES}
     for size in [PAIRS // 2, PAIRS] if pairs["train"] > PAIRS else [pairs["train"]]:
         say(f"{', '.join(DATA_STAGES)}: {size:,} pairs")
@@ -116,12 +115,14 @@ def calibrate(
     say("evaluate, export: a few sentences, twice")
     for stage in ("evaluate", "export"):
         for sentences in sorted({min(whole[stage], size) for size in SENTENCES}):
-            held_out = sentences // 2 if stage == "evaluate" else compared
-            counts = {"test": sentences - sentences // 2, "validation": held_out}
+            counts = {"test": sentences, "validation": 0 if stage == "evaluate" else compared}
             write_sample(paths.CORPUS, scratch.folder / paths.CORPUS, counts)
             changes = {"export.engine_sentences": sentences, "evaluate.behaviour.lines": 0}
             samples[stage].append(run_sample(scratch, stage, sentences, changes))
-    whole["evaluate"] += settings["evaluate"]["behaviour"]["lines"]  # translated once more
+    again = settings["evaluate"]["behaviour"]["lines"] + min(
+        pairs["validation"], CONFIDENCE_SENTENCES
+    )
+    whole["evaluate"] += again  # translated beside the test set
     used = sum(measured.usage.processor_seconds for each in samples.values() for measured in each)
     spent = psutil.cpu_percent() / 100 * (psutil.cpu_count() or 1) * (time.monotonic() - began)
     return Calibration(samples, whole, training, processes, min(1.0, used / max(spent, 1e-9)))

@@ -162,10 +162,10 @@ function tellDoubts() {
   const told = [];
   if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
   if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
-  else if (sentences.length && rated.every((rating) => rating === LIKELY_GOOD)) told.push(LIKELY_GOOD);
   const lost = sentences.flatMap(({ checks }) => checks.map(({ text }) => text));
   if (lost.length) told.push(`not come through: ${lost.join(" ")}`);
-  status.textContent = told.join(", ");
+  const good = sentences.length && rated.every((rating) => rating === LIKELY_GOOD);
+  status.textContent = told.join(", ") || (good ? LIKELY_GOOD : "");
   legend.hidden = doubts + odd === 0;
 }
 

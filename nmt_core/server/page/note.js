@@ -1,6 +1,6 @@
 // What is said of a word while somebody points at it.
 
-import { judge, LEVELS, percent, rate } from "./words.js";
+import { judge, LEVELS, LIKELY_GOOD, percent, rate } from "./words.js";
 
 const GAP = 6; // pixels between a word and its note
 const NAMED = 3; // source words at most
@@ -39,7 +39,7 @@ export class Note {
     this.close();
     const sureness = tellSureness(words[index]);
     const origin = tellOrigin(sourceWords, weights[index]);
-    const rating = rate(confidence);
+    const rating = rate(confidence) === LIKELY_GOOD ? null : rate(confidence);
     if (!sureness && !origin.length && !rating) return;
     this.element.replaceChildren(...(sureness ? [line("sureness", sureness)] : []));
     if (origin.length) {

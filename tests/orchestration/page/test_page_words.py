@@ -35,7 +35,7 @@ def test_a_sentence_that_is_hardly_good_is_told(page):
     translated(page, "Zebra\nThe report")
 
     expect(page.locator("#status")).to_have_text("1 sentence to look at")
-    assert 1 == page.locator(".doubtful").count()
+    assert 1 == page.locator("#translation .doubtful").count()
 
 
 def test_pointing_at_a_word_shows_what_it_comes_from(page):

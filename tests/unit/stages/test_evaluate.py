@@ -9,9 +9,10 @@ import pytest
 from nmt_core.evaluation.quality import cutter
 from nmt_core.text.languages import Languages
 from nmt_core.translation.behaviour import AS_THEY_COME, PROBES
-from nmt_core.translation.translation import Translation
+from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from stages import evaluate
 from stages.params import BehaviourParams, EvaluateParams
+from stages.reporting.confidence import read_confidence
 from stages.runtime.trained import TrainedInputs
 from tests.support.scripted import scripted_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
@@ -149,3 +150,45 @@ def test_a_model_that_says_the_same_of_everything_is_scored():
     )
 
     assert found["bleu"] < 20
+
+
+class Echo:
+    """Says lines again, and is less sure of questions."""
+
+    def search(self, lines, **_):
+        return [[self.say(line, number)] for number, line in enumerate(lines)]
+
+    def say(self, line, number):
+        score = -1.6 * ("?" in line) - number % 9 / 7
+        return Translation(line, score, (), (), (number,)) if line else EMPTY_TRANSLATION
+
+
+def judge(references_of_questions, **settings):
+    lines = [f"Wo ist {n}?" if n % 3 else f"Hier steht {n}." for n in range(300)] + [""] * 5
+    references = [references_of_questions if "?" in line else line for line in lines]
+    translator = Echo()
+    return evaluate.judge_confidence(
+        EvaluateParams(resamples=20, **settings),
+        translator,
+        (lines, references),
+        (lines, references, [best for [best] in translator.search(lines)]),
+        language="en",
+    )
+
+
+def test_confidence_is_fitted_on_validation_text_and_measured_on_test_text():
+    found = judge("quite another thing")
+    model = read_confidence({"confidence": found})
+
+    assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
+    assert model.reliability.sentences == found["cross_validated"]["sentences"] == 300
+    assert model.reliability.area > 0.99
+    assert found["cross_validated"]["area_low"] > 0.95
+    assert model.reliability.good == pytest.approx(1 / 3)
+
+
+def test_where_all_are_good_the_reason_why_there_is_no_confidence_is_told():
+    found = judge("Wo ist 7?", good_chrf=10.0)
+
+    assert found.keys() == {"missing"}
+    assert read_confidence({"confidence": found}) is None

@@ -108,5 +108,5 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
         "export": [3],
     }
     assert [*sizes] == STAGES
-    assert found.whole == dict.fromkeys(DATA_STAGES, 40) | {"evaluate": 170, "export": 3}
+    assert found.whole == dict.fromkeys(DATA_STAGES, 40) | {"evaluate": 173, "export": 3}
     assert (found.processes, 0 < found.share <= 1) == (2, True)
