@@ -108,6 +108,23 @@ def test_whatever_is_learnt_signs_of_bad_translations_never_raise_confidence(cho
     assert 0 <= min(others) <= max(others) <= best <= 1
 
 
+def test_features_are_what_their_names_say():
+    found = measure_features("ein Haus", translate_as(["das", "Haus", "geht"] * 2, -0.5, (BREACH,)))
+
+    assert found == pytest.approx(
+        {
+            "score": -0.5,
+            "source_length": math.log(1 + 8),
+            "length_ratio": math.log(28 / 9),
+            "length_ratio_squared": math.log(28 / 9) ** 2,
+            "token_length": math.log(28 / 7),
+            "word_length": math.log(28 / 7),
+            "repetition": 1 - 3 / 4,  # four runs of three tokens, of which three differ
+            "breaches": 1.0,
+        }
+    )
+
+
 def test_confidence_does_not_depend_on_neighbours(fitted):
     sources, translations, _ = make_text(20, seed=3)
     alone = [
