@@ -9,7 +9,8 @@ Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.ne
 """
 
 import shutil
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
@@ -36,6 +38,15 @@ from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.runtime.entry import run_stage
+
+NOTICES = {
+    "header_row": "header rows, which are no pairs and were left out: {:,}",
+    "html_entities": (
+        "pairs with entities of HTML, such as &quot;: {:,}; a model learns to write them; replace "
+        "them in the text, as html.unescape of Python does"
+    ),
+}
+"""What is said of a text that was read, by the name of its count."""
 
 
 def run(
@@ -101,6 +112,8 @@ def main() -> None:
     files.write_json(paths.METRICS / "download.json", metrics)
     console = Console()
     console.print(_pairs_table(metrics))
+    for what, count in metrics["noticed"].items():
+        console.print(Text(NOTICES[what].format(count), style="yellow"), soft_wrap=True)
     if metrics["vectors"]:
         console.print(_vectors_table(metrics))
 
@@ -171,18 +184,21 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 def _measured(obtained: Obtained, outcome: CleaningOutcome) -> dict[str, dict[str, Any]]:
     removed = {name: dict(sorted(outcome.removed[name].items())) for name in paths.SPLITS}
-    repaired: dict[str, int] = {}
     for name, reading in outcome.readings.items():
         removed[name] |= dict(sorted(reading.dropped.items()))
-        for what, count in sorted(reading.repaired.items()):
-            repaired[what] = repaired.get(what, 0) + count
+    readings = outcome.readings.values()
     return {
         "pairs": {name: outcome.kept[name] for name in paths.SPLITS},
         "removed": removed,
         "near_duplicates": _describe_near(outcome),
-        "repaired": repaired,
+        "repaired": _add_up(reading.repaired for reading in readings),
+        "noticed": _add_up(reading.noticed for reading in readings),
         "origins": {str(number): origin for number, origin in enumerate(obtained.origins)},
     }
+
+
+def _add_up(counters: Iterable[Counter[str]]) -> dict[str, int]:
+    return dict(sorted(sum(counters, Counter[str]()).items()))
 
 
 def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:

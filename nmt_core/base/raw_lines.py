@@ -1,16 +1,15 @@
-r"""Read a file's lines as bytes, plain or .gz; no line is held in memory that is too long for text.
+r"""Read a file's lines as bytes, also compressed; none is held in memory that is too long for text.
 
 Bytes are split at ``\n`` alone, because a reader that also splits at U+2028 or U+0085 shifts every
 pair after it.
 """
 
-import gzip
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from nmt_core.base.compression import open_unpacked, read_errors
 from nmt_core.base.errors import CorpusError
 
 MAX_LINE_BYTES = 100_000
@@ -18,7 +17,7 @@ MAX_LINE_BYTES = 100_000
 
 
 def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    r"""Yield the lines of a file, plain or .gz, without their ``\n``; None for one too long.
+    r"""Yield the lines of a file without their ``\n``; None for one too long.
 
     Raises:
         CorpusError: if the file cannot be opened or is damaged.
@@ -27,17 +26,13 @@ def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Itera
         yield from bound_lines(file.readline, max_line_bytes)
 
 
-def open_raw(path: Path) -> BinaryIO | gzip.GzipFile:
-    """Open a file, plain or .gz, to read its bytes.
+def open_raw(path: Path) -> BinaryIO:
+    """Open a file, plain or compressed, to read its bytes.
 
     Raises:
         CorpusError: if it is no ordinary file.
     """
-    return (
-        gzip.open(require_regular_file(path))
-        if path.suffix.lower() == ".gz"
-        else require_regular_file(path).open("rb")
-    )
+    return open_unpacked(require_regular_file(path))
 
 
 @contextmanager
@@ -45,7 +40,7 @@ def explain_damage(path: Path) -> Iterator[None]:
     """Raise a CorpusError that says why a file cannot be read."""
     try:
         yield
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except read_errors() as error:
         raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
     except OSError as error:
         raise explain_unreadable_file(path, error) from None

@@ -13,6 +13,7 @@ def decode_utf8(
     name: object,
     *,
     line: int = 1,
+    noun: str = "line",
     error: type[NmtError] = CorpusError,
     remedy: str = "convert it to UTF-8, for example by iconv",
 ) -> str:
@@ -22,6 +23,7 @@ def decode_utf8(
         data: a line, or several.
         name: their source, such as the path of a file.
         line: the number of the first.
+        noun: what is numbered, where it is not lines.
         error: the error to raise.
         remedy: the advice on bytes that are no text.
 
@@ -35,7 +37,7 @@ def decode_utf8(
             raise error(f"{name} {UTF16}") from None
         before = data[: problem.start]
         raise error(
-            f"line {line + before.count(10)} of {name} is not UTF-8 "
+            f"{noun} {line + before.count(10)} of {name} is not UTF-8 "
             f"(byte {len(before) - before.rfind(10)} is 0x{data[problem.start]:02x}); {remedy}"
         ) from None
 

@@ -211,7 +211,7 @@ def _jobs(
         if split_off and split.sessions and cut:
             ranks = np.split(rank_sessions(split.sessions, int(ends[-1])), ends[:-1])
         for rows, of_rows in zip(cut, ranks, strict=True):
-            yield SiftJob(rows.spans, rows.names, sieve, of_rows)
+            yield SiftJob(rows.spans, rows.names, rows.place, sieve, of_rows)
 
 
 def _stage(

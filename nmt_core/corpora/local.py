@@ -1,11 +1,16 @@
 """Parallel text of the user's own, on this machine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from nmt_core.base import files
-from nmt_core.base.raw_lines import explain_unreadable_file, read_raw_lines, require_regular_file
+from nmt_core.base.raw_lines import (
+    explain_damage,
+    explain_unreadable_file,
+    read_raw_lines,
+    require_regular_file,
+)
 from nmt_core.corpora.corpus import (
     GIVEN,
     Corpus,
@@ -16,6 +21,7 @@ from nmt_core.corpora.corpus import (
     Size,
     list_dropped,
 )
+from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import TextFiles, require_pinned
@@ -44,13 +50,14 @@ class FilesCorpus(Corpus):
 
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
         """Find the files, and make sure that they are those that were pinned."""
-        del languages, fetch, scratch
+        del fetch, scratch
         texts: dict[Split, Text] = {}
         paths: list[Path] = []
         for split, text in self._texts():
             require_pinned(text)
             parts = tuple(text.found().values())
-            texts[split] = Text(parts, list_dropped(self.on_bad_line, given=split != "train"))
+            drop = list_dropped(self.on_bad_line, given=split != "train")
+            texts[split] = Text(parts, drop, languages)
             paths += [path for part in parts for path in part]
         return Obtained(texts, [_origin(path) for path in dict.fromkeys(paths)])
 
@@ -61,13 +68,12 @@ class FilesCorpus(Corpus):
         return Origin("local", str(text.source))
 
     def estimate_size(self, languages: Languages) -> Size:
-        """Count the lines, and their bytes, as most characters are one."""
-        del languages
+        """Count the pairs, and the bytes of their targets, as most characters are one."""
         pairs = size = 0
         for paths in self.train.found().values():
-            for line in read_raw_lines(paths[-1]):
-                pairs, size = pairs + 1, size + len(line or b"")
-        return Size(pairs, size // 2 if self.train.is_tsv else size)
+            for target in _read_targets(paths, languages):
+                pairs, size = pairs + 1, size + len(target)
+        return Size(pairs, size)
 
     def describe(self) -> Description:
         """Return a description that leaves the facts to the user."""
@@ -109,6 +115,15 @@ class FilesCorpus(Corpus):
             split: text.model_copy(update=change(text)) for split, text in self._texts()
         }
         return self.model_copy(update=texts)
+
+
+def _read_targets(paths: tuple[Path, ...], languages: Languages) -> Iterator[Sized]:
+    """Yield the targets of pairs, as bytes or as text."""
+    if len(paths) > 1:
+        return (line or b"" for line in read_raw_lines(paths[-1]))
+    with explain_damage(paths[0]):
+        rows = open_units(require_regular_file(paths[0]), languages).rows
+    return (row[-1] for row in rows)
 
 
 def _origin(path: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from nmt_core.base import files
+from nmt_core.base.compression import is_compressed
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import Job, LineSpan, cut
 from nmt_core.base.parallel.spans import BLOCK_BYTES
@@ -28,6 +29,9 @@ from nmt_core.base.raw_lines import (
     require_regular_file,
 )
 from nmt_core.base.utf8 import UTF16, decode_utf8, looks_like_utf16
+from nmt_core.corpora.formats.registered import open_units
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.text.languages import Languages
 
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 
@@ -40,6 +44,10 @@ UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+_LINE_ENDS = re.compile("\r\n|\n|\r")
+_ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+"""Of HTML, such as &quot; and &#39;."""
+
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u200b\ufeff]")
 
 
@@ -55,9 +63,11 @@ class Text:
     """Parallel text to be read."""
 
     parts: tuple[tuple[Path, ...], ...]
-    """Two aligned files, source first, or one TSV; and so on for the next."""
+    """Two aligned files, source first, or one that holds both; and so on for the next."""
     drop: tuple[Problem, ...] = ()
     """Problems for which a pair is left out and counted; any other stops the reading."""
+    languages: Languages | None = None
+    """By which sides are found in a file that holds both; without, that is a plain TSV."""
 
 
 @dataclass(frozen=True)
@@ -66,23 +76,29 @@ class PairRows(Job):
 
     names: tuple[Path, ...]
     """The files as their owner knows them; what was compressed is read elsewhere."""
+    place: RowPlace
+    """How a row is named in them."""
 
     def __str__(self) -> str:
-        [first, last] = (self.spans[0].first, self.spans[0].first + self.spans[0].lines - 1)
-        return f"{' and '.join(map(str, self.names))} lines {first} to {last}"
+        first = self.place.name(self.spans[0].first)
+        last = self.spans[0].first + self.spans[0].lines - 1 + self.place.before
+        return f"{' and '.join(map(str, self.names))} {first} to {last}"
 
 
 @dataclass
 class CorpusReading:
-    """Counts of dropped pairs and repaired lines."""
+    """Counts of dropped pairs, repaired lines, and what a person should know."""
 
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
+    noticed: Counter[str] = field(default_factory=Counter)
+    """Header rows, which are no pairs, and pairs with entities of HTML, which stay as they are."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
         self.dropped.update(other.dropped)
         self.repaired.update(other.repaired)
+        self.noticed.update(other.noticed)
 
 
 class _BadLineError(Exception):
@@ -97,12 +113,15 @@ def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[PairRows]:
     Args:
         text: the text.
         lines: the last rows of a file may be fewer.
-        scratch: takes compressed files, which cannot be read from the middle.
+        scratch: takes what cannot be read from the middle: compressed files and other formats.
 
     Raises:
-        CorpusError: if a file cannot be read, or aligned ones differ in their numbers of lines.
+        CorpusError: if a file cannot be read or lacks a language, or aligned ones differ in their
+            numbers of lines.
     """
-    return list(chain.from_iterable(_cut(paths, lines, scratch) for paths in text.parts))
+    return list(
+        chain.from_iterable(_cut(paths, lines, text.languages, scratch) for paths in text.parts)
+    )
 
 
 def read_pairs(
@@ -112,7 +131,7 @@ def read_pairs(
     reading: CorpusReading,
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[tuple[int, Pair]]:
-    """Yield the pairs of some rows with their line numbers.
+    """Yield the pairs of some rows with the numbers of these, from 1.
 
     The lines keep every character they have, but for ends.
 
@@ -129,14 +148,18 @@ def read_pairs(
         CorpusError: naming file and line of a problem not in ``drop``.
     """
     columns = [_raw(span, max_line_bytes) for span in rows.spans]
+    if rows.spans[0].first == 1 and rows.place.before:
+        reading.noticed["header_row"] += rows.place.before
     for number, row in enumerate(zip(*columns, strict=True), start=rows.spans[0].first):
         try:
-            pair = _pair(rows.names, row, number, reading.repaired)
+            pair = _pair(rows, row, number, reading.repaired)
         except _BadLineError as bad:
             if bad.problem not in drop:
                 raise CorpusError(str(bad)) from None
             reading.dropped[bad.problem] += 1
         else:
+            if any("&" in side and _ENTITY.search(side) for side in pair):
+                reading.noticed["html_entities"] += 1
             yield number, pair
 
 
@@ -162,23 +185,47 @@ def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
     return written
 
 
-def _cut(paths: tuple[Path, ...], lines: int, scratch: Path) -> Iterator[PairRows]:
-    columns = []
+def _cut(
+    paths: tuple[Path, ...], lines: int, languages: Languages | None, scratch: Path
+) -> Iterator[PairRows]:
+    columns, place = [], RowPlace()
     for path in paths:
         with explain_damage(path):
-            columns.append(cut(_plain(require_regular_file(path), scratch), lines))
+            plain = require_regular_file(path)
+            if len(paths) == 1 and languages is not None:
+                units = open_units(path, languages)
+                place = units.place
+                if not units.plain:
+                    plain = _write_rows(units, scratch)
+            columns.append(cut(_unpacked(plain, scratch), lines))
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
             f"line N of one must translate line N of the other"
         )
-    return (PairRows(spans, paths) for spans in zip(*columns, strict=True))
+    return (PairRows(spans, paths, place) for spans in zip(*columns, strict=True))
 
 
-def _plain(path: Path, scratch: Path) -> Path:
+def _write_rows(units: PairedUnits, scratch: Path) -> Path:
+    """Write units as a TSV; a line end in one becomes a break that is repaired when it is read."""
+    with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
+        for row in units.rows:
+            cells = (_LINE_ENDS.sub("\v", cell.replace("\t", " ")) for cell in row)
+            file.write(_encode("\t".join(cells) + "\n"))
+    return Path(file.name)
+
+
+def _encode(row: str) -> bytes:
+    try:
+        return row.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # half a character that a file spells out; no UTF-8 either
+        return row.encode(errors="surrogatepass")
+
+
+def _unpacked(path: Path, scratch: Path) -> Path:
     """Return the file itself, or its uncompressed copy."""
-    if path.suffix.lower() != ".gz":
+    if not is_compressed(path):
         return path
     with (
         open_raw(path) as content,
@@ -194,19 +241,24 @@ def _raw(span: LineSpan, max_line_bytes: int) -> Iterator[bytes | None]:
 
 
 def _pair(
-    paths: tuple[Path, ...], row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
+    rows: PairRows, row: tuple[bytes | None, ...], number: int, repaired: Counter[str]
 ) -> Pair:
-    places = [f"{path} line {number}" for path in paths]
-    lines = [_decode(*field, number, repaired) for field in zip(row, paths, strict=True)]
-    if len(paths) == 1:
+    place = rows.place.name(number)
+    places = [f"{path} {place}" for path in rows.names]
+    lines = [
+        _decode(line, path, number, rows.place, repaired)
+        for line, path in zip(row, rows.names, strict=True)
+    ]
+    if len(places) == 1:
         lines = lines[0].split("\t")
         if len(lines) != len(Pair._fields):
             raise _BadLineError(
                 "wrong_columns",
-                f"{places[0]} has {len(lines)} columns, needs 2: source, tab, target; "
+                f"{places[0]} has {len(lines)} columns, needs {rows.place.columns}"
+                f"{': source, tab, target' if rows.place.noun == 'line' else ''}; "
                 f"repair it or set on_bad_line to drop",
             )
-        places = [f"{places[0]} column {column}" for column in (1, 2)]
+        places = [f"the {side} of {places[0]}" for side in Pair._fields]
     for line, at in zip(lines, places, strict=True):
         if not _VISIBLE.search(line):
             raise _BadLineError(
@@ -215,12 +267,14 @@ def _pair(
     return Pair(*lines)
 
 
-def _decode(raw: bytes | None, path: Path, number: int, repaired: Counter[str]) -> str:
+def _decode(
+    raw: bytes | None, path: Path, number: int, place: RowPlace, repaired: Counter[str]
+) -> str:
+    at = place.name(number)
     if raw is None:
         raise _BadLineError(
             "line_too_long",
-            f"{path} line {number} is too long for a sentence; "
-            f"split it, or set on_bad_line to drop",
+            f"{path} {at} is too long for a sentence; split it, or set on_bad_line to drop",
         )
     if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
         raw = raw.removeprefix(_BYTE_ORDER_MARK)
@@ -230,7 +284,11 @@ def _decode(raw: bytes | None, path: Path, number: int, repaired: Counter[str]) 
         repaired["crlf"] += 1
     try:
         line = decode_utf8(
-            raw, path, line=number, remedy="convert it to UTF-8, or set on_bad_line to drop"
+            raw,
+            path,
+            line=number + place.before,
+            noun=place.noun,
+            remedy="convert it to UTF-8, or set on_bad_line to drop",
         )
     except CorpusError as error:
         raise _BadLineError("invalid_utf8", str(error)) from None
@@ -239,7 +297,7 @@ def _decode(raw: bytes | None, path: Path, number: int, repaired: Counter[str]) 
             raise _BadLineError("nul_character", f"{path} {UTF16}")
         raise _BadLineError(
             "nul_character",
-            f"{path} line {number} holds a NUL character, which text never does; "
+            f"{path} {at} holds a NUL character, which text never does; "
             f"repair the file, or set on_bad_line to drop",
         )
     line, breaks = _INNER_LINE_BREAKS.subn(" ", line)

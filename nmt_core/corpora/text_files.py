@@ -12,16 +12,19 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import require_regular_file
+from nmt_core.corpora.formats.registered import (
+    NO_FORMAT,
+    advise_suffixes,
+    holds_both_sides,
+    may_hold_both_sides,
+)
 
 STAR = "*"
 """In a path: any part of a name."""
 
-CONVERTIBLE = (".csv", ".tmx")
-"""Endings of files that docs/troubleshooting.md converts to .tsv."""
-
 
 class TextFiles(Config):
-    """Files of parallel text: two aligned ones, or one TSV; each plain or ending in .gz.
+    """Files of parallel text: two aligned ones, or one that holds both sides; also compressed.
 
     A path with a ``*`` stands for all files there are whose name is the same but for that part,
     unless it begins with a dot, as temporary files do. A source and a target belong together if
@@ -30,12 +33,13 @@ class TextFiles(Config):
     """
 
     source: Path
-    """One sentence a line, or a .tsv whose first column is the source and second the target; with
-    one ``*`` all such files, as in texts/*.de."""
+    """One sentence a line, or a file that holds both sides: .tsv, .csv, .xlsx, .tmx, .xlf, .xliff,
+    .po, or a .zip of one of these or of two aligned files, as OPUS has them; with one ``*`` all
+    such files, as in texts/*.de. Any may be compressed: .gz, .bz2, .xz, .zst, .zip."""
 
     target: Path | None = None
-    """Line N translates line N of ``source``; left out if ``source`` is a .tsv, with a ``*`` if
-    that has one."""
+    """Line N translates line N of ``source``; left out if ``source`` holds both sides, with a ``*``
+    if that has one."""
 
     sha256: str = ""
     """Digest of what the files held, and of what each ``*`` stood for, when params.yaml was
@@ -43,14 +47,13 @@ class TextFiles(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "TextFiles":
-        if self.is_tsv and self.target is not None:
-            raise ValueError(f"{self.source} holds both sides; leave target out")
-        if not self.is_tsv and self.target is None:
-            how = "; docs/troubleshooting.md shows the command that makes one of it"
+        if self.target is None and not may_hold_both_sides(self.source):
             raise ValueError(
-                f"target is missing; only a .tsv holds both sides, not {self.source}"
-                f"{how if self.source.suffix.lower() in CONVERTIBLE else ''}"
+                f"target is missing; {self.source} {NO_FORMAT.format(advise_suffixes())}"
             )
+        for path in self.paths:
+            if self.target is not None and holds_both_sides(path):
+                raise ValueError(f"{path} holds both sides; name it as source, and no target")
         stars = [str(path).count(STAR) for path in self.paths]
         if max(stars) > 1 or len({*stars}) > 1:
             raise ValueError(f"{self} must hold one {STAR} each, or none")
@@ -58,11 +61,6 @@ class TextFiles(Config):
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.paths))
-
-    @property
-    def is_tsv(self) -> bool:
-        """Tell whether one file holds both sides."""
-        return self.source.name.lower().endswith((".tsv", ".tsv.gz"))
 
     @property
     def has_star(self) -> bool:

@@ -199,7 +199,7 @@ def test_files_without_test_set_are_split(run, write):
     ("train", "validation", "expected"),
     [
         (b"a\xff\tb\n", b"c\td\n", "train.tsv is not UTF-8 (byte 2 is 0xff)"),
-        (b"a\tb\n", b"\td\n", "validation.tsv line 1 column 1 is empty"),
+        (b"a\tb\n", b"\td\n", "validation.tsv line 1 is empty"),
     ],
 )
 def test_bad_lines_of_files_stop_unless_they_may_be_dropped(

@@ -1,5 +1,6 @@
 """The example of every base class works, as the package of somebody else."""
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import torch
 
 from nmt_core.base.config import build
 from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.formats.registered import PairFormat, open_units
+from nmt_core.corpora.text_files import TextFiles
 from nmt_core.decoding.greedy import greedy_search
 from nmt_core.documents.files import translate_document
 from nmt_core.documents.formats import Format, find_format
@@ -21,6 +24,7 @@ from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.models.architectures import build_model, read_model_config
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
+from nmt_core.text.languages import Languages
 from nmt_core.translation.prepared import prepare_engines
 from stages.download import describe_corpus
 from stages.params import DownloadParams
@@ -47,7 +51,7 @@ def offer(tmp_path, monkeypatch):
 
     before = {*sys.modules}
     yield offer
-    for name in {"captions", "copying", "even"} - before:
+    for name in {"captions", "copying", "couplets", "even"} - before:
         sys.modules.pop(name, None)
 
 
@@ -85,6 +89,21 @@ from nmt_core.documents.pieces import Piece, TextDocument, Type, make_parts, wri
     assert translate_document(read, "captions", Echo(str.upper).translator) == (
         b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
     )
+
+
+def test_a_format_of_parallel_text(offer, tmp_path):
+    imports = """
+from nmt_core.base.raw_lines import open_raw
+from nmt_core.corpora.formats.registered import PairFormat
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+"""
+    offer(imports, PairFormat, name="couplets", pair_formats={"couplets": "COUPLETS"})
+    text = TextFiles(source=tmp_path / "poem.two.gz")
+    text.source.write_bytes(gzip.compress(b"ja\nyes\nnein\nno\n"))
+    units = open_units(text.source, Languages(**LANGUAGES))
+
+    assert [*units.rows] == [("ja", "yes"), ("nein", "no")]
+    assert units.place.name(2) == "couplet 2"
 
 
 def test_an_engine(offer, tmp_path, monkeypatch):

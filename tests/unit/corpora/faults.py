@@ -43,4 +43,28 @@ FAULTS = [
         "chosen = chosen[:, short[0] & short[1]]",
         "chosen = chosen[:, short[0]]",
     ),
+    (
+        "entities of XML that a file defines",
+        "nmt_core/corpora/formats/markup.py",
+        "_refuse_entities(element, path)\n",
+        "pass\n",
+    ),
+    (
+        "the first variant of a language instead of the closest",
+        "nmt_core/corpora/formats/codes.py",
+        "(abs(len(found) - len(parts)), index)",
+        "(0, index)",
+    ),
+    (
+        "a row numbered without its header",
+        "nmt_core/corpora/formats/units.py",
+        "{number + self.before}",
+        "{number}",
+    ),
+    (
+        "files that unpack without a bound",
+        "nmt_core/base/compression.py",
+        "if self._left < 0:",
+        "if self._left < -(1 << 40):",
+    ),
 ]

@@ -197,7 +197,7 @@ def test_a_wrong_number_of_columns_is_named(text, line, columns):
 
 
 def test_an_empty_column_is_named(text):
-    assert refusal(text(b"ja\t\n")).startswith("a.tsv line 1 column 2 is empty;")
+    assert refusal(text(b"ja\t\n")).startswith("the target of a.tsv line 1 is empty;")
 
 
 @pytest.mark.parametrize("name", ["a.tsv.gz", "a.TSV.gz"])
@@ -232,8 +232,16 @@ def test_a_missing_file_or_a_folder_in_its_place_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"source": "a.de"}, "target is missing; only a .tsv"),
-        ({"source": "a.tsv", "target": "b"}, "a.tsv holds both sides; leave target out"),
+        (
+            {"source": "a.de"},
+            "target is missing; a.de is of no known format of parallel text; its name must end in "
+            ".tsv, .csv, ",
+        ),
+        ({"source": "a.tsv", "target": "b"}, "a.tsv holds both sides; name it as source"),
+        (
+            {"source": "a.de", "target": "b.tmx.zst"},
+            "b.tmx.zst holds both sides; name it as source",
+        ),
         ({"source": "*.de", "target": "all.en"}, "*.de and all.en must hold one *"),
         ({"source": "a.de", "target": "*.en"}, "a.de and *.en must hold one *"),
         ({"source": "*/*.de", "target": "*/*.en"}, "*/*.de and */*.en must hold one *"),
@@ -492,10 +500,9 @@ def must_not_fetch(source):
     raise AssertionError(source)
 
 
-def test_the_size_of_files_is_counted_by_pairs_and_bytes_of_a_side(text):
-    """Of two files, the bytes of one; of a file with both sides, half of them."""
+def test_the_size_of_files_is_counted_by_pairs_and_bytes_of_their_targets(text):
     languages = Languages(source="de", target="en")
     texts = text(b"ja\nnein\n", b"yes!\nno\n"), text(b"ja\tyes\nnein\tno\n", name="b")
     corpora = [FilesCorpus(kind="files", train=one) for one in texts]
 
-    assert [tuple(one.estimate_size(languages)) for one in corpora] == [(2, 6), (2, 13 // 2)]
+    assert [tuple(one.estimate_size(languages)) for one in corpora] == [(2, 6), (2, 5)]

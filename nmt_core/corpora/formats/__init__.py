@@ -1,0 +1,1 @@
+"""Formats of files that hold both sides of parallel text."""

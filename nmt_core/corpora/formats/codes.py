@@ -1,0 +1,45 @@
+"""Match codes of languages, as others write them, with those that are asked for."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.text.languages import Languages
+
+MOST_NAMED = 10
+
+
+def pick_code(codes: Sequence[str], wanted: str) -> int | None:
+    """Return the index of the code that is the wanted language, the closest one first.
+
+    ``de`` and ``de-AT`` match each other, in any case and with any dash; ``pt-BR`` and ``pt-PT``
+    do not.
+    """
+    parts = _split(wanted)
+    alike = [
+        (abs(len(found) - len(parts)), index)
+        for index, found in enumerate(map(_split, codes))
+        if found[: len(parts)] == parts[: len(found)] and found != [""]
+    ]
+    return min(alike)[1] if alike else None
+
+
+def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:
+    """Return the indices of source and target among codes, or None if one is missing."""
+    source, target = (pick_code(codes, wanted) for wanted in languages.codes)
+    return None if source is None or target is None or source == target else (source, target)
+
+
+def refuse_languages(path: Path, found: Counter[str], languages: Languages) -> CorpusError:
+    """Return the error of a file that has not the two languages, and name those that it has."""
+    named = [f"{code or 'none named'} ({count:,})" for code, count in found.most_common(MOST_NAMED)]
+    return CorpusError(
+        f"{path} has no unit in {' and '.join(languages.codes)}; "
+        f"it has {', '.join(named) or 'no unit at all'}; "
+        f"set download.languages, or give another file"
+    )
+
+
+def _split(code: str) -> list[str]:
+    return code.strip().lower().replace("_", "-").split("-")

@@ -1,0 +1,88 @@
+"""Read XML element by element, in constant memory; whatever defines entities is refused."""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import explain_damage, open_raw
+
+Element = Any
+"""Of lxml."""
+
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def iterate_elements(path: Path, names: Collection[str]) -> Iterator[Element]:
+    """Yield elements of some local names at their ends; each is forgotten when the next comes.
+
+    Raises:
+        CorpusError: if the file is no XML, is damaged, or defines entities, which may make a small
+            file large and read other files.
+    """
+    with explain_damage(path), open_raw(path) as file:
+        events = etree.iterparse(
+            file,
+            events=("end",),
+            tag=[f"{{*}}{name}" for name in names],
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+        )
+        checked = False
+        try:
+            for _, element in events:
+                if not checked:
+                    _refuse_entities(element, path)
+                    checked = True
+                yield element
+                _forget(element)
+        except etree.XMLSyntaxError as error:
+            raise CorpusError(
+                f"{path} line {error.lineno} is no well-formed XML ({error.msg}); "
+                f"write the file anew, or repair it there"
+            ) from None
+
+
+def join_text(element: Element, kept: Collection[str]) -> str:
+    """Return the text of an element, without the codes that stand for markup.
+
+    Args:
+        element: a segment.
+        kept: local names of the elements in it whose text is text of the segment.
+    """
+    if element is None:
+        return ""
+    if not len(element):
+        return element.text or ""
+    parts = [element.text or ""]
+    for child in element:
+        name = etree.QName(child).localname if isinstance(child.tag, str) else ""
+        if name in kept:
+            parts.append(join_text(child, kept))
+        elif name == "cp":  # of XLIFF 2, a character that XML forbids
+            parts.append(_read_character(child.get("hex", "")))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _read_character(digits: str) -> str:
+    try:
+        return chr(int(digits, 16))
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _refuse_entities(element: Element, path: Path) -> None:
+    defined = element.getroottree().docinfo.internalDTD
+    if defined is not None and any(True for _ in defined.iterentities()):
+        raise CorpusError(f"{path} defines entities, which text never needs; write it without")
+
+
+def _forget(element: Element) -> None:
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and element.getprevious() is not None:
+        del parent[0]

@@ -1,0 +1,119 @@
+"""Formats of files with both sides by name: each is a file that reads it, and a line here.
+
+This file imports none of them: settings are looked at before any text is read.
+"""
+
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import NamedTuple
+
+from nmt_core.base.compression import COMPRESSED, list_members, plain_name
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.registry import Registry
+from nmt_core.corpora.formats.units import PairedUnits
+from nmt_core.text.languages import Languages
+
+ARCHIVE = ".zip"
+
+
+class PairFormat(NamedTuple):
+    """A format of files that hold both sides.
+
+    A sentence and below it its translation, in a module ``couplets`` that another package offers by
+    an entry point of ``nmt.pair_formats``, ``couplets = couplets:COUPLETS``::
+
+        COUPLETS = PairFormat((".two",), "couplets:read_couplets")
+
+        def read_couplets(path, languages):
+            with open_raw(path) as file:
+                lines = file.read().decode().splitlines()
+            return PairedUnits(zip(lines[::2], lines[1::2]), RowPlace("couplet"))
+    """
+
+    suffixes: tuple[str, ...]
+    """Of the names of its files, but for a compression."""
+    reader: str
+    """The reader, ``module:thing``; it takes a path, perhaps of a compressed file, and languages,
+    and returns PairedUnits, of which it holds few in memory."""
+
+
+PAIR_FORMATS = Registry(
+    "a format of parallel text",
+    "nmt.pair_formats",
+    {
+        "tsv": PairFormat((".tsv",), "nmt_core.corpora.formats.tables:read_tsv"),
+        "csv": PairFormat((".csv",), "nmt_core.corpora.formats.tables:read_csv"),
+        "xlsx": PairFormat((".xlsx",), "nmt_core.corpora.formats.spreadsheets:read_xlsx"),
+        "tmx": PairFormat((".tmx",), "nmt_core.corpora.formats.tmx:read_tmx"),
+        "xliff": PairFormat((".xlf", ".xliff"), "nmt_core.corpora.formats.xliff:read_xliff"),
+        "po": PairFormat((".po",), "nmt_core.corpora.formats.gettext:read_po"),
+    },
+)
+"""Formats of parallel text by name."""
+
+
+def holds_both_sides(path: Path) -> bool:
+    """Tell by its name whether a file holds source and target, in a format of ours.
+
+    A .zip may, or may hold one side.
+    """
+    suffixes = tuple(suffix for each in PAIR_FORMATS.ours.values() for suffix in _suffixes(each))
+    return plain_name(path).lower().endswith(suffixes)
+
+
+def may_hold_both_sides(path: Path) -> bool:
+    """Tell by its name whether a file can be read without another for the other side."""
+    return path.suffix.lower() == ARCHIVE or _find_pair_format(plain_name(path)) is not None
+
+
+def list_pair_suffixes() -> list[str]:
+    """Return the endings of names of files that hold both sides."""
+    known = [suffix for name in PAIR_FORMATS for suffix in PAIR_FORMATS.load(name).suffixes]
+    return [*known, ARCHIVE]
+
+
+def open_units(path: Path, languages: Languages) -> PairedUnits:
+    """Open a file that holds both sides.
+
+    Args:
+        path: its name says how it is compressed, and which format it has; of a .zip, the name of
+            the file in it does, or it holds two, one for each language.
+        languages: of source and target.
+
+    Raises:
+        CorpusError: if it is of no known format, is damaged, or lacks a language; the first rows
+            may raise it, too.
+    """
+    name = plain_name(path)
+    if path.suffix.lower() == ARCHIVE:
+        members = list_members(path)
+        if len(members) != 1:
+            from nmt_core.corpora.formats.moses import read_moses  # noqa: PLC0415 - as the others
+
+            return read_moses(path, languages)
+        [name] = members
+    found = _find_pair_format(name)
+    if found is None:
+        raise CorpusError(f"{path}: {name} {NO_FORMAT.format(advise_suffixes())}")
+    units: PairedUnits = resolve_name(found.reader)(path, languages)
+    return units
+
+
+NO_FORMAT = "is of no known format of parallel text; its name must end in {}"
+
+
+def advise_suffixes() -> str:
+    """Return the endings of names of files with both sides, and of compression, for a message."""
+    return f"{', '.join(list_pair_suffixes())}, or one of these and {', '.join(COMPRESSED)}"
+
+
+def _find_pair_format(name: str) -> PairFormat | None:
+    for known in PAIR_FORMATS:
+        found = PAIR_FORMATS.load(known)
+        if name.lower().endswith(found.suffixes):
+            return found
+    return None
+
+
+def _suffixes(known: PairFormat | str) -> tuple[str, ...]:
+    return () if isinstance(known, str) else known.suffixes

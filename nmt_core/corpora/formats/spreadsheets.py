@@ -1,0 +1,82 @@
+"""Read .xlsx: the first sheet of a workbook, as a table; formulas are their last values."""
+
+import shutil
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+from xml.etree.ElementTree import ParseError
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.raw_lines import explain_damage, open_raw
+from nmt_core.corpora.formats.packages import require_package
+from nmt_core.corpora.formats.tables import MOST_COLUMNS, read_table
+from nmt_core.corpora.formats.units import PairedUnits
+from nmt_core.text.languages import Languages
+
+MOST_BYTES = 1 << 30
+"""Unpacked; strings that occur in several cells, and those alone, are held in memory."""
+
+MOST_ROWS = 1 << 20
+"""Rows of a sheet, as Excel has it; a file may claim any number."""
+
+WRONG = (ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError)
+"""Errors of openpyxl on files that are no workbooks; those of entities are ValueError."""
+
+
+def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
+    """Read the first sheet of a workbook."""
+    return read_table(_read_rows(path), path, languages)
+
+
+def _read_rows(path: Path) -> Iterator[list[str]]:
+    openpyxl = require_package("openpyxl", path)
+    require_package("defusedxml", path)  # which openpyxl then uses by itself
+    with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(packed, file)
+        _check(file, path)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                book = openpyxl.load_workbook(
+                    file, read_only=True, data_only=True, keep_links=False
+                )
+                sheet = book.worksheets[0]
+                sheet.reset_dimensions()  # they may be wrong
+                yield from _read_sheet(sheet, path)
+        except WRONG as error:
+            told = str(error).partition("\n")[0]
+            raise CorpusError(
+                f"{path} is no workbook, or a damaged one ({told}); save it anew as .xlsx, or "
+                f"as .csv"
+            ) from None
+
+
+def _read_sheet(sheet: Any, path: Path) -> Iterator[list[str]]:
+    names = _show(next(sheet.iter_rows(max_row=1, max_col=MOST_COLUMNS + 1), ()))
+    while names and not names[-1]:
+        names.pop()
+    yield names
+    if len(names) > MOST_COLUMNS:
+        return
+    for number, row in enumerate(sheet.iter_rows(min_row=2, max_col=len(names) or 1), start=2):
+        if number > MOST_ROWS:
+            raise CorpusError(f"{path} has a row {number:,}, more than a sheet may have; repair it")
+        yield _show(row)
+
+
+def _show(row: Sequence[Any]) -> list[str]:
+    return ["" if cell.value is None or cell.data_type == "e" else str(cell.value) for cell in row]
+
+
+def _check(file: IO[bytes], path: Path) -> None:
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+    unpacked = sum(member.file_size for member in members)
+    if unpacked > MOST_BYTES:
+        raise CorpusError(
+            f"{path} unpacks to {unpacked:,} bytes, more than {MOST_BYTES:,}; "
+            f"save it as .csv, which has no bound"
+        )

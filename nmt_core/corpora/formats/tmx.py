@@ -1,0 +1,48 @@
+"""Read TMX 1.4b and earlier: translation memories, of any number of languages.
+
+The format: https://www.gala-global.org/tmx-14b
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from nmt_core.corpora.formats.codes import pick_pair, refuse_languages
+from nmt_core.corpora.formats.markup import XML_LANG, iterate_elements, join_text
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.text.languages import Languages
+
+KEPT = ("hi",)
+"""Inline elements with text; the others hold codes of the program that wrote the memory."""
+
+NOTHING = ("", "")
+
+
+def read_tmx(path: Path, languages: Languages) -> PairedUnits:
+    """Read the units of a translation memory; one that lacks a language is empty.
+
+    Raises:
+        CorpusError: at its end, if no unit has both languages.
+    """
+    return PairedUnits(_read_units(path, languages), RowPlace("unit"))
+
+
+def _read_units(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    seen: Counter[str] = Counter()
+    found = False
+    picked: dict[tuple[str, ...], tuple[int, int] | None] = {}
+    for unit in iterate_elements(path, ["tu"]):
+        variants = unit.findall("{*}tuv")
+        codes = tuple(each.get(XML_LANG) or each.get("lang") or "" for each in variants)
+        if codes not in picked:
+            picked[codes] = pick_pair(codes, languages)
+        pair = picked[codes]
+        if pair is None:
+            seen.update(codes)
+            yield NOTHING
+        else:
+            found = True
+            source, target = (join_text(variants[side].find("{*}seg"), KEPT) for side in pair)
+            yield source, target
+    if not found:
+        raise refuse_languages(path, seen, languages)

@@ -1,0 +1,76 @@
+"""Read XLIFF 1.2 and 2.x: text on its way through a translation, with both sides of each segment.
+
+The formats: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
+https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from nmt_core.corpora.formats.codes import pick_code, pick_pair, refuse_languages
+from nmt_core.corpora.formats.markup import Element, iterate_elements, join_text
+from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.text.languages import Languages
+
+KEPT = ("g", "mrk", "pc")
+"""Inline elements with text; the others stand for codes."""
+
+UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adaptation")
+"""States of targets that hold no translation yet."""
+
+
+def read_xliff(path: Path, languages: Languages) -> PairedUnits:
+    """Read the segments of a file, in whichever direction it was translated.
+
+    One that is not translated yet, or of other languages, is empty.
+
+    Raises:
+        CorpusError: at its end, if no segment has both languages.
+    """
+    return PairedUnits(_read_segments(path, languages), RowPlace("segment"))
+
+
+def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    seen: Counter[str] = Counter()
+    found = False
+    for unit in iterate_elements(path, ["trans-unit", "segment"]):
+        codes = _find_codes(unit, languages)
+        pair = pick_pair(codes, languages)
+        if pair is None:
+            seen.update(code for code in codes if code)
+        found = found or pair is not None
+        for sides in _find_sides(unit):
+            yield ("", "") if pair is None else (sides[pair[0]], sides[pair[1]])
+    if not found:
+        raise refuse_languages(path, seen, languages)
+
+
+def _find_codes(unit: Element, languages: Languages) -> tuple[str, str]:
+    """Return the languages of source and target; a missing one is the other of ours."""
+    source = target = ""
+    for above in unit.iterancestors():
+        source = source or above.get("source-language") or above.get("srcLang") or ""
+        target = target or above.get("target-language") or above.get("trgLang") or ""
+    if not target and source:
+        ours = pick_code(languages.codes, source)
+        target = "" if ours is None else languages.codes[1 - ours]
+    return source, target
+
+
+def _find_sides(unit: Element) -> list[tuple[str, str]]:
+    """Return source and target of each segment of a unit."""
+    target = unit.find("{*}target")
+    if target is None or (target.get("state") or unit.get("state")) in UNTRANSLATED:
+        return [(join_text(unit.find("{*}source"), KEPT), "")]
+    cut = unit.find("{*}seg-source")
+    if cut is not None:
+        sources, targets = _find_marked(cut), _find_marked(target)
+        if sources and targets.keys() <= sources.keys():
+            return [(text, targets.get(name, "")) for name, text in sources.items()]
+    return [(join_text(unit.find("{*}source"), KEPT), join_text(target, KEPT))]
+
+
+def _find_marked(side: Element) -> dict[str, str]:
+    marks = side.iterfind(".//{*}mrk[@mtype='seg']")
+    return {mark.get("mid", ""): join_text(mark, KEPT) for mark in marks}

@@ -1,0 +1,416 @@
+"""Files that hold both sides: what others write is read back, and what is wrong is told."""
+
+import inspect
+import io
+import re
+import zipfile
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.base import compression
+from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.formats.codes import pick_code
+from nmt_core.corpora.formats.registered import PAIR_FORMATS, open_units
+from nmt_core.corpora.parallel_text import (
+    DAMAGED,
+    UNUSABLE,
+    CorpusReading,
+    Text,
+    cut_rows,
+    read_pairs,
+)
+from nmt_core.corpora.text_files import TextFiles
+from nmt_core.text.languages import Languages
+from tests.support.formats import (
+    COMPRESSORS,
+    WRITERS,
+    XLIFF1,
+    XLIFF2,
+    moses,
+    table,
+    tmx,
+    xlsx,
+    zipped,
+)
+
+GERMAN = Languages(source="de", target="en")
+PAIRS = [("Guten Tag.", "Good day."), ("Ja & nein", 'a "quoted" <b>word</b>')]
+BREAKS = re.compile("\r\n|[\n\r\t\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a file and read its pairs, a row at a time, as many processes would."""
+
+    def read(name, content, *, languages=GERMAN, drop=UNUSABLE, reading=None):
+        path = tmp_path / name
+        path.write_bytes(content)
+        text = Text((TextFiles(source=path).paths,), tuple(drop), languages)
+        return [
+            pair
+            for rows in cut_rows(text, 1, scratch=tmp_path)
+            for _, pair in read_pairs(
+                rows, drop=drop, reading=CorpusReading() if reading is None else reading
+            )
+        ]
+
+    return read
+
+
+@pytest.fixture
+def refusal(read, tmp_path):
+    def refusal(name, content, **options):
+        with pytest.raises(CorpusError) as caught:
+            read(name, content, **options)
+        told = str(caught.value)
+        assert "\n" not in told
+        return told.replace(f"{tmp_path}/", "")
+
+    return refusal
+
+
+sentences = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff")
+    | st.sampled_from("\t\n\r\x85\u2028&<>\"';,=\\ "),
+    max_size=20,
+).map(lambda line: f"x{line}")
+texts = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@settings(max_examples=30)
+@given(pairs=texts, compressor=st.sampled_from(["", *COMPRESSORS, ".zip"]))
+def test_what_others_write_is_read_back(tmp_path_factory, suffix, pairs, compressor):
+    """But line ends and tabs in a unit, which are spaces then, as everywhere."""
+    content = WRITERS[suffix](pairs)
+    if compressor == ".zip":
+        content = zipped(**{f"folder/my.{suffix}": content, "README": b""})
+    elif compressor:
+        content = COMPRESSORS[compressor](content)
+    path = tmp_path_factory.mktemp("text") / f"my.{suffix}{compressor}"
+    path.write_bytes(content)
+    text = Text((TextFiles(source=path).paths,), (), GERMAN)
+    rows = cut_rows(text, 2, scratch=path.parent)
+    found = [
+        pair for each in rows for _, pair in read_pairs(each, drop=(), reading=CorpusReading())
+    ]
+
+    assert [tuple(BREAKS.sub(" ", side) for side in pair) for pair in pairs] == found
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_sides_are_found_by_their_languages(read, suffix):
+    """Also where the file was translated the other way, and in other forms of their codes."""
+    turned = [pair[::-1] for pair in PAIRS]
+
+    assert turned == read(f"a.{suffix}", WRITERS[suffix](PAIRS, "en_US", "de-AT"))
+    assert PAIRS == read(f"a.{suffix}", WRITERS[suffix](PAIRS, "DE", "en-GB"))
+
+
+@pytest.mark.parametrize("suffix", ["tmx", "xlf", "xliff", "po", "csv"])
+def test_a_file_without_our_languages_is_refused_with_those_that_it_has(refusal, suffix):
+    told = refusal(f"a.{suffix}", WRITERS[suffix](PAIRS, "it", "fr"))
+
+    assert told.startswith(f"a.{suffix} ")
+    assert "de and en" in told
+    assert "fr" in told
+
+
+def test_two_languages_of_three_are_taken(read, refusal):
+    content = tmx(PAIRS).replace(b"<tu>", b'<tu><tuv xml:lang="fr"><seg>Bonjour.</seg></tuv>')
+    french = Languages(source="fr", target="de")
+
+    assert PAIRS == read("a.tmx", content)
+    assert [("Bonjour.", one) for one, _ in PAIRS] == read("a.tmx", content, languages=french)
+    told = refusal("a.tmx", content, languages=Languages(source="it", target="de"))
+    assert all(f"{code} (2)" in told for code in ("de", "en", "fr"))
+
+
+@pytest.mark.parametrize(
+    ("codes", "wanted", "best"),
+    [
+        (["en", "de"], "de", 1),
+        (["de-AT", "de"], "de", 1),
+        (["pt-PT", "PT_br"], "pt-BR", 1),
+        (["pt-PT", "pt"], "pt-BR", 1),
+        (["pt-PT"], "pt-BR", None),
+        (["", "deu"], "de", None),
+    ],
+)
+def test_the_closest_code_is_taken(codes, wanted, best):
+    assert pick_code(codes, wanted) == best
+
+
+def test_codes_of_markup_are_no_text(read):
+    seg = b'a<bpt i="1">&lt;b&gt;</bpt>b<hi>c</hi>d<ph><sub>no</sub></ph>e<ut>x</ut><!-- no -->f'
+    assert read("a.tmx", tmx([("S", "T")]).replace(b">S<", b">" + seg + b"<")) == [("abcdef", "T")]
+
+
+def xliff(version, body):
+    head = f'<xliff xmlns="{XLIFF1 if version == 1 else XLIFF2}" srcLang="de" trgLang="en">'
+    file = '<file source-language="de" target-language="en">'
+    return f"{head}{file}{body}</file></xliff>".encode()
+
+
+def test_xliff_1_has_segments_alternatives_and_states(read):
+    unit = (
+        "<trans-unit><source>A. B.</source><seg-source><mrk mtype='seg' mid='1'>A.</mrk> "
+        "<mrk mtype='seg' mid='2'>B<x/>.</mrk></seg-source><target>"
+        "<mrk mtype='seg' mid='2'>b.</mrk> <mrk mtype='seg' mid='1'><g>a</g>.</mrk></target>"
+        "<alt-trans><source>C</source><target>c</target></alt-trans></trans-unit>"
+        "<trans-unit><source>D</source><target state='new'>D</target></trans-unit>"
+        "<trans-unit><source>E</source></trans-unit>"
+    )
+    reading = CorpusReading()
+
+    assert read("a.xlf", xliff(1, unit), reading=reading) == [("A.", "a."), ("B.", "b.")]
+    assert reading.dropped == {"empty_side": 2}
+
+
+def test_xliff_2_has_characters_by_number_and_states(read):
+    unit = (
+        "<unit><segment><source>A<ph/><pc>b</pc><cp hex='000C'/>c<cp hex='D800x'/></source>"
+        "<target>d</target></segment><ignorable><source> </source></ignorable>"
+        "<segment state='initial'><source>E</source><target>E</target></segment></unit>"
+    )
+    assert read("a.xlf", xliff(2, unit)) == [("Ab c", "d")]
+
+
+def test_po_has_plurals_fuzzy_and_obsolete_messages(read):
+    content = """msgid ""
+msgstr ""
+"Language: en\\n"
+"Content-Type: text/plain; charset=ISO-8859-1\\n"
+
+msgctxt "menu"
+msgid "%d Äpfel"
+msgid_plural "%d Äpfel "
+"alle"
+msgstr[0] "%d apple"
+msgstr[1] "%d apples"
+
+#, fuzzy
+msgid "A"
+msgstr "a"
+
+#~ msgid "B"
+#~ msgstr "b"
+
+msgid "C"
+msgstr ""
+"""
+    expected = [("%d Äpfel", "%d apple"), ("%d Äpfel alle", "%d apples")]
+
+    assert expected == read("a.po", content.encode("latin-1"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([("a", "b")], [("a", "b")]),
+        ([("English", "Deutsch"), ("b", "a")], [("a", "b")]),
+        ([("note", "Target", "Source"), ("n", "b", "a")], [("a", "b")]),
+        (
+            [("n", "en-US", "de", "m"), ("n", "b", "a"), ("n", "c", "d", "", "")],
+            [("a", "b"), ("d", "c")],
+        ),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_header_names_the_columns(read, rows, expected, delimiter):
+    reading = CorpusReading()
+
+    assert expected == read("a.csv", table(rows, delimiter=delimiter), reading=reading)
+    assert reading.noticed == ({"header_row": 1} if len(rows) > 1 else {})
+
+
+def test_without_a_header_two_columns_are_needed(refusal):
+    told = refusal("a.csv", b"a,b,c\n")
+    assert "which of 3 columns" in told
+    assert "'a', 'b', 'c'" in told
+    assert "more than 1,000 columns" in refusal("a.csv", b"," * 500_000)
+    assert "more than 1,000 columns" in refusal("a.xlsx", workbook([["x"] * 1100]))
+
+
+def test_quotes_of_a_plain_tsv_are_text(read):
+    assert read("a.tsv", b'"Ja", sagt er.\t"Yes."\n') == [('"Ja", sagt er.', '"Yes."')]
+    assert read("a.tsv", b'de\ten\n"Ja ""x""\nnein"\tYes "no"\n') == [('Ja "x" nein', 'Yes "no"')]
+
+
+def test_a_row_is_named_by_its_number_in_the_file(refusal, read):
+    """And dropped with a count where that is asked for."""
+    content = b'de,en\n"a\n",b\nc,d,e\nx,sch\xf6n\n'
+    assert refusal("a.csv", content).startswith("a.csv row 3 has 3 columns, needs 2; ")
+    told = refusal("a.csv", content, drop=["wrong_columns"])
+    assert told.startswith("row 4 of a.csv is not UTF-8 (byte 6 is 0xf6)")
+    reading = CorpusReading()
+    assert read("a.csv", content, drop=DAMAGED, reading=reading) == [("a ", "b")]
+    assert reading.dropped == {"wrong_columns": 1, "invalid_utf8": 1}
+
+    assert "the target of a.xlsx row 3 " in refusal(
+        "a.xlsx", xlsx([("a", "b"), ("c", "")]), drop=()
+    )
+    assert "the source of a.tmx unit 2 " in refusal("a.tmx", tmx([("a", "b"), ("", "d")]), drop=())
+    assert "a.zip line 1 holds a NUL" in refusal("a.zip", moses([("a\0", "b")]))
+
+
+@pytest.mark.parametrize("content", [b'de,en\n"a"b,c\n', b'de,en\na,"b\n', b"de,en\na\rb,c\n"])
+def test_wrong_quotes_are_named(refusal, content):
+    assert refusal("a.csv", content).startswith("a.csv row 2 (line ")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "po"])
+def test_utf_16_is_told(refusal, suffix):
+    assert "looks like UTF-16" in refusal(f"a.{suffix}", "de,en\nja,yes\n".encode("utf-16"))
+
+
+def test_entities_of_html_are_counted_and_left(read):
+    pairs = [("a &quot;b&quot;", "c"), ("d", "&#39;"), ("AT&T; R & D;", "&")]
+    reading = CorpusReading()
+
+    assert pairs == read("a.tmx", tmx(pairs), reading=reading)
+    assert reading.noticed == {"html_entities": 2}
+
+
+def workbook(rows):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_formulas_are_their_last_values(read):
+    rows = [("de", "en"), ("a", '=CONCAT("b")'), (1, True), ("#N/A", "c"), ("d", "e")]
+    reading = CorpusReading()
+
+    assert read("a.xlsx", workbook(rows), reading=reading) == [("1", "True"), ("d", "e")]
+    assert reading.dropped == {"empty_side": 2}
+
+
+BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+DOCTYPES = {
+    "bomb": f'<!DOCTYPE tmx [<!ENTITY e0 "ha">{BOMB}]>',
+    "file": '<!DOCTYPE tmx [<!ENTITY e9 SYSTEM "file:///etc/hostname">]>',
+    "net": '<!DOCTYPE tmx [<!ENTITY e9 SYSTEM "http://127.0.0.1:1/x">]>',
+    "parameter": '<!DOCTYPE tmx [<!ENTITY % p SYSTEM "file:///etc/hostname"> %p;]>',
+}
+
+
+@pytest.mark.parametrize("kind", DOCTYPES)
+@pytest.mark.parametrize("place", [b">a<", b"<header", b'"sentence"'])
+def test_entities_are_refused(refusal, kind, place):
+    """In text, before it, and in an attribute."""
+    content = tmx([("a", "b")]).partition(b"\n")[2]
+    use = place[:-1] + b"&e9;" + place[-1:] if place != b"<header" else b"&e9;<header"
+    told = refusal("a.tmx", DOCTYPES[kind].encode() + content.replace(place, use, 1))
+
+    assert "defines entities" in told or "no well-formed XML" in told
+
+
+def test_entities_in_a_spreadsheet_are_refused(refusal):
+    content = rezip(
+        xlsx(PAIRS),
+        "xl/worksheets/sheet1.xml",
+        lambda xml: DOCTYPES["bomb"].encode() + xml.replace(b"Good day.", b"&e9;"),
+    )
+    assert refusal("a.xlsx", content).startswith("a.xlsx is no workbook, or a damaged one")
+
+
+def rezip(content, name, change):
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    return zipped(**{each: change(xml) if each == name else xml for each, xml in members.items()})
+
+
+def test_rows_that_are_only_claimed_are_not_read(refusal, monkeypatch):
+    monkeypatch.setattr("nmt_core.corpora.formats.spreadsheets.MOST_ROWS", 1000)
+    content = rezip(
+        xlsx(PAIRS), "xl/worksheets/sheet1.xml", lambda xml: xml.replace(b'r="3"', b'r="999999999"')
+    )
+    assert refusal("a.xlsx", content).startswith("a.xlsx has a row 1,001, more than a sheet")
+
+
+@pytest.mark.parametrize("suffix", [*WRITERS])
+@pytest.mark.parametrize("cut", [0.3, 0.9])
+def test_a_truncated_archive_is_damaged(refusal, suffix, cut):
+    for ending, compress in COMPRESSORS.items():
+        content = compress(WRITERS[suffix](PAIRS * 50))
+        told = refusal(f"a.{suffix}{ending}", content[: int(cut * len(content))])
+        assert f"a.{suffix}{ending} is damaged" in told
+    content = moses(PAIRS)
+    assert "a.zip is damaged" in refusal("a.zip", content[: int(cut * len(content))])
+
+
+@pytest.mark.parametrize("suffix", ["tmx", "xlf", "xliff", "xlsx"])
+def test_a_truncated_file_is_told(refusal, suffix):
+    content = WRITERS[suffix](PAIRS * 50)
+    assert f"a.{suffix} " in refusal(f"a.{suffix}", content[: len(content) // 2])
+
+
+@pytest.mark.parametrize("ending", [*COMPRESSORS, ".zip"])
+def test_what_unpacks_to_far_too_much_is_refused(refusal, monkeypatch, ending):
+    monkeypatch.setattr(compression, "FREE_BYTES", 10_000)
+    bomb = b"0" * 3_000_000
+    content = zipped(**{"a.tsv": bomb}) if ending == ".zip" else COMPRESSORS[ending](bomb)
+
+    assert "times its size" in refusal(f"a.tsv{ending}", content)
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(refusal, monkeypatch):
+    monkeypatch.setattr("nmt_core.corpora.formats.spreadsheets.MOST_BYTES", 1000)
+    assert "a.xlsx unpacks to " in refusal("a.xlsx", xlsx(PAIRS))
+
+
+@pytest.mark.parametrize("name", ["../a.de", "/a.de", "..\\a.de"])
+def test_an_archive_that_leads_out_of_itself_is_refused(refusal, name):
+    told = refusal("a.zip", zipped(**{name: b"ja\n", "a.en": b"yes\n"}))
+    assert "leads out of the archive" in told
+
+
+def test_archives_of_aligned_files(read, refusal):
+    """As OPUS has them; and what is missing or double is told."""
+    pairs = [("Äpfel", "apples"), ("ja", "yes")]
+    assert pairs == read("a.txt.zip", moses(pairs))
+    turned = Languages(source="en", target="de")
+    assert [pair[::-1] for pair in pairs] == read("a.zip", moses(pairs), languages=turned)
+    others = Languages(source="fr", target="en")
+    assert "it holds Tatoeba.de-en.de" in refusal("a.zip", moses(pairs), languages=others)
+    assert "has 1 lines, but" in refusal("a.zip", zipped(**{"a.de": b"a\nb\n", "a.en": b"a\n"}))
+    double = zipped(**{"a.de": b"", "b.de": b"", "a.en": b""})
+    assert "needs one file for de" in refusal("a.zip", double)
+    assert "x.doc is of no known format" in refusal("a.zip", zipped(**{"x.doc": b""}))
+    reading = CorpusReading()
+    long = zipped(**{"a.de": b"x" * 200_000 + b"\nja", "a.en": b"no\nyes"})
+    assert read("a.zip", long, reading=reading) == [("ja", "yes")]
+    assert reading.dropped == {"line_too_long": 1}
+
+
+def test_each_side_may_be_compressed_in_its_own_way(tmp_path):
+    paths = [tmp_path / "a.de.zst", tmp_path / "a.en.zip"]
+    paths[0].write_bytes(COMPRESSORS[".zst"](b"ja\n"))
+    paths[1].write_bytes(zipped(**{"a.en": b"yes\n"}))
+    [rows] = cut_rows(Text((tuple(paths),), (), GERMAN), 9, scratch=tmp_path)
+
+    pairs = [pair for _, pair in read_pairs(rows, drop=(), reading=CorpusReading())]
+    assert pairs == [("ja", "yes")]
+
+
+def test_a_file_is_read_as_it_comes(tmp_path, monkeypatch):
+    """The first units are there before the last ones are looked at."""
+    for suffix in ("tmx", "xlf", "xliff", "csv", "tsv"):
+        content = WRITERS[suffix](PAIRS * 10_000)
+        path = tmp_path / f"a.{suffix}"
+        path.write_bytes(content[: len(content) * 9 // 10])
+        assert next(iter(open_units(path, GERMAN).rows)) is not None
+
+
+def test_settings_name_every_format():
+    described = inspect.getsource(TextFiles)
+    suffixes = [suffix for name in PAIR_FORMATS for suffix in PAIR_FORMATS.load(name).suffixes]
+
+    assert [] == [each for each in [*suffixes, *compression.COMPRESSED] if each not in described]
