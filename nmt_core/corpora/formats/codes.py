@@ -7,7 +7,11 @@ from pathlib import Path
 from nmt_core.base.errors import CorpusError
 from nmt_core.text.languages import Languages
 
-MOST_NAMED = 10
+MOST_NAMED = 20
+"""Codes in a message, and characters of each."""
+
+MOST_CODES = 1000
+"""Different codes of a file that are remembered."""
 
 
 def pick_code(codes: Sequence[str], wanted: str) -> int | None:
@@ -33,7 +37,10 @@ def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | N
 
 def refuse_languages(path: Path, found: Counter[str], languages: Languages) -> CorpusError:
     """Return the error of a file that has not the two languages, and name those that it has."""
-    named = [f"{code or 'none named'} ({count:,})" for code, count in found.most_common(MOST_NAMED)]
+    named = [
+        f"{' '.join(code.split())[:MOST_NAMED] or 'none named'} ({count:,})"
+        for code, count in found.most_common(MOST_NAMED)
+    ]
     return CorpusError(
         f"{path} has no unit in {' and '.join(languages.codes)}; "
         f"it has {', '.join(named) or 'no unit at all'}; "

@@ -14,7 +14,7 @@ from nmt_core.corpora.formats.packages import require_package
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.text.languages import Languages
 
-MOST_BYTES = 1 << 28
+MOST_BYTES = 1 << 26
 """A file is read whole; the largest that people keep has some 10 MB."""
 
 CHARSET = re.compile(rb'^"Content-Type:[^"]*?charset=([\w.:-]+)', re.MULTILINE | re.IGNORECASE)
@@ -68,5 +68,5 @@ def _decode(content: bytes, path: Path) -> str:
         return decode_utf8(content, path)
     try:
         return content.decode(charset)
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeError, LookupError) as error:
         raise CorpusError(f"{path} is not in {charset}, as it says ({error})") from None

@@ -41,7 +41,8 @@ def iterate_elements(path: Path, names: Collection[str]) -> Iterator[Element]:
                 _forget(element)
         except etree.XMLSyntaxError as error:
             raise CorpusError(
-                f"{path} line {error.lineno} is no well-formed XML ({error.msg}); "
+                f"{path} line {error.lineno} is no well-formed XML "
+                f"({' '.join(error.msg.split())}); "
                 f"write the file anew, or repair it there"
             ) from None
 

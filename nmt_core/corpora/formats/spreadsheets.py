@@ -7,7 +7,6 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
-from xml.etree.ElementTree import ParseError
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import explain_damage, open_raw
@@ -22,8 +21,9 @@ MOST_BYTES = 1 << 30
 MOST_ROWS = 1 << 20
 """Rows of a sheet, as Excel has it; a file may claim any number."""
 
-WRONG = (ParseError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError)
-"""Errors of openpyxl on files that are no workbooks; those of entities are ValueError."""
+WRONG = (SyntaxError, KeyError, ValueError, TypeError, IndexError, AttributeError, EOFError)
+"""Errors of openpyxl on files that are no workbooks; wrong XML is a SyntaxError, entities are a
+ValueError."""
 
 
 def read_xlsx(path: Path, languages: Languages) -> PairedUnits:

@@ -5,9 +5,10 @@ The format: https://www.gala-global.org/tmx-14b
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
-from nmt_core.corpora.formats.codes import pick_pair, refuse_languages
+from nmt_core.corpora.formats.codes import MOST_CODES, pick_pair, refuse_languages
 from nmt_core.corpora.formats.markup import XML_LANG, iterate_elements, join_text
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.text.languages import Languages
@@ -30,15 +31,14 @@ def read_tmx(path: Path, languages: Languages) -> PairedUnits:
 def _read_units(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
     seen: Counter[str] = Counter()
     found = False
-    picked: dict[tuple[str, ...], tuple[int, int] | None] = {}
+    pick = lru_cache(MOST_CODES)(lambda codes: pick_pair(codes, languages))
     for unit in iterate_elements(path, ["tu"]):
         variants = unit.findall("{*}tuv")
         codes = tuple(each.get(XML_LANG) or each.get("lang") or "" for each in variants)
-        if codes not in picked:
-            picked[codes] = pick_pair(codes, languages)
-        pair = picked[codes]
+        pair = pick(codes)
         if pair is None:
-            seen.update(codes)
+            if len(seen) < MOST_CODES:
+                seen.update(codes)
             yield NOTHING
         else:
             found = True

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nmt_core.corpora.formats.codes import pick_code, pick_pair, refuse_languages
+from nmt_core.corpora.formats.codes import MOST_CODES, pick_code, pick_pair, refuse_languages
 from nmt_core.corpora.formats.markup import Element, iterate_elements, join_text
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
 from nmt_core.text.languages import Languages
@@ -37,7 +37,7 @@ def _read_segments(path: Path, languages: Languages) -> Iterator[tuple[str, str]
     for unit in iterate_elements(path, ["trans-unit", "segment"]):
         codes = _find_codes(unit, languages)
         pair = pick_pair(codes, languages)
-        if pair is None:
+        if pair is None and len(seen) < MOST_CODES:
             seen.update(code for code in codes if code)
         found = found or pair is not None
         for sides in _find_sides(unit):

@@ -3,6 +3,7 @@
 import inspect
 import io
 import re
+import sys
 import zipfile
 
 import openpyxl
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.formats.codes import pick_code
+from nmt_core.corpora.formats.markup import iterate_elements
 from nmt_core.corpora.formats.registered import PAIR_FORMATS, open_units
 from nmt_core.corpora.parallel_text import (
     DAMAGED,
@@ -407,6 +409,67 @@ def test_a_file_is_read_as_it_comes(tmp_path, monkeypatch):
         path = tmp_path / f"a.{suffix}"
         path.write_bytes(content[: len(content) * 9 // 10])
         assert next(iter(open_units(path, GERMAN).rows)) is not None
+
+
+@settings(max_examples=100)
+@given(
+    suffix=st.sampled_from([*WRITERS, "zip"]),
+    at=st.floats(0, 1),
+    cut=st.integers(0, 20),
+    put=st.binary(max_size=3) | st.sampled_from([b"&x;", b"<", b'"', b"\0", b"9999999", b"-1"]),
+    member=st.integers(0, 20),
+)
+def test_whatever_a_file_holds_it_is_read_or_refused_in_a_sentence(
+    tmp_path_factory, suffix, at, cut, put, member
+):
+    content = moses(PAIRS) if suffix == "zip" else WRITERS[suffix](PAIRS)
+
+    def damage(whole):
+        place = int(at * len(whole))
+        return whole[:place] + put + whole[place + cut :]
+
+    if suffix in ("zip", "xlsx") and member:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+        content = rezip(content, names[member % len(names)], damage)
+    else:
+        content = damage(content)
+    path = tmp_path_factory.mktemp("damaged") / f"a.{suffix}"
+    path.write_bytes(content)
+    told = str(path)
+    try:
+        for row in open_units(path, GERMAN).rows:
+            assert all(isinstance(side, str) for side in row)
+    except CorpusError as error:
+        told = str(error)
+    assert str(path) in told
+    assert len(told.splitlines()) == 1
+
+
+def test_what_was_read_of_a_file_is_forgotten(tmp_path):
+    path = tmp_path / "a.tmx"
+    path.write_bytes(tmx(PAIRS * 100))
+
+    for unit in iterate_elements(path, ["tu"]):
+        assert len([*unit.itersiblings(preceding=True)]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("a.po", "polib"), ("a.xlsx", "openpyxl"), ("a.tsv.zst", "backports")]
+)
+def test_a_missing_package_is_named_with_what_installs_it(refusal, monkeypatch, name, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    if name.endswith(".zst") and sys.version_info >= (3, 14):
+        pytest.skip("part of Python")
+
+    told = refusal(name, COMPRESSORS[".zst"](b"ja\tyes\n"))
+    assert "run: pip install 'nmt-pipeline[" in told
+
+
+@pytest.mark.parametrize("suffix", ["tmx", "xlf"])
+def test_a_wrong_encoding_is_told_with_its_line(refusal, suffix):
+    content = WRITERS[suffix]([("sch\u00f6n", "b")]).decode().encode("latin-1")
+    assert re.match(rf"a\.{suffix} line \d is no well-formed XML", refusal(f"a.{suffix}", content))
 
 
 def test_settings_name_every_format():
