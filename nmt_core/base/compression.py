@@ -77,6 +77,11 @@ def open_unpacked(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
+def bound_size(size: int) -> int:
+    """Return the most bytes that a file of a number of bytes may unpack to."""
+    return max(FREE_BYTES, MOST_RATIO * size)
+
+
 def list_members(path: Path) -> list[str]:
     """Return the names of the files in a .zip, but for those that are about the others.
 
@@ -140,7 +145,7 @@ def _open_zst(path: Path) -> IO[bytes]:
 
 
 def _bound(content: IO[bytes], path: Path) -> BinaryIO:
-    raw = _Bounded(content, path, max(FREE_BYTES, MOST_RATIO * path.stat().st_size))
+    raw = _Bounded(content, path, bound_size(path.stat().st_size))
     return io.BufferedReader(raw, 1 << 18)
 
 

@@ -14,6 +14,7 @@ from nmt_core.corpora.formats.units import PairedUnits
 from nmt_core.text.languages import Languages
 
 ARCHIVE = ".zip"
+NO_FORMAT = "is of no known format of parallel text; its name must end in {}"
 
 
 class PairFormat(NamedTuple):
@@ -97,9 +98,6 @@ def open_units(path: Path, languages: Languages) -> PairedUnits:
         raise CorpusError(f"{path}: {name} {NO_FORMAT.format(advise_suffixes())}")
     units: PairedUnits = resolve_name(found.reader)(path, languages)
     return units
-
-
-NO_FORMAT = "is of no known format of parallel text; its name must end in {}"
 
 
 def advise_suffixes() -> str:

@@ -1,5 +1,6 @@
 """Read .xlsx: the first sheet of a workbook, as a table; formulas are their last values."""
 
+import io
 import shutil
 import tempfile
 import warnings
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import explain_damage, open_raw
 from nmt_core.corpora.formats.packages import require_package
@@ -73,10 +75,10 @@ def _show(row: Sequence[Any]) -> list[str]:
 
 def _check(file: IO[bytes], path: Path) -> None:
     with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-    unpacked = sum(member.file_size for member in members)
-    if unpacked > MOST_BYTES:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    most = min(MOST_BYTES, compression.bound_size(file.seek(0, io.SEEK_END)))
+    if unpacked > most:
         raise CorpusError(
-            f"{path} unpacks to {unpacked:,} bytes, more than {MOST_BYTES:,}; "
+            f"{path} unpacks to {unpacked:,} bytes, more than {most:,}; "
             f"save it as .csv, which has no bound"
         )

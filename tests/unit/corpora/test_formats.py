@@ -364,6 +364,10 @@ def test_what_unpacks_to_far_too_much_is_refused(refusal, monkeypatch, ending):
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused(refusal, monkeypatch):
+    monkeypatch.setattr(compression, "FREE_BYTES", 10_000)
+    bomb = rezip(xlsx(PAIRS), "xl/styles.xml", lambda xml: xml + b" " * 10_000_000)
+
+    assert "a.xlsx unpacks to " in refusal("a.xlsx", bomb)
     monkeypatch.setattr("nmt_core.corpora.formats.spreadsheets.MOST_BYTES", 1000)
     assert "a.xlsx unpacks to " in refusal("a.xlsx", xlsx(PAIRS))
 
