@@ -56,9 +56,11 @@ def _read_lines(path: Path, names: list[str]) -> Iterator[tuple[str, str]]:
                     f"{path}: {names[side]} has {number - 1} lines, but {names[1 - side]} has "
                     f"more; line N of one must translate line N of the other"
                 )
-            first, second = (TOO_LONG if line is None else _decode(line) for line in row)
+            first, second = (TOO_LONG if line is None else _decode(line, number) for line in row)
             yield first, second
 
 
-def _decode(line: bytes) -> str:
-    return line.decode(errors="surrogateescape")
+def _decode(line: bytes, number: int) -> str:
+    """Return a line without what is taken off any: the CR of CRLF, and a byte order mark."""
+    text = line.removesuffix(b"\r").decode(errors="surrogateescape")
+    return text.removeprefix("\ufeff") if number == 1 else text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.formats.codes import pick_code
+from nmt_core.corpora.formats.codes import pick_code, pick_pair
 from nmt_core.corpora.formats.markup import iterate_elements
 from nmt_core.corpora.formats.registered import PAIR_FORMATS, open_units
 from nmt_core.corpora.parallel_text import (
@@ -144,6 +144,17 @@ def test_two_languages_of_three_are_taken(read, refusal):
 )
 def test_the_closest_code_is_taken(codes, wanted, best):
     assert pick_code(codes, wanted) == best
+
+
+def test_one_code_is_never_both_sides():
+    brazilian = Languages(source="pt", target="pt-BR")
+
+    assert pick_pair(["pt-BR"], brazilian) is None
+    assert pick_pair(["pt-BR", "pt"], brazilian) == (1, 0)
+
+
+def test_memories_of_before_1_2_are_read(read):
+    assert read("a.tmx", tmx(PAIRS).replace(b"xml:lang", b"lang")) == PAIRS
 
 
 def test_codes_of_markup_are_no_text(read):
@@ -329,6 +340,15 @@ def rezip(content, name, change):
     return zipped(**{each: change(xml) if each == name else xml for each, xml in members.items()})
 
 
+def test_a_wrong_size_of_a_sheet_is_not_believed(read):
+    content = workbook([("de", "en"), *PAIRS])
+    smaller = rezip(
+        content, "xl/worksheets/sheet1.xml", lambda xml: xml.replace(b'ref="A1:B3"', b'ref="A1:A2"')
+    )
+    assert smaller != content
+    assert read("a.xlsx", smaller) == PAIRS
+
+
 def test_rows_that_are_only_claimed_are_not_read(refusal, monkeypatch):
     monkeypatch.setattr("nmt_core.corpora.formats.spreadsheets.MOST_ROWS", 1000)
     content = rezip(
@@ -378,10 +398,23 @@ def test_an_archive_that_leads_out_of_itself_is_refused(refusal, name):
     assert "leads out of the archive" in told
 
 
+def test_archives_without_a_use_are_told(refusal):
+    content = bytearray(moses(PAIRS))
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+
+    assert "a.zip is encrypted" in refusal("a.zip", bytes(content))
+    many = zipped(**{f"{number}.de": b"" for number in range(1001)})
+    assert "a.zip holds 1,001 files, more than" in refusal("a.zip", many)
+    assert "it holds no file" in refusal("a.zip", zipped(README=b"about"))
+
+
 def test_archives_of_aligned_files(read, refusal):
     """As OPUS has them; and what is missing or double is told."""
     pairs = [("Äpfel", "apples"), ("ja", "yes")]
     assert pairs == read("a.txt.zip", moses(pairs))
+    beside = {"__MACOSX/a.en": b"", ".hidden.en": b"", "a.scores": b"", "LICENSE.en": b""}
+    plain = {name: b"\xef\xbb\xbfja\r\n" for name in ("a.de", "a.en")}
+    assert [("ja", "ja")] == read("a.zip", zipped(**beside, **plain))
     turned = Languages(source="en", target="de")
     assert [pair[::-1] for pair in pairs] == read("a.zip", moses(pairs), languages=turned)
     others = Languages(source="fr", target="en")
