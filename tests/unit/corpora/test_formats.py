@@ -413,7 +413,7 @@ def test_archives_of_aligned_files(read, refusal):
     pairs = [("Äpfel", "apples"), ("ja", "yes")]
     assert pairs == read("a.txt.zip", moses(pairs))
     beside = {"__MACOSX/a.en": b"", ".hidden.en": b"", "a.scores": b"", "LICENSE.en": b""}
-    plain = {name: b"\xef\xbb\xbfja\r\n" for name in ("a.de", "a.en")}
+    plain = dict.fromkeys(("a.de", "a.en"), b"\xef\xbb\xbfja\r\n")
     assert [("ja", "ja")] == read("a.zip", zipped(**beside, **plain))
     turned = Languages(source="en", target="de")
     assert [pair[::-1] for pair in pairs] == read("a.zip", moses(pairs), languages=turned)
