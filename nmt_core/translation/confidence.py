@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
-from nmt_core.text.side import Tokenized
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 TENTHS = 10
@@ -107,7 +106,7 @@ class ConfidenceModel(Config):
         return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
 
     def judge(
-        self, sources: Sequence[str | Tokenized], found: Sequence[Sequence[Translation]]
+        self, sources: Sequence[str], found: Sequence[Sequence[Translation]]
     ) -> list[list[Translation]]:
         """Return the translations of lines with their confidence; what was not searched has none.
 

@@ -158,7 +158,8 @@ class Translator:
             most = 0 if begin else search.beam_size
             found = self._protector.translate(lines, translate, search.n_best, most)
         judging = None if begin else self.confidence_model
-        return judging.judge(lines, found) if judging else found
+        texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
+        return judging.judge(texts, found) if judging else found
 
     @cached_property
     def _protector(self) -> Protector | None:
@@ -277,10 +278,8 @@ class Translator:
     ) -> BeamConfig:
         configured = self.config.beam
         size = configured.beam_size if beam_size is None else beam_size
-        changes: dict[str, Any] = {
-            "beam_size": size,
-            "n_best": min(configured.n_best, size) if n_best is None else n_best,
-        }
+        best = min(configured.n_best, size) if n_best is None else n_best
+        changes: dict[str, Any] = {"beam_size": size, "n_best": best}
         if diversity is not None:
             changes["diversity"] = diversity
         if configured.unknown == "copy" and not self.has_attention:
@@ -342,7 +341,8 @@ class Translator:
             for task, several in zip(tasks, hypotheses, strict=True)
             for hypothesis in several
         ]
-        tokens = [self._tokens(task, hypothesis) for task, hypothesis in pairs]
+        decode = self.target.vocabulary.decode
+        tokens = [[*task.prefix, *decode(h.tokens)[len(task.prefix) :]] for task, h in pairs]
         if self.config.beam.unknown == "copy":
             self._copy(pairs, tokens)
         written = iter(
@@ -357,10 +357,6 @@ class Translator:
             for words, (_, hypothesis) in zip(tokens, pairs, strict=True)
         )
         return [list(islice(written, len(several))) for several in hypotheses]
-
-    def _tokens(self, task: "_Task", hypothesis: Hypothesis) -> list[str]:
-        tokens = self.target.vocabulary.decode(hypothesis.tokens)
-        return [*task.prefix, *tokens[len(task.prefix) :]]
 
     def _copy(
         self, pairs: Sequence[tuple["_Task", Hypothesis]], tokens: Sequence[list[str]]

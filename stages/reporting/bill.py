@@ -15,10 +15,13 @@ from packaging.utils import canonicalize_name
 
 LIBRARIES = (
     "ahocorasick-rs",
+    "babel",
+    "backports-zstd",
     "ctranslate2",
     "fasttext-numpy2",
     "httpx",
     "jaxtyping",
+    "lxml",
     "matplotlib",
     "numpy",
     "onnx",

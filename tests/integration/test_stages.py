@@ -359,7 +359,7 @@ def test_the_side_that_is_asked_for_is_drawn(project, side):
     update = {"subword_sampling": wanted, "augmentation": AugmentationConfig(), "seed": 7}
     params = project.settings["train"].model_copy(update=update)
     dataset = ShardDataset(project.shards / "train")
-    sampled = train.draw_pairs(params, dataset, sides, LANGUAGES).__self__
+    sampled = train.draw_pairs(params, dataset, sides, LANGUAGES, project.tokenizer).__self__
 
     assert [name for name in paths.SIDES if getattr(sampled, name)] == [side]
     assert sampled.seed == 7
@@ -408,7 +408,8 @@ def test_validation_scores_as_evaluation_does(project, tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "load_trained", lambda *given: load_trained(*given[:2]))
     for side in paths.SIDES:
         text = (project.corpus / f"validation.{side}").read_bytes()
-        (tmp_path / f"test.{side}").write_bytes(text)
+        for split in ("test", "validation"):
+            (tmp_path / f"{split}.{side}").write_bytes(text)
     best = project.metrics["train"]
     found = evaluate.run(
         project.settings["evaluate"].model_copy(update={"behaviour": BehaviourParams(lines=0)}),

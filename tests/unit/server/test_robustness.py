@@ -27,6 +27,7 @@ FIELDS = st.fixed_dictionaries(
         "format": st.sampled_from(["text", "html"]) | JSON,
         "alternatives": st.integers(-1, 12) | JSON,
         "details": st.booleans() | JSON,
+        "glossary": st.sampled_from(["a\tb", "a"]) | TEXT | JSON,
         "api_key": JSON,
     },
 )

@@ -345,7 +345,8 @@ def test_what_cannot_be_understood_is_told_without_its_secrets(group):
 
 
 OF_A_PRESET = {
-    "download.near_duplicates.distance", "tokenize.kind", "tokenize.subwords.vocab_size",
+    "download.near_duplicates.distance", "evaluate.good_chrf", "tokenize.kind",
+    "tokenize.subwords.vocab_size",
     "train.budget.steps", "train.model.dropout", "train.model.hidden_width",
     "train.schedule.learning_rate", "train.training.validate_every",
     *(f"train.augmentation.{name}" for name in AugmentationConfig.model_fields),
