@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import regex
 
@@ -27,6 +27,8 @@ SHORTEST_START, SHORTEST_END = 3, 5
 """Letters of both parts of a compound."""
 FEWEST_WORDS = 3
 """Words of a line whose case is believed to be odd."""
+ONE_IN = 10
+"""Words of a line in odd case of which one may be in another."""
 
 NEAR = 5
 """Characters before a word that tell whether it begins a sentence."""
@@ -140,14 +142,21 @@ def list_words(line: str) -> Iterator[str]:
     return (match[0] for match in _WORD.finditer(line))
 
 
-def has_odd_case(line: str) -> bool:
-    """Tell whether a line has no ordinary case: all capitals, none, or one in every word."""
-    words = [*list_words(line)]
+OddCase = Literal["upper", "lower", "title"]
+
+
+def find_odd_case(line: str) -> OddCase | None:
+    """Return the case of a line that is not an ordinary one; None if it is.
+
+    A line is in capitals, or has one at the beginning of every word, if at most one word in ten is
+    otherwise, such as a unit or an article; it is in lower case if all of it is.
+    """
+    words = [letters for word in line.split() if (letters := "".join(list_words(word)))]
     if len(words) < FEWEST_WORDS:
-        return False
-    every = (str.isupper, str.islower, _is_title)
-    return any(all(map(is_so, words)) for is_so in every)
-
-
-def _is_title(word: str) -> bool:
-    return word[0].isupper() and (len(word) == 1 or word[1:].islower())
+        return None
+    others = len(words) // ONE_IN
+    if sum(not word.isupper() for word in words) <= others:
+        return "upper"
+    if sum(not word[0].isupper() for word in words) <= others:
+        return "title"
+    return "lower" if all(map(str.islower, words)) else None

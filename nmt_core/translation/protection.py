@@ -22,7 +22,7 @@ from nmt_core.literals.masking import Masked, mask, repair, restore
 from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
-from nmt_core.text.restoration import Restorer, has_odd_case
+from nmt_core.text.restoration import Restorer, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.flaws import find_flaws, is_flaw
 from nmt_core.translation.translation import Translation
@@ -197,7 +197,7 @@ class Protector:
         )
         plain = mask(text, first).line
         restorer = self.restorer
-        odd = restorer is not None and bool(restorer.case) and has_odd_case(plain)
+        odd = find_odd_case(plain) if restorer and restorer.case else None
         read = masked.line
         if restorer:
             read = restorer.restore_case(read) if odd else restorer.restore_accents(read)
@@ -206,7 +206,7 @@ class Protector:
         tokenized = (
             line if isinstance(line, Tokenized) and read == text else self.source.tokenize(read)
         )
-        return ProtectedLine(text, tokenized, masked, odd and plain.isupper())
+        return ProtectedLine(text, tokenized, masked, in_capitals=odd == "upper")
 
     def _translate_terms(self, line: str, masked: Masked) -> tuple[str, Masked]:
         """Return a line with translations between marks in the place of symbols for terms."""
@@ -252,5 +252,8 @@ def warn_of_loss() -> None:
 
 
 def choose_kept(candidates: Sequence[Translation]) -> Translation:
-    """Return the first translation of those with the fewest breaches."""
-    return min(candidates, key=lambda one: len(one.breaches))
+    """Return the first of those with the fewest breaches, and the fewest of literals among them."""
+    return min(
+        candidates,
+        key=lambda one: (len(one.breaches), sum(not is_flaw(breach) for breach in one.breaches)),
+    )

@@ -95,6 +95,17 @@ def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_sa
         ("Die Apfel", "Die Äpfel", "Die Äpfel"),
         ("NATO", "NATO", "NATO"),
         ("DAS Haus", "DAS Haus", "DAS Haus"),
+        (
+            "D'haus Und L'haus Und N-haus",
+            "d'Haus und l'Haus und n-Haus",
+            "d'Haus und l'Haus und n-Haus",
+        ),
+        ("DAS " * 9 + "5 km HAUS", "das " * 9 + "5 km Haus", "DAS " * 9 + "5 KM HAUS"),
+        (
+            "Haus Haus Haus und x x x x x x x",
+            "Haus Haus Haus und x x x x x x x",
+            "Haus Haus Haus und x x x x x x x",
+        ),
     ],
 )
 def test_odd_case_is_read_in_the_ordinary_one_and_capitals_are_written(line, read, written):
