@@ -131,6 +131,23 @@ def test_two_languages_of_three_are_taken(read, refusal):
     assert all(f"{code} (2)" in told for code in ("de", "en", "fr"))
 
 
+def test_a_target_language_that_is_not_named_is_the_other_one(read, refusal):
+    """XLIFF 1.2 and .po may leave it out."""
+    content = WRITERS["xlf"](PAIRS).replace(b'target-language="en"', b"")
+    turned = Languages(source="en", target="de")
+
+    assert read("a.xlf", content) == PAIRS
+    assert read("a.xlf", content, languages=turned) == [pair[::-1] for pair in PAIRS]
+    assert "de (2)" in refusal("a.xlf", content, languages=Languages(source="fr", target="en"))
+    assert read("a.po", WRITERS["po"](PAIRS).replace(b"Language: en", b"X: y")) == PAIRS
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(read):
+    for suffix in ("tmx", "po", "csv", "tsv"):
+        content = WRITERS[suffix](PAIRS).removeprefix(b"\xef\xbb\xbf")
+        assert read(f"a.{suffix}", b"\xef\xbb\xbf" + content) == PAIRS
+
+
 @pytest.mark.parametrize(
     ("codes", "wanted", "best"),
     [
