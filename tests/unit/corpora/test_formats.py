@@ -146,6 +146,7 @@ def test_a_byte_order_mark_is_no_part_of_a_file(read):
     for suffix in ("tmx", "po", "csv", "tsv"):
         content = WRITERS[suffix](PAIRS).removeprefix(b"\xef\xbb\xbf")
         assert read(f"a.{suffix}", b"\xef\xbb\xbf" + content) == PAIRS
+    assert read("a.csv", b'\xef\xbb\xbf"a, b",c\n') == [("a, b", "c")]
 
 
 @pytest.mark.parametrize(
