@@ -243,6 +243,7 @@ msgstr ""
     [
         ([("a", "b")], [("a", "b")]),
         ([("English", "Deutsch"), ("b", "a")], [("a", "b")]),
+        ([("source", "target", "en", "de"), ("u", "v", "b", "a")], [("a", "b")]),
         ([("note", "Target", "Source"), ("n", "b", "a")], [("a", "b")]),
         (
             [("n", "en-US", "de", "m"), ("n", "b", "a"), ("n", "c", "d", "", "")],
@@ -256,6 +257,17 @@ def test_a_header_names_the_columns(read, rows, expected, delimiter):
 
     assert expected == read("a.csv", table(rows, delimiter=delimiter), reading=reading)
     assert reading.noticed == ({"header_row": 1} if len(rows) > 1 else {})
+
+
+def test_a_comma_in_a_header_of_semicolons_cuts_nothing(read):
+    assert read("a.csv", b"de;en;note, if any\na, b;c;\n") == [("a, b", "c")]
+
+
+def test_a_short_row_lacks_its_last_cells(read):
+    reading = CorpusReading()
+
+    assert read("a.csv", b"de,en,note\na\n\nb,c\n", reading=reading) == [("b", "c")]
+    assert reading.dropped == {"empty_side": 2}
 
 
 def test_without_a_header_two_columns_are_needed(refusal):
@@ -382,6 +394,8 @@ def test_a_truncated_archive_is_damaged(refusal, suffix, cut):
         content = compress(WRITERS[suffix](PAIRS * 50))
         told = refusal(f"a.{suffix}{ending}", content[: int(cut * len(content))])
         assert f"a.{suffix}{ending} is damaged" in told
+        other = refusal(f"a.{suffix}{ending}", b"no archive, whatever its name says " * 9)
+        assert f"a.{suffix}{ending} is damaged" in other
     content = moses(PAIRS)
     assert "a.zip is damaged" in refusal("a.zip", content[: int(cut * len(content))])
 
