@@ -76,7 +76,7 @@ async def test_details_tell_how_each_sentence_came_about():
 
 @in_a_loop
 async def test_confidence_is_that_of_the_least_sure_sentence_where_it_is_asked_for():
-    texts = ["hallo. wie geht es? gut.", "hallo", ""]
+    texts = ["Hallo Welt. Wie geht es? Alles gut.", "hallo", ""]
     asked = HALLO | {"q": texts, "confidence": True}
     several, one, unasked = [
         (await ask(json=body)).json()
