@@ -114,20 +114,15 @@ class ConfidenceModel(Config):
             sources: lines as they were given.
             found: one or more translations of each.
         """
-        pairs = [
-            (source, one)
-            for source, several in zip(sources, found, strict=True)
-            for one in several
-            if was_searched(one)
-        ]
-        confidences = iter(self.estimate(*zip(*pairs, strict=True)).tolist() if pairs else ())
-        return [
-            [
-                one._replace(confidence=next(confidences)) if was_searched(one) else one
-                for one in row
-            ]
-            for row in found
-        ]
+        lines = [source for source, several in zip(sources, found, strict=True) for _ in several]
+        estimated = self.estimate(lines, [one for several in found for one in several])
+        told = iter(estimated.tolist())
+        return [[set_confidence(one, next(told)) for one in several] for several in found]
+
+
+def set_confidence(translation: Translation, confidence: float) -> Translation:
+    """Return a translation with its confidence; what was not searched has none."""
+    return translation._replace(confidence=confidence) if was_searched(translation) else translation
 
 
 def was_searched(translation: Translation) -> bool:

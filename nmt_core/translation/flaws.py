@@ -24,7 +24,8 @@ def find_flaws(source: str, translation: str, *, tokens: int, limit: int) -> Ite
         limit: tokens beyond which no hypothesis was followed.
     """
     if not translation.strip():
-        yield Breach(FLAW, "", "", "empty")
+        if source.strip():
+            yield Breach(FLAW, "", "", "empty")
         return
     words = list_without_marks(translation)
     if (loop := find_loop(words)) and not find_loop(list_without_marks(source)):

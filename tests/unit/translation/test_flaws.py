@@ -21,6 +21,8 @@ def flaws(source, translation, *, tokens=5, limit=20):
         ("x", "a good translation", []),
         ("x", "", [("empty", "")]),
         ("x", " ", [("empty", "")]),
+        ("", "", []),
+        (" ", "", []),
         ("x", "well the owl the owl the owl", [("looping", "the owl")]),
         ("nein nein nein", "no no no", []),
         ("x", "and so on ....... - - - -", []),
