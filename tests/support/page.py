@@ -55,6 +55,12 @@ class WordByWord(StandIn):
     def __init__(self, source, target):
         super().__init__(languages=(source, target))
         self.source = WordsAndSigns()
+        self.terms = {}
+
+    def add_glossary(self, glossary):
+        own = WordByWord(self.languages.source, self.languages.target)
+        own.terms = {term.lower(): forms[0] for term, forms in glossary.translations.items()}
+        return own
 
     def read(self, line):
         """Return each word and sign with what it becomes."""
@@ -63,6 +69,8 @@ class WordByWord(StandIn):
         ]
 
     def look_up(self, word):
+        if word.lower() in self.terms:
+            return self.terms[word.lower()], 0.9
         text, probability = WORDS.get(word.lower(), (word, 0.9))
         if self.languages.target == "ar" and word[0].isalnum():
             text = ARABIC.get(text, "كلمة")

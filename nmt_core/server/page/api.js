@@ -83,8 +83,9 @@ export const fetchLanguages = () => ask("languages");
  * alternatives}, its alternatives are texts; what stands between sentences is told by the next one's
  * `before` and, at the end, by `after`.
  */
-export async function translate({ text, source, target, alternatives, key }, signal) {
+export async function translate({ text, source, target, alternatives, glossary, key }, signal) {
   const body = { q: text, source, target, format: "text", alternatives, details: true };
+  if (glossary) body.glossary = glossary;
   if (key) body.api_key = key;
   const answer = await ask("translate", { body: JSON.stringify(body), signal });
   const { sentences, after } = answer.details ?? {};

@@ -6,8 +6,9 @@ import { Documents } from "./documents.js";
 import { LanguageChoice } from "./languages.js";
 import { Note } from "./note.js";
 import { Source } from "./source.js";
+import { Terms } from "./terms.js";
 import { Translation } from "./translation.js";
-import { DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
+import { describeCheck, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
 
 const MOST_ALTERNATIVES = 3;
 const PAUSE = 250; // milliseconds after the last key, unless the server names others
@@ -24,7 +25,11 @@ let pause = PAUSE;
 let timer = 0;
 let request = new AbortController();
 
-const choice = new LanguageChoice({ from: find("from"), to: find("to"), swap: find("swap") }, refresh);
+const choice = new LanguageChoice({ from: find("from"), to: find("to"), swap: find("swap") }, () => {
+  terms.show(choice.source, choice.target);
+  refresh();
+});
+const terms = new Terms({ area: find("glossary"), place: find("terms") }, refresh);
 const source = new Source(find("text"), find("backdrop"), pointAtSource);
 const translation = new Translation(find("translation"), { onPoint: pointAtWord, onChoose: choose });
 const alternatives = new Alternatives(
@@ -56,6 +61,7 @@ async function start() {
       source: settings.language?.source?.code,
       target: settings.language?.target?.code,
     });
+    terms.show(choice.source, choice.target);
     tellModels(settings.models ?? [], languages);
   } catch (error) {
     tellProblem(error, start);
@@ -106,7 +112,14 @@ async function send() {
   find("translation").ariaBusy = "true";
   try {
     const answer = await translate(
-      { text: source.text, source: from, target: to, alternatives: wanted, key: readKey() },
+      {
+        text: source.text,
+        source: from,
+        target: to,
+        alternatives: wanted,
+        glossary: terms.glossary,
+        key: readKey(),
+      },
       asked.signal,
     );
     if (!asked.signal.aborted) showAnswer(answer, to);
@@ -162,8 +175,8 @@ function tellDoubts() {
   const told = [];
   if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
   if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
-  const lost = sentences.flatMap(({ checks }) => checks.map(({ text }) => text));
-  if (lost.length) told.push(`not come through: ${lost.join(" ")}`);
+  const flaws = sentences.flatMap(({ checks }) => checks.map(describeCheck));
+  told.push(...new Set(flaws));
   const good = sentences.length && rated.every((rating) => rating === LIKELY_GOOD);
   status.textContent = told.join(", ") || (good ? LIKELY_GOOD : "");
   legend.hidden = doubts + odd === 0;

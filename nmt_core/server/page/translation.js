@@ -1,6 +1,6 @@
 // The translation, word by word.
 
-import { describe, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
+import { describe, describeCheck, DOUBTFUL, judge, LEVELS, LIKELY_GOOD, percent, rate, toTag } from "./words.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
@@ -102,7 +102,7 @@ export class Translation {
     element.append(text.slice(cursor));
     const rating = rate(confidence);
     if (rating && rating !== LIKELY_GOOD) element.append(tell(`${rating}: good to ${percent(confidence)}`));
-    for (const { text: lost } of checks) element.append(tell(`${lost} did not come through`));
+    for (const check of checks) element.append(tell(describeCheck(check)));
     element.classList.toggle("doubtful", rating === DOUBTFUL || checks.length > 0);
     return element;
   }

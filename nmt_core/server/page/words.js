@@ -110,3 +110,14 @@ export const rate = (confidence) =>
 
 /** Return a share as people read it. */
 export const percent = (fraction) => `${Math.round(100 * fraction)} %`;
+
+const FLAWS = {
+  looping: "goes in circles",
+  empty: "is empty",
+  "too long": "was cut off",
+  copied: "is not translated",
+};
+
+/** Return in words what is wrong with a translation. */
+export const describeCheck = ({ text, problem }) =>
+  problem in FLAWS ? `a sentence ${FLAWS[problem]}` : `${text} did not come through`;

@@ -212,3 +212,46 @@ def test_arrows_go_where_they_point_from_right_to_left(page):
     page.keyboard.press("ArrowLeft")
 
     assert page.locator(":focus").bounding_box()["x"] < before
+
+
+# terms
+
+
+def test_terms_of_ones_own_are_used_and_kept_for_their_languages(page):
+    page.locator("#terms summary").click()
+    page.fill("#glossary", "Ausschuss = panel\nBericht=dossier")
+    write(page, "Der Ausschuss hat der Bericht")
+    translated(page, "the panel has the dossier")
+
+    page.reload()
+    expect(page.locator("#glossary")).to_have_value("Ausschuss = panel\nBericht=dossier")
+    write(page, "Der Ausschuss")
+    translated(page, "the panel")
+    page.click("#swap")
+    expect(page.locator("#glossary")).to_have_value("")
+
+
+def test_terms_that_contradict_each_other_are_told(page):
+    page.locator("#terms summary").click()
+    page.fill("#glossary", "Ausschuss = panel\nAusschuss = board")
+    write(page, "Der Ausschuss")
+
+    expect(page.locator("#problem p")).to_contain_text("line 2")
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        ("missing", "94 did not come through"),
+        ("looping", "a sentence goes in circles"),
+        ("empty", "a sentence is empty"),
+        ("too long", "a sentence was cut off"),
+        ("copied", "a sentence is not translated"),
+    ],
+)
+def test_what_is_wrong_with_a_translation_is_told_in_words(page, problem, told):
+    said = page.evaluate(
+        "async check => (await import('./words.js')).describeCheck(check)",
+        {"text": "94", "problem": problem},
+    )
+    assert said == told
