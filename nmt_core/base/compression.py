@@ -90,7 +90,10 @@ def list_members(path: Path) -> list[str]:
         zipfile.BadZipFile: if it is damaged.
     """
     with zipfile.ZipFile(path) as archive:
-        members = [member for member in archive.infolist() if not member.is_dir()]
+        entries = archive.infolist()
+    if not all(PurePosixPath(entry.filename).name for entry in entries):
+        raise zipfile.BadZipFile("a file in it has no name")
+    members = [entry for entry in entries if not entry.is_dir()]
     if len(members) > MOST_MEMBERS:
         raise CorpusError(f"{path} holds {len(members):,} files, more than {MOST_MEMBERS:,}")
     for member in members:

@@ -435,6 +435,8 @@ def test_archives_without_a_use_are_told(refusal):
     content[content.index(b"PK\x01\x02") + 8] |= 1
 
     assert "a.zip is encrypted" in refusal("a.zip", bytes(content))
+    nameless = moses(PAIRS).replace(b"README", b"\0EADME")
+    assert "a.zip is damaged (a file in it has no name)" in refusal("a.zip", nameless)
     many = zipped(**{f"{number}.de": b"" for number in range(1001)})
     assert "a.zip holds 1,001 files, more than" in refusal("a.zip", many)
     assert "it holds no file" in refusal("a.zip", zipped(README=b"about"))
