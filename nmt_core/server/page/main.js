@@ -25,10 +25,10 @@ let pause = PAUSE;
 let timer = 0;
 let request = new AbortController();
 
-const choice = new LanguageChoice({ from: find("from"), to: find("to"), swap: find("swap") }, () => {
-  terms.show(choice.source, choice.target);
-  refresh();
-});
+const choice = new LanguageChoice(
+  { from: find("from"), to: find("to"), swap: find("swap") },
+  changePair,
+);
 const terms = new Terms({ area: find("glossary"), place: find("terms") }, refresh);
 const source = new Source(find("text"), find("backdrop"), pointAtSource);
 const translation = new Translation(find("translation"), { onPoint: pointAtWord, onChoose: choose });
@@ -86,6 +86,11 @@ function tellModels(models, languages) {
 }
 
 // Translating
+
+function changePair() {
+  terms.show(choice.source, choice.target);
+  refresh();
+}
 
 /** Translate what is there now, after a pause; what was asked before no longer counts. */
 function refresh(delay = 0) {
@@ -267,7 +272,7 @@ find("swap").addEventListener("click", () => {
   const { text } = translation;
   if (!choice.exchange()) return;
   if (text) source.text = text;
-  refresh();
+  changePair();
 });
 
 clear.addEventListener("click", () => {

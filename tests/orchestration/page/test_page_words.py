@@ -221,12 +221,12 @@ def test_terms_of_ones_own_are_used_and_kept_for_their_languages(page):
     page.locator("#terms summary").click()
     page.fill("#glossary", "Ausschuss = panel\nBericht=dossier")
     write(page, "Der Ausschuss hat der Bericht")
-    translated(page, "the panel has the dossier")
+    translated(page, "The panel has the dossier")
 
     page.reload()
     expect(page.locator("#glossary")).to_have_value("Ausschuss = panel\nBericht=dossier")
     write(page, "Der Ausschuss")
-    translated(page, "the panel")
+    translated(page, "The panel")
     page.click("#swap")
     expect(page.locator("#glossary")).to_have_value("")
 
