@@ -43,7 +43,6 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.text.languages import Languages
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
-from nmt_core.text.word_translations import load_word_translations
 from nmt_core.training.budget import Budget
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.distributed import ALONE, World, init_process_group
@@ -138,7 +137,7 @@ def build_objective(
     """Build the objective of a model, and a note on validation pairs that are too long."""
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    draw = draw_pairs(params, training, sides, languages, inputs.tokenizer)
+    draw = draw_pairs(params, training, sides, languages)
     target = sides["target"]
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, languages.target)
@@ -177,11 +176,7 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
 
 
 def draw_pairs(
-    params: TrainParams,
-    dataset: ShardDataset,
-    sides: Mapping[str, Side],
-    languages: Languages,
-    tokenizer: Path,
+    params: TrainParams, dataset: ShardDataset, sides: Mapping[str, Side], languages: Languages
 ) -> Sample | None:
     """Return what draws the training pairs of an epoch; None if they are the same in each.
 
@@ -191,10 +186,8 @@ def draw_pairs(
     draw: Sample | None = None
     if params.augmentation:
         both = (sides["source"], sides["target"])
-        translations = load_word_translations(tokenizer)
-        draw = AugmentedPairs(
-            dataset, both, languages.codes, params.augmentation, translations, params.seed
-        ).draw
+        config, codes = params.augmentation, languages.codes
+        draw = AugmentedPairs(dataset, both, codes, config, params.seed).draw
     wanted = params.subword_sampling
     if wanted.kind == "none":
         return draw

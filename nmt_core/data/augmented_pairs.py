@@ -1,15 +1,12 @@
 """Training pairs as people type them and with symbols for literals, drawn anew in every epoch."""
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.modifiers import Lines, Modifier, list_modifiers
+from nmt_core.data.modifiers import Lines, list_modifiers
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.data.symbol_modifier import SymbolModifier
-from nmt_core.data.term_modifier import TermModifier
 from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.side import Side
 
@@ -24,7 +21,6 @@ class AugmentedPairs:
         sides: source and target.
         languages: codes of both.
         config: the share of the pairs that each modifier changes.
-        translations: of words, by the aligner; see :class:`TermModifier`.
         seed: decides all draws, with the epoch.
     """
 
@@ -34,13 +30,12 @@ class AugmentedPairs:
         sides: tuple[Side, Side],
         languages: tuple[str, str],
         config: AugmentationConfig,
-        translations: Mapping[str, Sequence[str]],
         seed: int,
     ) -> None:
-        modifiers: list[Modifier] = list_modifiers(languages[0])
-        if all(symbol in side.vocabulary for side in sides for symbol in ALL_SYMBOLS):
-            modifiers += [TermModifier(translations, languages[1]), SymbolModifier(languages)]
+        modifiers = [*list_modifiers(languages[0]), SymbolModifier(languages)]
         shares = [getattr(config, modifier.name) for modifier in modifiers]
+        if not all(symbol in side.vocabulary for side in sides for symbol in ALL_SYMBOLS):
+            shares[-1] = 0.0  # of a tokenizer from before there were any
         self._dataset, self._sides, self._seed = dataset, sides, seed
         self._modifiers = modifiers
         self._shares = np.array([config.merged, *shares])

@@ -44,9 +44,6 @@ class AugmentationConfig(Config):
     symbols: float = Field(0.0, ge=0, le=1)
     """Symbols in the place of numbers, names and other literals that stand on both sides, which
     the model so learns to copy."""
-    terms: float = Field(0.0, ge=0, le=1)
-    """Translations, or symbols on both sides, in the place of words that the aligner has linked
-    often, so that the model learns to use a glossary's terms."""
     lower: float = Field(0.0, ge=0, le=1)
     """No capitals."""
     title: float = Field(0.0, ge=0, le=1)

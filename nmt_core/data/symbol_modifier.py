@@ -50,7 +50,7 @@ class SymbolModifier(Modifier):
     @override
     def modify(self, lines: Lines, draw: Generator) -> Lines:
         symbols = {
-            name: (symbol for symbol in draw.permutation(those) if symbol not in lines.source)
+            name: iter([those[number] for number in draw.permutation(len(those))])
             for name, those in SYMBOLS.items()
         }
         source, target = (

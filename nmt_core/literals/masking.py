@@ -30,11 +30,6 @@ class Masked(NamedTuple):
     has_capital: bool = False
     """Whether the line began with a capital letter."""
 
-    def without(self, symbol: str) -> "Masked":
-        """Return the same, where a symbol stands for nothing."""
-        left = {other: literal for other, literal in self.literals.items() if other != symbol}
-        return self._replace(literals=left)
-
 
 def mask(line: str, literals: Sequence[Literal]) -> Masked:
     """Return a line with a symbol of its own for each literal, as far as symbols reach.

@@ -1,8 +1,7 @@
 """Symbols that stand in the place of literals: characters of their own, in every vocabulary.
 
 A symbol is a character for private use (Unicode, chapter 23.5), so normalisation leaves it alone
-and no tokenizer cuts it. Symbols of one class stand for values, those of the other for names; two
-more mark a term that is already translated.
+and no tokenizer cuts it. Symbols of one class stand for values, those of the other for names.
 """
 
 from collections.abc import Mapping
@@ -20,10 +19,7 @@ SYMBOLS: Mapping[SymbolClass, tuple[str, ...]] = {
     "name": tuple(map(chr, range(0xE010, 0xE010 + SYMBOLS_PER_CLASS))),
 }
 
-TERM_MARKS = (chr(0xE020), chr(0xE021))
-"""Around the translation of a term that stands in a source line in the place of the term."""
-
-ALL_SYMBOLS = (*(symbol for symbols in SYMBOLS.values() for symbol in symbols), *TERM_MARKS)
+ALL_SYMBOLS = tuple(symbol for symbols in SYMBOLS.values() for symbol in symbols)
 
 PRIVATE_USE = regex.compile(r"\p{Co}")
 """Characters that might be taken for symbols: those of a text are literals themselves."""

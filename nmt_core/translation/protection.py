@@ -1,8 +1,7 @@
 """Protection of literals: symbols in their place while a model translates, and a check after it.
 
 Names and signs that no model has learnt, such as placeholders and addresses, are symbols from the
-start. Where numbers and the terms of a glossary did not come through by themselves, terms are given
-translated, and at last symbols stand for both.
+start; numbers and the terms of a glossary are only where they did not come through by themselves.
 """
 
 import logging
@@ -10,16 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from nmt_core.decoding.settings import SearchConfig
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.kind import Literal as LiteralOfLine
-from nmt_core.literals.kind import LiteralKind
+from nmt_core.literals.kind import Literal, LiteralKind
 from nmt_core.literals.masking import Masked, mask, repair, restore
-from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.literals.terms import TranslatedTerms, substitute_terms
 from nmt_core.text.languages import Languages
 from nmt_core.text.restoration import Restorer, find_odd_case
@@ -31,12 +29,6 @@ _log = logging.getLogger(__name__)
 
 SearchTexts = Callable[[Sequence[str | Tokenized], Mapping[str, int]], list[list[Translation]]]
 """Returns the best translations of texts, by a search with some settings changed."""
-
-Way = Literal["plain", "translated", "symbols"]
-"""What becomes of numbers and of terms that a glossary translates: they stay, the terms give way to
-their translations, or all give way to symbols."""
-
-WAYS: tuple[Way, ...] = ("plain", "translated", "symbols")
 
 WITHOUT_LOOPS = {"no_repeat_ngram_size": 3}
 """Settings of the search for what loops otherwise."""
@@ -168,9 +160,9 @@ class Protector:
         return [self.finish(self.protect(line), translation._replace(text=text))]
 
     def _list_ways(self, line: str | Tokenized) -> list[ProtectedLine]:
-        """Return a line in all ways that differ."""
-        ways = (self.protect(line, way) for way in WAYS)
-        return [*{way.text.line: way for way in ways}.values()]
+        """Return a line with symbols for names, and with symbols for all if that is another."""
+        plain, masked = self.protect(line), self.protect(line, symbols_for_all=True)
+        return [plain] if plain.text.line == masked.text.line else [plain, masked]
 
     def _finish(
         self, given: Sequence[ProtectedLine], found: Sequence[Sequence[Translation]]
@@ -180,42 +172,27 @@ class Protector:
             for line, several in zip(given, found, strict=True)
         ]
 
-    def protect(self, line: str | Tokenized, way: Way = "plain") -> ProtectedLine:
+    def protect(self, line: str | Tokenized, *, symbols_for_all: bool = False) -> ProtectedLine:
         """Return a line as the model should read it.
 
         Args:
             line: the line.
-            way: what becomes of the literals that are not symbols from the start.
+            symbols_for_all: put symbols in the place of numbers and translated terms, too.
         """
         text = line.line if isinstance(line, Tokenized) else line
         literals = find_literals(text, self.languages.source, self.kinds) if self.symbols else []
         first = [one for one in literals if one.kind.is_masked_first]
-        terms = [one for one in literals if way == "translated" and is_term(one)]
-        masked = mask(
-            text,
-            literals if way == "symbols" else sorted([*first, *terms], key=lambda one: one.start),
-        )
+        masked = mask(text, literals if symbols_for_all else first)
         plain = mask(text, first).line
         restorer = self.restorer
         odd = find_odd_case(plain) if restorer and restorer.case else None
         read = masked.line
         if restorer:
             read = restorer.restore_case(read) if odd else restorer.restore_accents(read)
-        if terms:
-            read, masked = self._translate_terms(read, masked)
         tokenized = (
             line if isinstance(line, Tokenized) and read == text else self.source.tokenize(read)
         )
         return ProtectedLine(text, tokenized, masked, in_capitals=odd == "upper")
-
-    def _translate_terms(self, line: str, masked: Masked) -> tuple[str, Masked]:
-        """Return a line with translations between marks in the place of symbols for terms."""
-        for symbol, literal in masked.literals.items():
-            if is_term(literal):
-                form = literal.kind.write(literal.text, *self.languages.codes)
-                line = line.replace(symbol, form.join(TERM_MARKS))
-                masked = masked.without(symbol)
-        return line, masked
 
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
@@ -227,14 +204,9 @@ class Protector:
         breaches = [*check_literals(given.line, text, self.languages.codes, self.kinds), *flaws]
         return translation._replace(text=text, tokens=tuple(tokens), breaches=tuple(breaches))
 
-    def _write(self, token: str, literals: Mapping[str, LiteralOfLine]) -> str:
+    def _write(self, token: str, literals: Mapping[str, Literal]) -> str:
         literal = literals.get(token)
         return literal.kind.write(literal.text, *self.languages.codes) if literal else token
-
-
-def is_term(literal: LiteralOfLine) -> bool:
-    """Tell whether a literal is a term that a glossary translates."""
-    return isinstance(literal.kind, TranslatedTerms)
 
 
 def put_first(best: Translation, several: Sequence[Translation]) -> list[Translation]:

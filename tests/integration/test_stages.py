@@ -359,7 +359,7 @@ def test_the_side_that_is_asked_for_is_drawn(project, side):
     update = {"subword_sampling": wanted, "augmentation": AugmentationConfig(), "seed": 7}
     params = project.settings["train"].model_copy(update=update)
     dataset = ShardDataset(project.shards / "train")
-    sampled = train.draw_pairs(params, dataset, sides, LANGUAGES, project.tokenizer).__self__
+    sampled = train.draw_pairs(params, dataset, sides, LANGUAGES).__self__
 
     assert [name for name in paths.SIDES if getattr(sampled, name)] == [side]
     assert sampled.seed == 7

@@ -1,7 +1,6 @@
 """Laws of modified training pairs: what is drawn is a function of seed, epoch and number."""
 
 import itertools
-import re
 from collections import Counter
 
 import numpy as np
@@ -15,9 +14,8 @@ from nmt_core.data.modifiers import Lines, Title, TypingErrors, list_modifiers
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
 from nmt_core.data.symbol_modifier import SymbolModifier
-from nmt_core.data.term_modifier import TermModifier
 from nmt_core.literals.masking import insert_word
-from nmt_core.literals.symbols import ALL_SYMBOLS, SYMBOLS, TERM_MARKS
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import remove_accents
@@ -31,7 +29,6 @@ PAIRS = [
     ("Ja.", "Yes."),
 ]
 LANGUAGES = ("de", "en")
-TRANSLATIONS = {"Haus": ["house", "houses"], "Äpfel": ["apples"], "steht": ["stands"]}
 NAMES = [modifier.name for modifier in list_modifiers("de")]
 LINES = st.text(max_size=40).map(normalize)
 
@@ -49,7 +46,6 @@ def drawn(config, *, seed=1, symbols=ALL_SYMBOLS, tmp_path):
         (side, side),
         LANGUAGES,
         AugmentationConfig(**config),
-        TRANSLATIONS,
         seed,
     )
 
@@ -62,7 +58,7 @@ def texts(side, pairs, epochs=range(20)):
     ]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "terms", "symbols", "merged"])
+@pytest.mark.parametrize("name", [*NAMES, "symbols", "merged"])
 def test_each_share_modifies_and_none_does_nothing(name, tmp_path):
     side, pairs = drawn({name: 1.0}, tmp_path=tmp_path)
     seen = texts(side, pairs)
@@ -92,7 +88,7 @@ def test_no_pair_becomes_longer_than_the_longest(tmp_path):
 
 
 def test_a_vocabulary_without_symbols_gets_none(tmp_path):
-    side, pairs = drawn({"symbols": 1.0, "terms": 1.0}, symbols=(), tmp_path=tmp_path)
+    side, pairs = drawn({"symbols": 1.0}, symbols=(), tmp_path=tmp_path)
     assert set(texts(side, pairs)) == set(PAIRS)
 
 
@@ -155,52 +151,4 @@ def test_words_are_put_in_before_the_marks_at_the_end(share, expected):
 
 
 def test_each_modifier_has_a_share():
-    assert {*NAMES, "terms", "symbols", "merged"} == {*AugmentationConfig.model_fields}
-
-
-TERM = re.compile(f"{TERM_MARKS[0]}([^{TERM_MARKS[1]}]+){TERM_MARKS[1]}")
-WORDS = ("Haus", "Äpfel", "steht", "und", "house", "houses", "apples", "stands", ",")
-
-
-@given(
-    st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
-    st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join),
-    st.integers(0, 1000),
-)
-def test_terms_are_translated_or_symbols_on_both_sides(source, target, seed):
-    """What was replaced can be put back: a translation by its term, a symbol by both."""
-    modified = TermModifier(TRANSLATIONS, "en").modify(
-        Lines(source, target), make_generator(seed, "x")
-    )
-    symbols = [[sign for sign in line if sign in SYMBOLS["name"]] for line in modified]
-    assert sorted(symbols[0]) == sorted(symbols[1])
-    assert len({*symbols[0]}) == len(symbols[0])
-    assert not {*TERM_MARKS} & {*modified.target}
-    for form in TERM.findall(modified.source):
-        assert all(word in {"house", "houses", "apples", "stands"} for word in form.split())
-        assert any(word[:5] in modified.target for word in form.split())
-    assert not {*TERM_MARKS} & {*TERM.sub("", modified.source)}
-    pattern = "|".join(SYMBOLS["name"])
-    now = TERM.sub("\ue010", modified.source), modified.target
-    for line, before in zip(now, (source, target), strict=True):
-        assert re.fullmatch(r"[\w ]+?".join(map(re.escape, re.split(pattern, line))), before)
-
-
-def test_pairs_without_known_words_stay_and_others_are_changed_in_every_way():
-    modifier = TermModifier(TRANSLATIONS, "en")
-    once = Lines("Das Haus steht da.", "The house stands there.")
-    seen = Counter(modifier.modify(once, make_generator(seed, "x")).source for seed in range(400))
-    begin, end = TERM_MARKS
-    assert f"Das {begin}house stands{end} da." in seen, "neighbours are one term"
-    assert any(f"{begin}houses{end}" in line for line in seen), "another form of the same word"
-    assert any(set(line) & {*SYMBOLS["name"]} for line in seen)
-    for lines in (Lines("Der Hund.", "The dog."), Lines("Haus Haus", "house"), Lines("", "")):
-        assert all(lines == modifier.modify(lines, make_generator(s, "x")) for s in range(20))
-
-
-def test_terms_and_symbols_in_one_pair_are_told_apart(tmp_path):
-    side, pairs = drawn({"terms": 1.0, "symbols": 1.0}, tmp_path=tmp_path)
-    for lines in texts(side, pairs):
-        for line in lines:
-            symbols = [sign for sign in line if sign in ALL_SYMBOLS and sign not in TERM_MARKS]
-            assert len({*symbols}) == len(symbols)
+    assert {*NAMES, "symbols", "merged"} == {*AugmentationConfig.model_fields}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
-from nmt_core.literals.symbols import ALL_SYMBOLS, TERM_MARKS
+from nmt_core.literals.symbols import ALL_SYMBOLS
 from nmt_core.text.restoration import Restorer
 from nmt_core.translation.protection import warn_of_loss
 from nmt_core.translation.translator import Translator
@@ -145,33 +145,26 @@ def test_a_translator_of_unknown_languages_touches_nothing():
 
 
 GLOSSARY = {"Haus": ("mansion", "manor"), "Tee": ()}
-MARKED = "mansion".join(TERM_MARKS)
-
-
-def drop_marks(text):
-    return "".join(sign for sign in text if sign not in TERM_MARKS)
 
 
 @pytest.mark.parametrize(
     ("line", "read", "written"),
     [
-        ("das Haus 5 {x}", f"das {MARKED} 5 \ue011", "das mansion 5 {x}"),
-        ("Häuser, Haus", f"{MARKED}, {MARKED}", "mansion, mansion"),
-        ("DAS HAUS STEHT", f"das {MARKED} steht", "DAS MANSION STEHT"),
+        ("das Haus 5 {x}", "das \ue011 \ue000 \ue010", "das mansion 5 {x}"),
+        ("Häuser, Haus", "\ue010, \ue011", "Mansion, mansion"),
+        ("DAS HAUS STEHT", "das \ue010 steht", "DAS MANSION STEHT"),
         ("Tee und tee", "\ue010 und tee", "Tee und tee"),
     ],
 )
-def test_terms_that_did_not_come_through_are_given_translated(line, read, written):
-    restorer = Restorer({"haus": "Haus"}, {})
-    own = scripted_translator(drop_marks, restorer=restorer, glossary=GLOSSARY)
+def test_symbols_stand_for_terms_that_did_not_come_through(line, read, written):
+    own = scripted_translator(restorer=Restorer({"haus": "Haus"}, {}), glossary=GLOSSARY)
     [[best]] = own.search([line])
-    assert read in own.engine.asked[-1]
+    assert sorted(read) == sorted(own.engine.asked[-1][-1])
     assert (best.text, best.breaches) == (written, ())
 
 
 @given(st.lists(st.sampled_from([*WORDS, "{x}", "5", "Häuser", "Tee"]), min_size=1, max_size=6))
 def test_terms_come_through_whatever_an_engine_writes(words):
-    """Where the translation that was given is lost, a symbol stands for the term."""
     own = scripted_translator(lambda _: "x", glossary=GLOSSARY)
     line = " ".join(words)
     [[best]] = own.search([line])
@@ -193,7 +186,7 @@ def test_another_form_that_the_glossary_names_counts():
 
 
 def test_of_two_glossaries_the_one_that_was_added_last_counts():
-    own = scripted_translator(drop_marks, glossary=GLOSSARY)
+    own = scripted_translator(glossary=GLOSSARY)
     more = own.add_glossary(Glossary({"Haus": ("hut",)}, LANGUAGES.codes))
     assert more.translate(["das Haus Tee"]) == ["das hut Tee"]
     assert own.translate(["das Haus"]) == ["das mansion"]
