@@ -5,7 +5,7 @@ start; numbers and the terms of a glossary are only where they did not come thro
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -105,49 +105,53 @@ class Protector:
         """
         given = [self.protect(line) for line in lines]
         found = self._finish(given, translate([one.text for one in given], {"n_best": n_best}))
-        lost = {number: best.breaches for number, best in enumerate(map(choose_kept, found))}
-        wanting = [number for number, breaches in lost.items() if breaches]
-        if not self.symbols and not all(all(map(is_flaw, lost[number])) for number in wanting):
+        known = [
+            [*several, *self._substitute(line, several[0])]
+            for line, several in zip(given, found, strict=True)
+        ]
+        best = [choose_kept(several) for several in known]
+        wanting = [number for number, one in enumerate(best) if one.breaches]
+        if not self.symbols and not all(all(map(is_flaw, best[n].breaches)) for n in wanting):
             warn_of_loss()
-        others: Mapping[int, list[Translation]] = {}
         if wanting and most:
-            asked = [lines[number] for number in wanting]
-            best = [choose_kept(found[number]) for number in wanting]
-            made = self._try_again(asked, best, translate, most)
-            others = dict(zip(wanting, made, strict=True))
+            flawed = {n for n in wanting if any(map(is_flaw, best[n].breaches))}
+            self._try_again({n: lines[n] for n in wanting}, flawed, translate, most, known)
         return [
-            put_first(choose_kept([*several, *others.get(number, ())]), several)
-            for number, several in enumerate(found)
+            put_first(choose_kept(candidates), several)
+            for candidates, several in zip(known, found, strict=True)
         ]
 
     def _try_again(
         self,
-        lines: Sequence[str | Tokenized],
-        first: Sequence[Translation],
+        lines: Mapping[int, str | Tokenized],
+        flawed: Collection[int],
         translate: SearchTexts,
         most: int,
-    ) -> list[list[Translation]]:
-        """Return other translations of lines, the more is changed for one, the later."""
-        asked = [
-            (number, way) for number, line in enumerate(lines) for way in self._list_ways(line)
-        ]
-        others = [self._substitute(line, best) for line, best in zip(lines, first, strict=True)]
-        mended: list[list[Translation]] = [[] for _ in lines]
+        known: Sequence[list[Translation]],
+    ) -> None:
+        """Add other translations of lines to those that are known, more changed ones later.
+
+        Args:
+            lines: what to translate again, by number.
+            flawed: the numbers of those whose translation as a whole is wrong.
+            translate: see :meth:`translate`.
+            most: see :meth:`translate`.
+            known: translations of all lines.
+        """
+        asked = [(number, way) for number, line in lines.items() for way in self._list_ways(line)]
+        mended: list[tuple[int, Translation]] = []
         for changes in ({}, WITHOUT_LOOPS):
-            chosen = [
-                (number, way)
-                for number, way in asked
-                if not changes or any(map(is_flaw, first[number].breaches))
-            ]
+            chosen = [(number, way) for number, way in asked if not changes or number in flawed]
             texts = [way.text for _, way in chosen]
             made = translate(texts, {"n_best": most, **changes}) if chosen else []
             for (number, way), several in zip(chosen, made, strict=True):
-                others[number] += [self.finish(way, each) for each in several]
+                known[number].extend(self.finish(way, each) for each in several)
                 repaired = several[0]._replace(text=repair(several[0].text, way.masked))
-                mended[number].append(self.finish(way, repaired))
-        return [[*found, *last] for found, last in zip(others, mended, strict=True)]
+                mended.append((number, self.finish(way, repaired)))
+        for number, translation in mended:
+            known[number].append(translation)
 
-    def _substitute(self, line: str | Tokenized, translation: Translation) -> list[Translation]:
+    def _substitute(self, given: ProtectedLine, translation: Translation) -> list[Translation]:
         """Return a translation with the terms that it lacks, if it is sure where they belong."""
         forms = {
             breach.text: breach.expected
@@ -157,7 +161,9 @@ class Protector:
         text = substitute_terms(translation.text, forms, self.usual)
         if text == translation.text:
             return []
-        return [self.finish(self.protect(line), translation._replace(text=text))]
+        lost = check_literals(given.line, text, self.languages.codes, self.kinds)
+        flaws = filter(is_flaw, translation.breaches)
+        return [translation._replace(text=text, breaches=(*lost, *flaws))]
 
     def _list_ways(self, line: str | Tokenized) -> list[ProtectedLine]:
         """Return a line with symbols for names, and with symbols for all if that is another."""

@@ -196,3 +196,14 @@ def test_a_term_takes_the_place_of_its_usual_translation_before_anything_is_chan
     own = scripted_translator(lambda text: text.replace("Haus", "house"), glossary=GLOSSARY)
     own = replace(own, word_translations={"Haus": ["house"]})
     assert own.translate(["das Haus steht, 5"]) == ["das mansion steht, 5"]
+    assert len(own.engine.asked) == 1
+
+
+def test_a_term_that_is_swapped_leaves_other_losses_to_a_further_search():
+    own = scripted_translator(
+        lambda text: text.replace("Haus", "house").replace("94", "974"), glossary=GLOSSARY
+    )
+    own = replace(own, word_translations={"Haus": ["house"]})
+    [[best]] = own.search(["das Haus, 94"])
+    assert (best.text, best.breaches) == ("das mansion, 94", ())
+    assert len(own.engine.asked) == 2
