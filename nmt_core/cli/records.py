@@ -40,7 +40,7 @@ def format_probabilities(probabilities: Iterable[float]) -> str:
 
 def format_breaches(breaches: Iterable[Breach]) -> str:
     """Return what did not come through, as ``missing 94, repeated {name}``, or ``kept``."""
-    return ", ".join(f"{breach.problem} {breach.text}" for breach in breaches) or "kept"
+    return ", ".join(f"{breach.problem} {breach.text}".rstrip() for breach in breaches) or "kept"
 
 
 def format_confidence(confidence: float | None) -> str:

@@ -104,6 +104,10 @@ def recurrent(tmp_path_factory):
     )
 
 
+CUT_OFF = "not as in the source: line 1: too long\n"
+"""What is said of a model that has learnt nothing, and never ends."""
+
+
 def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path):
     page = tmp_path / "page.html"
     page.write_text("<p>Hund <b>Haus</b></p>")
@@ -111,7 +115,8 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
     for arguments in (["Hund"], [page], ["--paragraphs"]):
         asked = ("translate", "--model", transformer, *arguments)
         done = run_with(["translate"], *asked, stdin="Hund")
-        assert (0, "") == (done.returncode, done.stderr.replace(f"{tmp_path}/page.en.html\n", ""))
+        told = done.stderr.replace(f"{tmp_path}/page.en.html\n", "").replace(CUT_OFF, "")
+        assert (0, "") == (done.returncode, told)
     assert "<b>" in (tmp_path / "page.en.html").read_text()
 
 
@@ -148,7 +153,7 @@ def test_models_of_onnx_runtime_need_its_extra(recurrent):
     translated = run_with(["translate", "onnx"], "translate", "--model", recurrent, "Hund")
 
     assert "pip install 'nmt-pipeline[onnx]'" in refused.stderr
-    assert (0, "") == (translated.returncode, translated.stderr)
+    assert (0, "") == (translated.returncode, translated.stderr.replace(CUT_OFF, ""))
 
 
 def test_serving_needs_no_more_than_its_extra(transformer):

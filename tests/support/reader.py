@@ -271,6 +271,7 @@ def bring(folder):
     for name, lines, side in (("novel.txt", 50, target), ("in.txt", 2, source)):
         (folder / name).write_text("".join(side.read_text().splitlines(keepends=True)[:lines]))
     shutil.copy(folder / "in.txt", folder / "other.txt")
+    (folder / "terms.tsv").write_text("Ausschuss\tpanel\n")
 
 
 def shows(*words):
