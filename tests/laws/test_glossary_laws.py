@@ -10,6 +10,7 @@ from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.glossary import Glossary, join_glossaries
 from nmt_core.literals.stems import find_stem, stem_words
 from nmt_core.literals.terms import TermFinder, has_fitting_case, substitute_terms
+from nmt_core.text.restoration import find_odd_case
 
 LANGUAGES = ("de", "en")
 WORDS = ("Ausschuss", "ausschuss", "Bericht", "gut", "C++", "EU", "eu", "x", "neuer")
@@ -179,3 +180,30 @@ USUAL = {"Ausschuss": ["committee", "committees"], "Bericht": ["report"], "eu": 
 def test_terms_take_the_place_of_usual_translations_where_that_is_sure(translation, expected):
     forms = {"Ausschuss": "panel", "Bericht": "dossier", "eu": "x", "neu": "y"}
     assert substitute_terms(translation, forms, USUAL) == expected
+
+
+def test_what_decides_a_case_a_length_or_a_line_is_seen():
+    kinds = Glossary({"McDonald": ("x",)}, LANGUAGES).kinds
+    assert [one.text for one in find_literals("MCDONALD mcdonald", "de", kinds)] == ["MCDONALD"]
+    assert substitute_terms("I am", {"ich": "one"}, {"ich": ["i"]}) == "One am"
+    assert Glossary.parse(["a" * 200, "e\u0301"], LANGUAGES).translations == {
+        "a" * 200: (),
+        "é": (),
+    }
+    with pytest.raises(ConfigError, match="in line 1 with"):
+        Glossary.parse(["a\tb", "a\tb", "a\tc"], LANGUAGES)
+
+
+@pytest.mark.parametrize(
+    ("line", "case"),
+    [
+        ("DAS " * 9 + "km", "upper"),
+        ("DAS " * 8 + "km m", None),
+        ("Das " * 9 + "km", "title"),
+        ("Das " * 8 + "km m", None),
+        ("das haus steht", "lower"),
+        ("das haus", None),
+    ],
+)
+def test_one_word_in_ten_may_be_in_another_case(line, case):
+    assert find_odd_case(line) == case

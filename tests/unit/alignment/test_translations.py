@@ -15,12 +15,13 @@ def test_words_are_found_in_the_case_in_which_they_are_written_and_rare_ones_are
         words = draw.permutation(SOURCE)[: draw.integers(2, 6)].tolist()
         target = [TARGET[word] for word in words]
         pairs.append((f"{words[0].title()} {' '.join(words[1:])}.", f"{' '.join(target)} !"))
-    pairs += [("selten ab", "rare by")] * 2 + [("", "x")]
+    pairs += [("selten ab", "rare by")] * 2 + [("dreimal", "thrice")] * 3 + [("", "x")]
 
     found = learn_translations(pairs)
 
     assert {word: [TARGET[word]] for word in SOURCE}.items() <= found.items()
     assert found["Worta"] == ["atrow"]
+    assert found["dreimal"] == ["thrice"]
     assert not {"selten", "ab", "", "."} & {*found}
 
 

@@ -59,6 +59,9 @@ def test_a_glossary_of_the_operator_is_that_of_its_pair(tmp_path):
         return load_with_glossary(tmp_path, glossaries=glossaries, load=lambda _: given)
 
     assert load({("de", "en"): path}).translate(["das Haus"]) == ["das manor"]
+    other = tmp_path / "other.tsv"
+    other.write_text("Haus\thut\n")
+    assert load({("de", "en"): path, None: other}).translate(["das Haus"]) == ["das manor"]
     assert load({None: path}).translate(["das Haus"]) == ["das manor"]
     assert load({("de", "fr"): path}).translate(["das Haus"]) == ["das house"]
     own = scripted_translator()
