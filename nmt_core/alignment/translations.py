@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nmt_core.alignment.learning import learn_aligner
 from nmt_core.alignment.settings import AlignerConfig
-from nmt_core.alignment.words import is_sign
+from nmt_core.alignment.words import find_core
 
 QUICK = AlignerConfig(stem_length=100, hmm_iterations=0, agreement_iterations=0)
 """Settings that find whole words which belong together, and that take least time."""
@@ -52,10 +52,6 @@ def learn_translations(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]
 
 def strip_signs(word: str) -> str:
     """Return a word without the signs around it; empty where it holds others within."""
-    begin, end = 0, len(word)
-    while begin < end and is_sign(word[begin]):
-        begin += 1
-    while end > begin and is_sign(word[end - 1]):
-        end -= 1
+    begin, end = find_core(word)
     inner = word[begin:end]
     return inner if inner.isalpha() else ""

@@ -29,15 +29,21 @@ def is_sign(character: str) -> bool:
     return unicodedata.category(character)[0] in "PS"
 
 
-def cut_word(word: str) -> list[str]:
-    """Return the pieces of a word; put together, they spell it."""
-    if CUT_ELISION.fullmatch(word):
-        return [word]
+def find_core(word: str) -> tuple[int, int]:
+    """Return where a word begins and ends without the signs around it."""
     begin, end = 0, len(word)
     while begin < end and is_sign(word[begin]):
         begin += 1
     while end > begin and is_sign(word[end - 1]):
         end -= 1
+    return begin, end
+
+
+def cut_word(word: str) -> list[str]:
+    """Return the pieces of a word; put together, they spell it."""
+    if CUT_ELISION.fullmatch(word):
+        return [word]
+    begin, end = find_core(word)
     inner = word[begin:end]
     ending = ENDING.search(inner)
     edge = ending.start() if ending else len(inner)

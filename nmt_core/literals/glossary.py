@@ -11,7 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 from nmt_core.base import files
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.raw_lines import explain_damage, require_regular_file
+from nmt_core.base.utf8 import decode_utf8
 from nmt_core.literals.finding import KINDS, find_literals
 from nmt_core.literals.kind import LiteralKind
 from nmt_core.literals.names import OwnPattern
@@ -44,10 +46,12 @@ class Glossary:
             ConfigError: if it cannot be read, or a line of it is wrong, naming the line.
         """
         try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"the glossary {path} cannot be read: {error}") from None
-        return cls.parse(text.splitlines(), languages, name=str(path))
+            with explain_damage(path):
+                text = decode_utf8(require_regular_file(path).read_bytes(), path)
+        except CorpusError as error:
+            raise ConfigError(f"the glossary cannot be read: {error}") from None
+        lines = text.removeprefix("\ufeff").splitlines()  # a byte order mark
+        return cls.parse(lines, languages, name=str(path))
 
     @classmethod
     def parse(

@@ -25,8 +25,6 @@ class Masked(NamedTuple):
     line: str
     literals: Mapping[str, Literal]
     """The literal that each symbol stands for."""
-    in_capitals: bool = False
-    """Whether the line has no other letters."""
     has_capital: bool = False
     """Whether the line began with a capital letter."""
 
@@ -44,7 +42,7 @@ def mask(line: str, literals: Sequence[Literal]) -> Masked:
         for literal in literals
         if (symbol := next(symbols[literal.kind.symbol_class], None))
     }
-    return Masked(put_symbols(line, chosen), chosen, line.isupper(), line[:1].isupper())
+    return Masked(put_symbols(line, chosen), chosen, line[:1].isupper())
 
 
 def put_symbols(line: str, literals: Mapping[str, Literal]) -> str:
@@ -87,11 +85,19 @@ def insert_word(line: str, share: float, word: str) -> str:
     return " ".join([*words[:at], word, *words[at:]]).strip() + line[start:]
 
 
-def restore(translation: str, masked: Masked, languages: tuple[str, str]) -> str:
+def restore(
+    translation: str, masked: Masked, languages: tuple[str, str], *, in_capitals: bool = False
+) -> str:
     """Return a translation with literals in the place of symbols, in the target's form.
 
     A symbol that the source does not have is left out. A term that begins the translation of a line
     that begins with a capital begins with one, too.
+
+    Args:
+        translation: what a model wrote.
+        masked: its source.
+        languages: codes of both languages.
+        in_capitals: write the terms of a glossary in capitals.
     """
 
     def write(match: regex.Match[str]) -> str:
@@ -101,7 +107,7 @@ def restore(translation: str, masked: Masked, languages: tuple[str, str]) -> str
         text = literal.kind.write(literal.text, *languages)
         if literal.kind.is_masked_first:
             return text
-        if masked.in_capitals:
+        if in_capitals:
             return text.upper()
         begins = not match.start() and masked.has_capital
         return text[0].upper() + text[1:] if begins else text

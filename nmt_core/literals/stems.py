@@ -51,6 +51,9 @@ _STEMMERS = {
     "yi": "yiddish",
 }
 
+LONGEST_WORD = 200
+"""Characters of a word with a stem, as many as a term may have: what is kept is bounded."""
+
 _stemmers = threading.local()
 """The stemmers of a thread, by language: one serves no two threads at once."""
 
@@ -77,9 +80,13 @@ def stem_words(line: str, language: str) -> list[Word]:
     ]
 
 
-@lru_cache(maxsize=100_000)
 def find_stem(word: str, language: str) -> str:
-    """Return the stem of a word, in lower case."""
+    """Return the stem of a word, in lower case; one too long for a word is its own."""
+    return _find_stem(word, language) if len(word) <= LONGEST_WORD else word.casefold()
+
+
+@lru_cache(maxsize=100_000)
+def _find_stem(word: str, language: str) -> str:
     folded = word.casefold()
     name = _STEMMERS.get(language.partition("-")[0])
     if name is None or not word[0].isalpha():

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -19,9 +18,9 @@ class KeptTerms(LiteralKind):
 
     def __init__(self, terms: Iterable[str]) -> None:
         """Take terms; where two begin at the same place, the longer one counts."""
-        ordered = sorted({term for term in terms if term.strip()}, key=len, reverse=True)
-        self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=ordered)
-        self._any = bool(ordered)
+        named = {term for term in terms if term.strip()}
+        self._pattern = regex.compile(r"(?<!\w)\L<terms>(?!\w)", terms=named)
+        self._any = bool(named)
 
     @override
     def find(self, line: str, language: str) -> Iterator[LiteralSpan]:
@@ -105,11 +104,11 @@ class TermFinder:
         for stems in self._terms:
             lengths[stems[0]].add(len(stems))
         self._lengths = {first: sorted(those, reverse=True) for first, those in lengths.items()}
-        self._begins_term = lru_cache(100_000)(lambda w: find_stem(w, language) in self._lengths)
 
     def find(self, line: str) -> Iterator[FoundTerm]:
         """Yield the terms of a line from left to right, of those that begin alike the longest."""
-        if not any(map(self._begins_term, split_words(line))):
+        stems = (find_stem(word, self._language) for word in split_words(line))
+        if not any(stem in self._lengths for stem in stems):
             return
         words = stem_words(line, self._language)
         at = 0

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from nmt_core.base.config import shorten
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.documents.files import name_translation
 from nmt_core.documents.formats import FORMATS, find_format
@@ -303,13 +304,14 @@ def read_glossary(text: str, pair: LanguagePair) -> Glossary:
             f"Invalid request: glossary has {len(lines):,} lines, and at most "
             f"{MOST_GLOSSARY_LINES:,} are allowed",
         )
+    terms = (line.partition("\t")[0].strip() for line in lines)
+    if pattern := next(filter(is_pattern, terms), None):  # which even to compile may take for ever
+        shown = shorten(pattern)
+        raise RequestError(400, f"Invalid request: glossary may hold no pattern such as {shown}")
     try:
-        glossary = Glossary.parse(lines, pair, name="glossary")
+        return Glossary.parse(lines, pair, name="glossary")
     except ConfigError as error:
         raise RequestError(400, f"Invalid request: {error}") from None
-    if pattern := next(filter(is_pattern, glossary.translations), None):
-        raise RequestError(400, f"Invalid request: glossary may hold no pattern such as {pattern}")
-    return glossary
 
 
 def find_kind(name: str) -> str:

@@ -111,11 +111,11 @@ class Protector:
         ]
         best = [choose_kept(several) for several in known]
         wanting = [number for number, one in enumerate(best) if one.breaches]
-        if not self.symbols and not all(all(map(is_flaw, best[n].breaches)) for n in wanting):
+        if not self.symbols and not all(is_flaw(breach) for one in best for breach in one.breaches):
             warn_of_loss()
         if wanting and most:
             flawed = {n for n in wanting if any(map(is_flaw, best[n].breaches))}
-            self._try_again({n: lines[n] for n in wanting}, flawed, translate, most, known)
+            self._try_again({n: given[n] for n in wanting}, flawed, translate, most, known)
         return [
             put_first(choose_kept(candidates), several)
             for candidates, several in zip(known, found, strict=True)
@@ -123,7 +123,7 @@ class Protector:
 
     def _try_again(
         self,
-        lines: Mapping[int, str | Tokenized],
+        lines: Mapping[int, ProtectedLine],
         flawed: Collection[int],
         translate: SearchTexts,
         most: int,
@@ -132,7 +132,7 @@ class Protector:
         """Add other translations of lines to those that are known, more changed ones later.
 
         Args:
-            lines: what to translate again, by number.
+            lines: what to translate again, by number, as it was read at first.
             flawed: the numbers of those whose translation as a whole is wrong.
             translate: see :meth:`translate`.
             most: see :meth:`translate`.
@@ -165,9 +165,9 @@ class Protector:
         flaws = filter(is_flaw, translation.breaches)
         return [translation._replace(text=text, breaches=(*lost, *flaws))]
 
-    def _list_ways(self, line: str | Tokenized) -> list[ProtectedLine]:
+    def _list_ways(self, plain: ProtectedLine) -> list[ProtectedLine]:
         """Return a line with symbols for names, and with symbols for all if that is another."""
-        plain, masked = self.protect(line), self.protect(line, symbols_for_all=True)
+        masked = self.protect(plain.line, symbols_for_all=True)
         return [plain] if plain.text.line == masked.text.line else [plain, masked]
 
     def _finish(
@@ -188,10 +188,10 @@ class Protector:
         text = line.line if isinstance(line, Tokenized) else line
         literals = find_literals(text, self.languages.source, self.kinds) if self.symbols else []
         first = [one for one in literals if one.kind.is_masked_first]
-        masked = mask(text, literals if symbols_for_all else first)
-        plain = mask(text, first).line
+        plain = mask(text, first)
+        masked = mask(text, literals) if symbols_for_all else plain
         restorer = self.restorer
-        odd = find_odd_case(plain) if restorer and restorer.case else None
+        odd = find_odd_case(plain.line) if restorer and restorer.case else None
         read = masked.line
         if restorer:
             read = restorer.restore_case(read) if odd else restorer.restore_accents(read)
@@ -203,11 +203,12 @@ class Protector:
     def finish(self, given: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with literals in the place of symbols, and what is wrong with it."""
         written = translation.text.upper() if given.in_capitals else translation.text
-        text = restore(written, given.masked, self.languages.codes)
+        codes, capitals = self.languages.codes, given.in_capitals
+        text = restore(written, given.masked, codes, in_capitals=capitals)
         tokens = (self._write(token, given.masked.literals) for token in translation.tokens)
         limit = self.search.limit_length(len(given.text.tokens) + 1)
         flaws = find_flaws(given.line, written, tokens=len(translation.ids) + 1, limit=limit)
-        breaches = [*check_literals(given.line, text, self.languages.codes, self.kinds), *flaws]
+        breaches = [*check_literals(given.line, text, codes, self.kinds), *flaws]
         return translation._replace(text=text, tokens=tuple(tokens), breaches=tuple(breaches))
 
     def _write(self, token: str, literals: Mapping[str, Literal]) -> str:

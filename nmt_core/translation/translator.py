@@ -157,9 +157,10 @@ class Translator:
         else:
             most = 0 if begin else search.beam_size
             found = self._protector.translate(lines, translate, search.n_best, most)
-        judging = None if begin else self.confidence_model
+        if begin or self.confidence_model is None:
+            return found
         texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
-        return judging.judge(texts, found) if judging else found
+        return self.confidence_model.judge(texts, found)
 
     @cached_property
     def _protector(self) -> Protector | None:

@@ -182,6 +182,11 @@ def test_terms_take_the_place_of_usual_translations_where_that_is_sure(translati
     assert substitute_terms(translation, forms, USUAL) == expected
 
 
+def test_what_is_too_long_for_a_word_is_its_own_stem():
+    assert find_stem("Committees" + "s" * 190, "en") == "committees" + "s" * 190
+    assert find_stem("Committees", "en") != "committees"
+
+
 def test_what_decides_a_case_a_length_or_a_line_is_seen():
     kinds = Glossary({"McDonald": ("x",)}, LANGUAGES).kinds
     assert [one.text for one in find_literals("MCDONALD mcdonald", "de", kinds)] == ["MCDONALD"]

@@ -154,6 +154,11 @@ GLOSSARY = {"Haus": ("mansion", "manor"), "Tee": ()}
         ("Häuser, Haus", "\ue010, \ue011", "Mansion, mansion"),
         ("DAS HAUS STEHT", "das \ue010 steht", "DAS MANSION STEHT"),
         ("Tee und tee", "\ue010 und tee", "Tee und tee"),
+        (
+            "DAS HAUS " + "DA " * 8 + "km",
+            "das \ue010 " + "da " * 8 + "km",
+            "DAS MANSION " + "DA " * 8 + "KM",
+        ),
     ],
 )
 def test_symbols_stand_for_terms_that_did_not_come_through(line, read, written):

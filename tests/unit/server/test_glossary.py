@@ -35,6 +35,7 @@ async def test_a_request_has_terms_of_its_own():
         ("a\tb\na\tc", "line 2"),
         ("x\n" * (MOST_GLOSSARY_LINES + 1), "at most"),
         ("/(a+)+/", "no pattern"),
+        ("a\tb\n /(/", "no pattern"),
     ],
 )
 @in_a_loop
