@@ -93,6 +93,7 @@ def _leave(code: str | int | None) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if isinstance(code, int) and any(thread.daemon for thread in threading.enumerate()):
         sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
 
