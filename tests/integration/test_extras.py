@@ -148,6 +148,18 @@ def test_what_is_missing_is_named_with_the_extra_that_brings_it(
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_a_glossary_needs_its_extra(transformer, tmp_path):
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("Hund\thound\n")
+    asked = ("translate", "--model", transformer, "--glossary", terms, "Hund")
+    refused, translated = (
+        run_with(extras, *asked) for extras in (["translate"], ["glossary", "translate"])
+    )
+
+    assert "pip install 'nmt-pipeline[glossary]'" in refused.stderr
+    assert (1, 0) == (refused.returncode, translated.returncode)
+
+
 def test_models_of_onnx_runtime_need_its_extra(recurrent):
     refused = run_with(["translate"], "translate", "--model", recurrent, "Hund")
     translated = run_with(["translate", "onnx"], "translate", "--model", recurrent, "Hund")
