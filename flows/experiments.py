@@ -12,13 +12,10 @@ from stages import paths
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.params import DownloadParams
-from stages.runtime.fingerprint import hash_files, hash_json
+from stages.runtime.fingerprint import CODE, hash_files, hash_json
 
 SECONDS = 300.0
 """The budget of every model where none is given."""
-
-
-CODE = ("nmt_core", "stages")
 
 
 @dataclass(frozen=True)

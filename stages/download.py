@@ -10,7 +10,7 @@ Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.ne
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,11 @@ from rich.text import Text
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora.cleaning import CleaningOutcome, clean_and_split
-from nmt_core.corpora.corpus import GIVEN, Obtained
+from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
+from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.named import describe_licence, describe_rule, describe_together
+from nmt_core.corpora.reading import CorpusReader
+from nmt_core.corpora.splitting import SPLITS
 from nmt_core.fetch import http
 from nmt_core.fetch.initial_model import (
     BundleModel,
@@ -32,12 +35,15 @@ from nmt_core.fetch.initial_model import (
     copy_initial_model,
     copy_language_models,
 )
-from nmt_core.fetch.source import Fetch
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
 from stages.runtime.entry import run_stage
+from stages.runtime.fingerprint import hash_code_of
+
+KEPT = "sifted"
+"""In the folder of downloads: what comes of each corpus, until its text or a setting changes."""
 
 NOTICES = {
     "header_row": "header rows, which are no pairs and were left out: {:,}",
@@ -56,11 +62,22 @@ def run(
     vectors: Path,
     downloads: Path,
     workers: WorkersConfig,
+    code: str = "",
 ) -> dict[str, dict[str, Any]]:
     """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs."""
     fetch = partial(http.fetch, folder=downloads, config=params.http)
     with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:
-        measured = _write_corpus(params, folder, fetch, scratch, workers)
+        reader = CorpusReader(
+            languages=params.languages,
+            filters=params.filter,
+            split=params.split,
+            fetch=fetch,
+            scratch=scratch,
+            kept=downloads / KEPT,
+            code=code,
+            workers=workers,
+        )
+        measured = _write_corpora(params, reader, folder)
     with files.whole_folder(vectors) as folder:
         measured["vectors"] = params.vectors.obtain(params.languages, folder, fetch=fetch)
         # also says that there are none; DVC warns of empty folders
@@ -105,6 +122,7 @@ def main() -> None:
         vectors=paths.VECTORS,
         downloads=paths.DOWNLOADS,
         workers=load(WorkersConfig, "workers"),
+        code=hash_code_of("download"),
     )
     metrics["initial_model"] = bring_initial_model(
         params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
@@ -112,59 +130,54 @@ def main() -> None:
     files.write_json(paths.METRICS / "download.json", metrics)
     console = Console()
     console.print(_pairs_table(metrics))
+    if len(metrics["corpora"]) > 1:
+        console.print(_corpora_table(metrics["corpora"]))
     for what, count in metrics["noticed"].items():
         console.print(Text(NOTICES[what].format(count), style="yellow"), soft_wrap=True)
     if metrics["vectors"]:
         console.print(_vectors_table(metrics))
 
 
-def _write_corpus(
-    params: DownloadParams, folder: Path, fetch: Fetch, scratch: Path, workers: WorkersConfig
+def _write_corpora(
+    params: DownloadParams, reader: CorpusReader, folder: Path
 ) -> dict[str, dict[str, Any]]:
-    obtained = params.corpus.obtain(params.languages, fetch=fetch, scratch=scratch)
-    outcome = clean_and_split(
-        obtained.texts,
+    read = reader.read(params.corpora)
+    outcome = join_corpora(
+        {name: corpus.sifted for name, corpus in read.items()},
         folder,
-        scratch=scratch,
-        filters=params.filter,
+        scratch=reader.scratch,
         split=params.split,
         near_duplicates=params.near_duplicates,
-        workers=workers,
+        keep_duplicates=frozenset(
+            name
+            for name, corpus in params.corpora.items()
+            if not (corpus.filter or params.filter).remove_duplicates
+        ),
+        workers=reader.workers,
     )
-    measured = _measured(obtained, outcome)
-    measured["corpus"] = describe_corpus(params)
+    measured = _measured(outcome)
+    measured["corpora"] = {
+        name: {**_measure_corpus(cleaned, params.corpora[name]), "origins": read[name].origins}
+        for name, cleaned in outcome.corpora.items()
+    }
+    measured["corpus"] = describe_corpora(params)
     described = {
         "languages": params.languages.model_dump(),
         "pairs": measured["pairs"],
+        "corpora": {name: cleaned.kept for name, cleaned in outcome.corpora.items()},
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)
     return measured
 
 
-def describe_corpus(params: DownloadParams) -> dict[str, Any]:
-    """Describe the corpus for the export and the registration of a model."""
-    corpus = params.corpus
+def describe_corpora(params: DownloadParams) -> dict[str, Any]:
+    """Describe the corpora for the export and the registration of a model."""
     return {
-        "kind": corpus.kind,
-        **corpus.describe()._asdict(),
-        "held_out": describe_rule(params),
+        "kind": ", ".join(dict.fromkeys(corpus.kind for corpus in params.corpora.values())),
+        **describe_together(params.corpora)._asdict(),
+        "held_out": describe_rule(params.corpora, params.split),
     }
-
-
-def describe_rule(params: DownloadParams) -> str:
-    """Return the rule by which the test set was held out.
-
-    By the same rule, whatever the amount of text, no source sentence of one model's test set was
-    training text of another model; a given test set follows no rule.
-    """
-    split = params.split
-    given = GIVEN if split.sessions else None  # what stands nowhere else may, in another corpus
-    return (
-        params.corpus.held_out()
-        or given
-        or f"by hash, {split.test_per_10000:g} in 10,000, salt {split.salt!r}"
-    )
 
 
 @contextmanager
@@ -182,23 +195,29 @@ def _scratch(folder: Path) -> Iterator[Path]:
             shutil.rmtree(folder)
 
 
-def _measured(obtained: Obtained, outcome: CleaningOutcome) -> dict[str, dict[str, Any]]:
-    removed = {name: dict(sorted(outcome.removed[name].items())) for name in paths.SPLITS}
-    for name, reading in outcome.readings.items():
-        removed[name] |= dict(sorted(reading.dropped.items()))
-    readings = outcome.readings.values()
+def _measured(outcome: CleaningOutcome) -> dict[str, dict[str, Any]]:
+    readings = [each for one in outcome.corpora.values() for each in one.readings.values()]
     return {
-        "pairs": {name: outcome.kept[name] for name in paths.SPLITS},
-        "removed": removed,
+        "pairs": {name: outcome.kept[name] for name in SPLITS},
+        "removed": {name: _sort(outcome.list_reasons(name)) for name in SPLITS},
         "near_duplicates": _describe_near(outcome),
-        "repaired": _add_up(reading.repaired for reading in readings),
-        "noticed": _add_up(reading.noticed for reading in readings),
-        "origins": {str(number): origin for number, origin in enumerate(obtained.origins)},
+        "repaired": _sort(sum((each.repaired for each in readings), Counter())),
+        "noticed": _sort(sum((each.noticed for each in readings), Counter())),
     }
 
 
-def _add_up(counters: Iterable[Counter[str]]) -> dict[str, int]:
-    return dict(sorted(sum(counters, Counter[str]()).items()))
+def _measure_corpus(cleaned: CleanedCorpus, corpus: Corpus) -> dict[str, Any]:
+    return {
+        "kind": corpus.kind,
+        "licence": describe_licence(corpus)["license"],
+        "weight": corpus.weight,
+        "pairs": cleaned.kept,
+        "removed": {name: _sort(cleaned.list_reasons(name)) for name in SPLITS},
+    }
+
+
+def _sort(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
 
 
 def _describe_near(outcome: CleaningOutcome) -> dict[str, Any]:
@@ -232,6 +251,18 @@ def _pairs_table(metrics: dict[str, dict[str, Any]]) -> Table:
     for why in reasons:
         counts = (metrics["removed"][name].get(why, 0) for name in paths.SPLITS)
         table.add_row(f"removed: {why}", *(f"{count:,}" for count in counts))
+    return table
+
+
+def _corpora_table(corpora: dict[str, dict[str, Any]]) -> Table:
+    table = Table("", *paths.SPLITS, "removed", "weight", "licence", title="Corpora")
+    for column in table.columns[1:-1]:
+        column.justify = "right"
+    for name, corpus in corpora.items():
+        removed = sum(sum(reasons.values()) for reasons in corpus["removed"].values())
+        counts = (*(corpus["pairs"][split] for split in paths.SPLITS), removed)
+        weight, licence = f"{corpus['weight']:g}", Text(corpus["licence"])
+        table.add_row(name, *(f"{count:,}" for count in counts), weight, licence)
     return table
 
 

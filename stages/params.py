@@ -1,5 +1,6 @@
 """The sections of params.yaml as types, one per stage, each composed of the library's own."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -10,6 +11,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.named import check_corpora, check_name
 from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
 from nmt_core.data.settings import AugmentationConfig, BatchingConfig
@@ -31,24 +33,23 @@ from nmt_core.training.settings import ModelPart, OptimizerConfig, TrainingConfi
 from stages import paths
 from stages.runtime.params_file import read
 
-OF_USERS = ("corpus", "split", "initial_model")
-"""Settings of the download stage that may name the user's own files."""
+CorpusName = Annotated[str, AfterValidator(check_name)]
 
 
 class DownloadParams(Config):
-    """The corpus and the word vectors, and their filters."""
+    """The corpora and the word vectors, and their filters."""
 
     languages: Languages
     """A source and a target language."""
 
-    corpus: CorpusConfig
-    """Where parallel text comes from."""
+    corpora: dict[CorpusName, CorpusConfig] = Field(min_length=1)
+    """Where parallel text comes from, by names of your own: as many corpora as there are."""
 
     filter: FilterConfig = FilterConfig()
-    """Filters of training pairs."""
+    """Filters of training pairs, of corpora that have none of their own."""
 
     split: SplitConfig = SplitConfig()
-    """Split of validation and test, if the corpus does not bring them."""
+    """Split of validation and test, if no corpus brings them."""
 
     near_duplicates: NearDuplicateConfig = NearDuplicateConfig()
     """Near duplicates of validation and test, which leave train."""
@@ -62,9 +63,12 @@ class DownloadParams(Config):
     http: HttpConfig = HttpConfig()
     """Timeouts and retries of downloads."""
 
+    renamed: ClassVar = {"corpus": "corpora, a map from names to corpora, as in conf/data"}
+
     def pins(self) -> dict[str, str]:
         """Return the digests of the user's own files, by path."""
-        return self.corpus.pins() | self.split.pins() | self.initial_model.pins()
+        owners = (*self.corpora.values(), self.split, self.initial_model)
+        return {path: digest for owner in owners for path, digest in owner.pins().items()}
 
     def pinned(self) -> Self:
         """Return the same with the present digests of those files.
@@ -73,17 +77,21 @@ class DownloadParams(Config):
             CorpusError: if a file cannot be read.
             BundleError: if there is no model to start from.
         """
-        owners = {name: getattr(self, name).pinned() for name in OF_USERS}
-        return self.model_copy(update=owners)
+        return self._change_owners(lambda owner: owner.pinned())
 
     def absolute(self) -> Self:
         """Return the same with paths that lead to those files from any folder."""
-        owners = {name: getattr(self, name).absolute() for name in OF_USERS}
-        return self.model_copy(update=owners)
+        return self._change_owners(lambda owner: owner.absolute())
+
+    def _change_owners(self, change: Callable[[Any], Any]) -> Self:
+        """Change all settings that may name the user's own files."""
+        corpora = {name: change(corpus) for name, corpus in self.corpora.items()}
+        others = {name: change(getattr(self, name)) for name in ("split", "initial_model")}
+        return self.model_copy(update={"corpora": corpora, **others})
 
     @model_validator(mode="after")
     def _check(self) -> "DownloadParams":
-        self.corpus.check(self.languages)
+        check_corpora(self.corpora, self.languages, self.split)
         start = self.initial_model
         if isinstance(start, BundleModel) and start.folder.absolute() == paths.EXPORT.absolute():
             raise ValueError(

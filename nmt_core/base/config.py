@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, ValidationInfo
 from pydantic.fields import FieldInfo
@@ -33,6 +33,9 @@ class Config(BaseModel):
 
 BRIEF_CHARACTERS = 200
 """Of a wrong value, in a message."""
+
+OF_KEY = "[key]"
+"""Stands in the place of a problem that is in a key, behind it."""
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 
@@ -136,7 +139,7 @@ def shorten(value: object) -> str:
 
 
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
-    names, owner = _follow(kind, values, problem["loc"])
+    names, owner, field = _follow(kind, values, problem["loc"])
     location = ".".join([at, *names])
     got = problem["input"]
     match problem["type"]:
@@ -151,7 +154,7 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
         case "union_tag_invalid":
             context = problem["ctx"]
             key = context["discriminator"].strip("'")
-            options = list_kinds(owner.model_fields[names[-1]])
+            options = list_kinds(field) if field else []
             renamed = {old: new for option in options for old, new in option.renamed.items()}
             now = renamed.get(context["tag"])
             answer = f"; that is now {now!r}" if now else ""
@@ -170,25 +173,31 @@ def _follow(
     kind: type[Config],
     values: Any,
     location: tuple[str | int, ...],
-) -> tuple[list[str], type[Config]]:
-    """Return the keys a user wrote on the way to ``location``, and the type that owns the last.
+) -> tuple[list[str], type[Config], FieldInfo | None]:
+    """Return the keys a user wrote on the way to ``location``, its owner and its field.
 
     A location holds the tags of unions too; those are not keys of the mapping they are found in.
     """
     names: list[str] = []
     owner = kind
+    field: FieldInfo | None = None
     inner: tuple[type[Config], ...] = (kind,)
     for part in location:
+        if part == OF_KEY:
+            continue
         if isinstance(values, Mapping) and part not in values and len(inner) > 1:
             inner = tuple(option for option in inner if part in _tags(option))
             continue
         if inner:
             owner = inner[0]
         names.append(str(part))
-        if isinstance(part, str) and part in owner.model_fields:
-            inner = tuple(_kinds_of(owner.model_fields[part], _item(values, part)))
+        if field and (named := _find_named(field)):
+            field = named
+        else:
+            field = owner.model_fields.get(str(part)) if inner else None
         values = _item(values, part)
-    return names, owner
+        inner = tuple(_kinds_of(field, values)) if field and not _find_named(field) else ()
+    return names, owner, field
 
 
 def _item(values: Any, part: str | int) -> Any:
@@ -196,6 +205,14 @@ def _item(values: Any, part: str | int) -> Any:
         return values[part]
     except (KeyError, IndexError, TypeError):
         return None
+
+
+def _find_named(field: FieldInfo) -> FieldInfo | None:
+    """Return what each value is, of a field that maps names to settings."""
+    if get_origin(field.annotation) is not dict:
+        return None
+    named = FieldInfo.from_annotation(get_args(field.annotation)[1])
+    return named if list_kinds(named) else None
 
 
 def list_kinds(field: FieldInfo) -> list[type[Config]]:

@@ -1,254 +1,167 @@
-"""Turn parallel text into train, validation and test sets that share no sentence.
+"""Join sifted corpora into train, validation and test sets that share no sentence.
 
-Pairs are checked by themselves in parallel (:mod:`nmt_core.base.parallel`); then 16 bytes per pair
-come into memory, the digests by which duplicates and leaks are found.
-Validation and test keep every line as the corpus has it; only train is filtered.
+16 bytes per pair come into memory, the digests by which duplicates and leaks are found, whichever
+corpora they are of. Pairs stay in the order of the corpora, so each has its range of lines.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.parallel.jobs import WorkersConfig, append, run_in_order
-from nmt_core.corpora.filters import FilterConfig, find_fault
+from nmt_core.base.parallel.jobs import WorkersConfig, append
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
-from nmt_core.corpora.parallel_text import (
-    CorpusReading,
-    Pair,
-    PairRows,
-    Problem,
-    Text,
-    cut_rows,
-    read_pairs,
-)
-from nmt_core.corpora.sessions import (
-    NOT_HELD_OUT,
-    Mask,
-    Ranks,
-    mark_unique,
-    rank_sessions,
-    take_last,
-)
-from nmt_core.corpora.splitting import (
-    SPLITS,
-    NearDuplicateConfig,
-    SessionSplit,
-    Split,
-    SplitConfig,
-    split_of,
-)
-from nmt_core.corpora.staging import ASIDE, SIDES, AsidePairs, PairKeys, PairWriter, StagedPairs
+from nmt_core.corpora.parallel_text import CorpusReading
+from nmt_core.corpora.sessions import Mask
+from nmt_core.corpora.sifting import SiftedCorpus
+from nmt_core.corpora.splitting import SPLITS, NearDuplicateConfig, Split, SplitConfig
+from nmt_core.corpora.staging import SIDES, PairKeys, StagedPairs
 
-Home = Split | Literal["aside"]
+
+@dataclass
+class CleanedCorpus:
+    """Counts of a corpus: pairs kept per split, removed per split and reason, and problems."""
+
+    kept: dict[Split, int] = field(default_factory=dict)
+    removed: dict[Split, Counter[str]] = field(
+        default_factory=lambda: {name: Counter() for name in SPLITS}
+    )
+    readings: dict[Split, CorpusReading] = field(default_factory=dict)
+
+    def list_reasons(self, name: Split) -> Counter[str]:
+        """Return why pairs of a split were left out, those included that are no text."""
+        return self.removed[name] + self.readings.get(name, CorpusReading()).dropped
 
 
 @dataclass
 class CleaningOutcome:
-    """Pairs kept per split, and removed per split and reason."""
+    """The outcome of joining corpora."""
 
-    kept: dict[str, int] = field(default_factory=dict)
-    removed: dict[str, Counter[str]] = field(default_factory=dict)
-    readings: dict[str, CorpusReading] = field(default_factory=dict)
-    """Problems in each text."""
+    corpora: dict[str, CleanedCorpus]
     near: Nearness | None = None
     """Pairs of train that are near to those of test and then validation; None if not compared."""
 
+    @property
+    def kept(self) -> dict[Split, int]:
+        """Pairs of each split, of all corpora."""
+        return {
+            name: sum(one.kept.get(name, 0) for one in self.corpora.values()) for name in SPLITS
+        }
+
+    def list_reasons(self, name: Split) -> Counter[str]:
+        """Return why pairs of a split were left out, of all corpora."""
+        return sum((one.list_reasons(name) for one in self.corpora.values()), Counter[str]())
+
 
 @dataclass(frozen=True)
-class Sieve:
-    """Filters and the split of the pairs of one text."""
+class JoinedSplit:
+    """The pairs of a split of all corpora, one corpus after another."""
 
     name: Split
-    drop: tuple[Problem, ...]
-    split_off: frozenset[Split]
-    """Splits that must come from this text, because no other gives them."""
-    filters: FilterConfig
-    split: SplitConfig
+    pairs: StagedPairs
+    keys: PairKeys
+    corpora: Sequence[CleanedCorpus]
+    bounds: tuple[int, ...]
+    """Where each corpus begins, and the last ends."""
 
-    @property
-    def homes(self) -> list[Home]:
-        """The possible splits of a pair."""
-        if self.split_off and self.split.sessions:
-            return [self.name, ASIDE]
-        return [self.name, *self.split_off]
+    @classmethod
+    def read(
+        cls,
+        name: Split,
+        sifted: Sequence[SiftedCorpus],
+        corpora: Sequence[CleanedCorpus],
+        scratch: Path,
+    ) -> "JoinedSplit":
+        """Join the pairs of a split in a folder for temporary files."""
+        pairs, counts = StagedPairs(scratch, name), []
+        for corpus in sifted:
+            pairs.take(corpus.folder)
+            digests = corpus.folder / pairs.files["digests"].name
+            counts.append(digests.stat().st_size // PairKeys.BYTES)
+        return cls(name, pairs, pairs.keys(), corpora, (0, *accumulate(counts)))
 
-    def find_home(self, pair: Pair, rank: int) -> Home:
-        """Return where a pair of a session of this rank belongs."""
-        if not self.split_off:
-            return self.name
-        if self.split.sessions:
-            return self.name if rank == NOT_HELD_OUT else ASIDE
-        drawn = split_of(pair.source, self.split)
-        return drawn if drawn in self.split_off else self.name
+    def ranges(self) -> Iterator[tuple[CleanedCorpus, slice]]:
+        """Yield the range of pairs of each corpus."""
+        for corpus, (begin, end) in zip(self.corpora, pairwise(self.bounds), strict=True):
+            yield corpus, slice(begin, end)
 
+    def strike(self, keep: Mask, marked: Mask, why: str) -> Mask:
+        """Return which pairs are left without the marked ones, which are counted."""
+        for corpus, rows in self.ranges():
+            if struck := int((keep[rows] & marked[rows]).sum()):
+                corpus.removed[self.name][why] += struck
+        return keep & ~marked
 
-@dataclass(frozen=True)
-class SiftJob(PairRows):
-    """Pairs to check."""
-
-    sieve: Sieve
-    ranks: Ranks | None
-    """Of the sessions of the pairs, where these decide."""
-
-
-@dataclass(frozen=True)
-class Sifted:
-    """Counts of checked pairs."""
-
-    reading: CorpusReading = field(default_factory=CorpusReading)
-    unfit: Counter[str] = field(default_factory=Counter)
-
-
-def sift(job: SiftJob, part: Path) -> Sifted:
-    """Write the pairs of each split with their digests, but for those unfit to train on."""
-    sieve, sifted = job.sieve, Sifted()
-    with ExitStack() as stack:
-        homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
-        first = job.spans[0].first
-        for number, pair in read_pairs(job, drop=sieve.drop, reading=sifted.reading):
-            rank = NOT_HELD_OUT if job.ranks is None else int(job.ranks[number - first])
-            home = sieve.find_home(pair, rank)
-            why = find_fault(pair, sieve.filters) if home in ("train", ASIDE) else None
-            if home == ASIDE:
-                homes[home].add(pair, rank=rank, unfit=why)
-            elif why is None:
-                homes[home].add(pair)
-            else:
-                sifted.unfit[why] += 1
-    return sifted
+    def write(self, folder: Path, keep: Mask) -> PairKeys:
+        """Write the pairs that are kept; return their digests."""
+        self.pairs.write(folder, keep)
+        for corpus, rows in self.ranges():
+            corpus.kept[self.name] = int(keep[rows].sum())
+        return self.keys.only(keep)
 
 
-def clean_and_split(
-    texts: Mapping[Split, Text],
+def join_corpora(
+    sifted: Mapping[str, SiftedCorpus],
     folder: Path,
     *,
     scratch: Path,
-    filters: FilterConfig,
     split: SplitConfig,
     near_duplicates: NearDuplicateConfig,
+    keep_duplicates: frozenset[str] = frozenset(),
     workers: WorkersConfig,
 ) -> CleaningOutcome:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
     No sentence of test, on either side, is left in validation or train, and none of validation in
-    train; sentences are the same if their :func:`comparison_key` is. Nor is one left in train that
-    is near to one of test or validation; ``test.near`` says of each pair of test how many were.
+    train, of whichever corpora; sentences are the same if their :func:`comparison_key` is. Nor is
+    one left in train that is near to one of test or validation; ``test.near`` says of each pair of
+    test how many were. Of pairs that are equal, the first is kept; given sets stay as they are.
 
     Args:
-        texts: "train" and, if the corpus brings them, "validation" and "test"; missing ones are
-            split off train, each pair once.
+        sifted: the corpora by name, in the order in which they are written.
         folder: the target; the caller makes it appear whole.
         scratch: folder for all pairs while they are compared.
-        filters: applied to train alone.
-        split: how to split train.
+        split: how train was split.
         near_duplicates: the threshold of sentences that are too near to stay in train.
+        keep_duplicates: names of corpora whose repeated pairs stay in train.
         workers: processes or a cluster.
 
     Raises:
-        CorpusError: if the text cannot be trusted, or a split is left without any pair.
+        CorpusError: if a split, or the train of a corpus, is left without any pair.
         WorkersError: if workers are lost.
     """
-    outcome = CleaningOutcome(
-        removed={name: Counter() for name in SPLITS},
-        readings={name: CorpusReading() for name in texts},
-    )
-    jobs = list(_jobs(texts, scratch, filters, split, workers.chunk_lines))
-    staged = {name: StagedPairs(scratch, name) for name in SPLITS}
-    if any(ASIDE in job.sieve.homes for job in jobs):
-        assert split.sessions
-        aside = AsidePairs(scratch)
-        _stage(jobs, [*staged.values(), aside], scratch, workers, outcome)
-        wanted = [name for name in SPLITS if name not in texts]
-        _take_sessions(aside, staged, split.sessions, wanted, outcome.removed["train"])
-    else:
-        _stage(jobs, list(staged.values()), scratch, workers, outcome)
-    held_out: dict[str, PairKeys] = {}
-    for name in ("test", "validation", "train"):
-        keys = staged[name].keys()
-        removed = outcome.removed[name]
-        keep = np.ones(len(keys.source), dtype=np.bool_)
+    corpora = {name: CleanedCorpus(readings=corpus.readings) for name, corpus in sifted.items()}
+    for name, corpus in sifted.items():
+        corpora[name].removed["train"].update(corpus.removed)
+    outcome = CleaningOutcome(corpora)
+    held_out: dict[Split, PairKeys] = {}
+    for name in reversed(SPLITS):
+        joined = JoinedSplit.read(name, [*sifted.values()], [*corpora.values()], scratch)
+        keep = np.ones(joined.bounds[-1], dtype=np.bool_)
         for other, other_keys in held_out.items():
-            keep = _strike(keep, keys.shared_with(other_keys), removed, f"also_in_{other}")
+            keep = joined.strike(keep, joined.keys.shared_with(other_keys), f"also_in_{other}")
         if name == "train" and near_duplicates.distance:
-            outcome.near = _find_near(staged[name], folder, scratch, near_duplicates, workers)
+            outcome.near = _find_near(joined.pairs, folder, scratch, near_duplicates, workers)
             near_tests = outcome.near.counts[: outcome.kept["test"]]
             files.write_lines(folder / "test.near", map(str, near_tests.tolist()))
             if near_duplicates.remove:
                 marked = np.zeros_like(keep)
                 marked[outcome.near.rows] = True
-                keep = _strike(keep, marked, removed, "near_duplicate")
-        if filters.remove_duplicates if name == "train" else name not in texts:
-            keep = _strike(keep, keys.repeated(), removed, "duplicate")
-        staged[name].write(folder, keep)
-        held_out[name] = keys.only(keep)
-        outcome.kept[name] = int(keep.sum())
-    _check(outcome, texts, split)
+                keep = joined.strike(keep, marked, "near_duplicate")
+        repeated = joined.keys.repeated()
+        for (cleaned, rows), own in zip(joined.ranges(), corpora, strict=True):
+            given = name != "train" and name in cleaned.readings
+            if given or (name == "train" and own in keep_duplicates):
+                repeated[rows] = False
+        keep = joined.strike(keep, repeated, "duplicate")
+        held_out[name] = joined.write(folder, keep)
+    _check(outcome, split)
     return outcome
-
-
-def _jobs(
-    texts: Mapping[Split, Text],
-    scratch: Path,
-    filters: FilterConfig,
-    split: SplitConfig,
-    lines: int,
-) -> Iterator[SiftJob]:
-    missing = frozenset(SPLITS) - frozenset(texts)
-    for name, text in texts.items():
-        split_off = missing if name == "train" else frozenset[Split]()
-        sieve = Sieve(name, text.drop, split_off, filters, split)
-        cut = cut_rows(text, lines, scratch=scratch)
-        ends = np.cumsum([rows.spans[0].lines for rows in cut])
-        ranks: Sequence[Ranks | None] = [None] * len(cut)
-        if split_off and split.sessions and cut:
-            ranks = np.split(rank_sessions(split.sessions, int(ends[-1])), ends[:-1])
-        for rows, of_rows in zip(cut, ranks, strict=True):
-            yield SiftJob(rows.spans, rows.names, rows.place, sieve, of_rows)
-
-
-def _stage(
-    jobs: Sequence[SiftJob],
-    homes: Sequence[StagedPairs],
-    scratch: Path,
-    workers: WorkersConfig,
-    outcome: CleaningOutcome,
-) -> None:
-    with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title="cleaning") as done:
-        for job, (part, sifted) in zip(jobs, done, strict=True):
-            for home in homes:
-                home.take(part)
-            outcome.removed["train"].update(sifted.unfit)
-            outcome.readings[job.sieve.name].add(sifted.reading)
-
-
-def _take_sessions(
-    aside: AsidePairs,
-    staged: Mapping[Split, StagedPairs],
-    sessions: SessionSplit,
-    wanted: Sequence[Split],
-    removed: Counter[str],
-) -> None:
-    """Give the last pairs of the sessions held out to test and validation, others to train."""
-    keys, others = aside.keys(), staged["train"].keys()
-    columns = ((keys.source, others.source), (keys.target, others.target))
-    unique = mark_unique(np.concatenate(column) for column in columns)[: len(keys.source)]
-    ranks, unfit = aside.marks()
-    left = np.ones(len(unique), dtype=np.bool_)
-    for name, taken in take_last(unique, ranks, sessions, wanted).items():
-        aside.give(taken, staged[name])
-        left &= ~taken
-    fit = np.array([not why for why in unfit], dtype=np.bool_)
-    aside.give(left & fit, staged["train"])
-    removed.update(compress(unfit, (left & ~fit).tolist()))
-    aside.remove()
 
 
 def _find_near(
@@ -271,34 +184,45 @@ def _find_near(
     return near
 
 
-def _strike(keep: Mask, marked: Mask, removed: Counter[str], why: str) -> Mask:
-    struck = int((keep & marked).sum())
-    if struck:
-        removed[why] += struck
-    return keep & ~marked
-
-
-def _check(outcome: CleaningOutcome, texts: Mapping[Split, Text], split: SplitConfig) -> None:
+def _check(outcome: CleaningOutcome, split: SplitConfig) -> None:
     """Refuse a split without any pair, train first, for the others may come of it."""
     rates = {"validation": split.validation_per_10000, "test": split.test_per_10000}
+    kept = outcome.kept
+    given = {name for corpus in outcome.corpora.values() for name in corpus.readings}
+    hint = _explain_line_ends(outcome)
     for name in ("train", "test", "validation"):
-        if outcome.kept[name]:
+        if kept[name]:
             continue
-        reading = outcome.readings.get(name, outcome.readings["train"])
-        breaks = reading.repaired["inner_line_break"] > sum(outcome.kept.values())
-        hint = ""
-        if breaks or reading.dropped["line_too_long"]:
-            hint = r"; lines must end in \n, for which CR alone does not stand"
-        if name not in texts:
+        if name not in given:
             raise CorpusError(
-                f"no pair of {outcome.kept['train']} fell into {name} at {rates[name]:g} in "
+                f"no pair of {kept['train']} fell into {name} at {rates[name]:g} in "
                 f"10,000; raise split.{name}_per_10000 or give a {name} text{hint}"
             )
-        why = outcome.removed[name] + reading.dropped
-        reasons = ", ".join(f"{reason} {count}" for reason, count in sorted(why.items()))
-        others = any(outcome.kept.values())
-        nothing = "none, all fell into other splits" if others else "none, the text is empty"
         raise CorpusError(
-            f"no pair is left for {name} (removed: {reasons or nothing}); "
+            f"no pair is left for {name} ({_list(outcome.list_reasons(name), outcome)}); "
             f"give more text or loosen the filter{hint}"
         )
+    for own, corpus in outcome.corpora.items():
+        if not corpus.kept["train"]:
+            raise CorpusError(
+                f"no pair of the corpus {own} is left for train "
+                f"({_list(corpus.list_reasons('train'), outcome)}); loosen its filter, or take it "
+                f"out of download.corpora"
+            )
+
+
+def _list(reasons: Counter[str], outcome: CleaningOutcome) -> str:
+    others = any(outcome.kept.values())
+    nothing = "none, all fell into other splits" if others else "none, the text is empty"
+    told = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
+    return f"removed: {told or nothing}"
+
+
+def _explain_line_ends(outcome: CleaningOutcome) -> str:
+    readings = [each for one in outcome.corpora.values() for each in one.readings.values()]
+    breaks = sum(reading.repaired["inner_line_break"] for reading in readings)
+    if breaks > sum(outcome.kept.values()) or any(
+        reading.dropped["line_too_long"] for reading in readings
+    ):
+        return r"; lines must end in \n, for which CR alone does not stand"
+    return ""

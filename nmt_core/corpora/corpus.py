@@ -5,10 +5,12 @@ choice for people, ``conf/data/NAME.yaml``. Nothing else asks which source a cor
 """
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pydantic import Field
+
+from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.settings import Pinnable
@@ -19,16 +21,6 @@ OnBadLine = Literal["error", "drop"]
 
 GIVEN = "as it was given"
 """The rule of a given test set, which may change in any way."""
-
-
-@dataclass
-class Obtained:
-    """A corpus as it came."""
-
-    texts: dict[Split, Text]
-    """A split that has none is set aside from ``train``."""
-    origins: list[dict[str, Any]]
-    """Size and SHA-256 of every file it came from."""
 
 
 class Origin(NamedTuple):
@@ -65,7 +57,7 @@ class Corpus(Pinnable, Fetchable):
             path: Path
 
             def obtain(self, languages, *, fetch, scratch):
-                return Obtained({"train": Text(((self.path,),))}, origins=[])
+                return {"train": Text(((self.path,),))}
 
             def origin(self, split, languages):
                 return Origin("local", str(self.path))
@@ -77,14 +69,31 @@ class Corpus(Pinnable, Fetchable):
     kind: str
     """The name of this choice, by which it is registered."""
 
+    weight: float = Field(1.0, ge=0, le=1_000_000)
+    """How often a pair is seen for one of a corpus of weight 1; 0 leaves it out of training, but
+    not out of validation and test."""
+
+    licence: str = Field("", max_length=100)
+    """Licence of the text, as SPDX or Hugging Face spell it, such as cc-by-4.0, or a name of your
+    own; empty takes what is known of this kind. Asked for where there are several corpora."""
+
+    filter: FilterConfig | None = None
+    """Filters of its training pairs; null takes ``download.filter``."""
+
+    train_only: bool = False
+    """Take no validation or test pairs from it; what it brings for them is not read."""
+
     @abstractmethod
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         """Bring the corpus onto the disk; its text is not read yet.
 
         Args:
             languages: of source and target; :meth:`check` has let them pass.
             fetch: brings a file of the web onto the disk, and keeps it for the next time.
             scratch: takes what is needed only now.
+
+        Returns:
+            The text of train, and of the splits in :meth:`list_given`.
 
         Raises:
             DownloadError: if a file cannot be fetched or is not what was promised.
@@ -98,6 +107,21 @@ class Corpus(Pinnable, Fetchable):
     @abstractmethod
     def describe(self) -> Description:
         """Describe the corpus, its licence above all."""
+
+    def list_given(self) -> frozenset[Split]:
+        """Return the splits that the corpus brings beside train."""
+        return frozenset()
+
+    def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
+        """Return size and SHA-256 of every file that the text comes from, the web's fetched.
+
+        A corpus that comes from no file has none, and is read whenever it is asked for.
+
+        Raises:
+            DownloadError: if a file cannot be fetched or is not what was promised.
+            CorpusError: if a file cannot be read or is not what it was.
+        """
+        return [fetch(source).origin for source in self.sources(languages)]
 
     def check(self, languages: Languages) -> None:
         """Check that the corpus has both languages.

@@ -12,13 +12,13 @@ from nmt_core.corpora import pivot
 from nmt_core.corpora.corpus import (
     Corpus,
     Description,
-    Obtained,
     OnBadLine,
     Origin,
     Size,
     list_dropped,
 )
 from nmt_core.corpora.parallel_text import Text
+from nmt_core.corpora.splitting import Split
 from nmt_core.fetch import archive
 from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.kept import quarantine
@@ -89,7 +89,7 @@ class EuroparlCorpus(Corpus):
         """Return the archive of each language beside English, the source's first."""
         return [*self._archives(languages).values()]
 
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         """Unpack the archive of each language, and join two over their English lines."""
         archives = {code: fetch(source) for code, source in self._archives(languages).items()}
         sides = {
@@ -106,7 +106,7 @@ class EuroparlCorpus(Corpus):
         text = Text(
             ((paths[languages.source], paths[languages.target]),), list_dropped(self.on_bad_line)
         )
-        return Obtained({"train": text}, [fetched.origin for fetched in archives.values()])
+        return {"train": text}
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return the address of the first archive."""
@@ -134,7 +134,7 @@ class EuroparlCorpus(Corpus):
         return {
             code: Source(
                 self.url.replace("{pair}", f"{code}-{ENGLISH}"),
-                "download.corpus.url",
+                "url",
                 sha256=checksum,
                 renewed=self.renewed,
                 check=partial(_try_out, names=self._members(code)),
@@ -159,6 +159,6 @@ def _unpack(path: Path, names: list[str], scratch: Path) -> pivot.PivotSide:
         rejected = quarantine(path)
         raise DownloadError(
             f"{error}; it was moved to {rejected}: "
-            f"run again, or set download.corpus.url to a mirror"
+            f"run again, or set the url of the corpus to a mirror"
         ) from None
     return pivot.PivotSide(*(extracted[name] for name in names))

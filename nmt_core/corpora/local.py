@@ -1,6 +1,7 @@
 """Parallel text of the user's own, on this machine."""
 
 from collections.abc import Callable, Iterator, Sized
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -15,7 +16,6 @@ from nmt_core.corpora.corpus import (
     GIVEN,
     Corpus,
     Description,
-    Obtained,
     OnBadLine,
     Origin,
     Size,
@@ -48,18 +48,26 @@ class FilesCorpus(Corpus):
     """What to do with a pair that is not UTF-8, holds NUL or lacks a column, and with an empty or
     endless line of validation or test: stop and name it, or drop and count it."""
 
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
-        """Find the files, and make sure that they are those that were pinned."""
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
+        """Find the files."""
         del fetch, scratch
         texts: dict[Split, Text] = {}
-        paths: list[Path] = []
         for split, text in self._texts():
-            require_pinned(text)
-            parts = tuple(text.found().values())
             drop = list_dropped(self.on_bad_line, given=split != "train")
-            texts[split] = Text(parts, drop, languages)
-            paths += [path for part in parts for path in part]
-        return Obtained(texts, [_origin(path) for path in dict.fromkeys(paths)])
+            texts[split] = Text(tuple(text.found().values()), drop, languages)
+        return texts
+
+    def list_given(self) -> frozenset[Split]:
+        """Return the splits that have files of their own."""
+        return frozenset(split for split, _ in self._texts() if split != "train")
+
+    def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
+        """Read size and SHA-256 of the files, which must be those that were pinned."""
+        del languages, fetch
+        for _, text in self._texts():
+            require_pinned(text)
+        parts = (part for _, text in self._texts() for part in text.found().values())
+        return [_origin(path) for path in dict.fromkeys(chain.from_iterable(parts))]
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return the path of the split's source, or of the text that it was split off."""

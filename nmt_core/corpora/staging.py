@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,9 @@ ASIDE_KINDS = (*KINDS, "marks")
 @dataclass(frozen=True)
 class PairKeys:
     """Digests of the sentences of some pairs, in order."""
+
+    BYTES: ClassVar = 16
+    """Of a pair in a file."""
 
     source: Digests
     target: Digests

@@ -112,7 +112,7 @@ class TextFiles(Config):
         except OSError as error:
             raise CorpusError(
                 f"{error.filename} cannot be read ({error.strerror}); name your text in "
-                f"download.corpus, as conf/data/files.yaml shows"
+                f"download.corpora, as conf/data/files.yaml shows"
             ) from None
         text = json.dumps(digests) if self.has_star else "".join(digests[""])
         return hashlib.sha256(text.encode()).hexdigest()

@@ -18,6 +18,7 @@ from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.corpus import Size
+from nmt_core.corpora.named import estimate_total
 from nmt_core.data.settings import BatchingConfig, TokenBatching
 from nmt_core.training.budget import Budget
 from stages import paths
@@ -147,10 +148,11 @@ def choose(
     assert isinstance(download, DownloadParams)
     assert isinstance(train, TrainParams)
     machine = Machine.find(train.compute.device)
-    size = download.corpus.estimate_size(download.languages)
+    size = estimate_total(download.corpora, download.languages)
     if size is None:
+        kinds = ", ".join(corpus.kind for corpus in download.corpora.values())
         raise ConfigError(
-            f"a corpus of kind {download.corpus.kind!r} has no known size before its download; "
+            f"corpora of these kinds have no known size before their download: {kinds}; "
             f"choose {' and '.join(f'{name}=' for name in wanted)} yourself"
         )
     row = take_row(known.text, "pairs", size.pairs)

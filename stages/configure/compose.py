@@ -213,13 +213,16 @@ def add_comments(settings: Config) -> CommentedMap:
     """Return settings as YAML, each with its documentation above it."""
     document = CommentedMap()
     for name in type(settings).model_fields:
-        value = getattr(settings, name)
-        document[name] = add_comments(value) if isinstance(value, Config) else convert_value(value)
+        document[name] = convert_value(getattr(settings, name))
     return document
 
 
 def convert_value(value: Any) -> Any:
     """Return a value as YAML holds it."""
+    if isinstance(value, Config):
+        return add_comments(value)
+    if isinstance(value, dict):
+        return CommentedMap({name: convert_value(item) for name, item in value.items()})
     if isinstance(value, tuple):
         return [convert_value(item) for item in value]
     return str(value) if isinstance(value, Path) else value
@@ -272,6 +275,17 @@ def annotate(mapping: CommentedMap, settings: Config, *, indent: int) -> None:
         value = getattr(settings, name)
         if isinstance(value, Config):
             annotate(mapping[name], value, indent=indent + 2)
+        elif isinstance(value, dict):
+            annotate_named(mapping[name], value, indent=indent + 2)
+
+
+def annotate_named(mapping: CommentedMap, named: Mapping[str, Any], *, indent: int) -> None:
+    """Annotate the first settings of each kind."""
+    seen = set()
+    for name, settings in named.items():
+        if isinstance(settings, Config) and type(settings) not in seen:
+            seen.add(type(settings))
+            annotate(mapping[name], settings, indent=indent + 2)
 
 
 def first_line(settings: Config) -> str:

@@ -12,7 +12,8 @@ the same bytes or says that it cannot. A server that is away changes nothing.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,10 +21,12 @@ from rich.console import Console
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import DownloadError
+from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.reading import locate
 from nmt_core.fetch.address import redact_url
 from nmt_core.fetch.http import renew
 from nmt_core.fetch.initial_model import ChampionModel, InitialModelConfig
-from nmt_core.fetch.source import Fetchable
+from nmt_core.fetch.source import Fetchable, Source
 from stages import paths
 from stages.configure import compose
 from stages.configure.sections import check_all
@@ -53,13 +56,19 @@ def refresh_pins(
     download = fresh["download"]
     assert isinstance(given, DownloadParams)
     assert isinstance(download, DownloadParams)
-    corpus, of_corpus = _asked(download.corpus, download, downloads)
+    corpora: dict[str, Corpus] = {}
+    of_corpora: list[str] = []
+    for name, corpus in download.corpora.items():
+        corpora[name], changes = _asked(
+            corpus, download, downloads, locate=partial(locate, name=name)
+        )
+        of_corpora += changes
     vectors, of_vectors = _asked(download.vectors, download, downloads)
     initial_model, of_model = _champion_of_now(download)
     fresh["download"] = download.model_copy(
-        update={"corpus": corpus, "vectors": vectors, "initial_model": initial_model}
+        update={"corpora": corpora, "vectors": vectors, "initial_model": initial_model}
     )
-    return fresh, [*_changed_files(given, download), *of_corpus, *of_vectors, *of_model]
+    return fresh, [*_changed_files(given, download), *of_corpora, *of_vectors, *of_model]
 
 
 def main() -> None:
@@ -95,10 +104,14 @@ def _champion_of_now(download: DownloadParams) -> tuple[InitialModelConfig, list
 
 
 def _asked(
-    config: Published, download: DownloadParams, downloads: Path
+    config: Published,
+    download: DownloadParams,
+    downloads: Path,
+    *,
+    locate: Callable[[Source], Source] = lambda source: source,
 ) -> tuple[Published, list[str]]:
     """Return the settings with the checksums of the servers' present files, and the changes."""
-    sources = config.sources(download.languages)
+    sources = map(locate, config.sources(download.languages))
     asked = {source.name: source for source in sources if not source.sha256}
     pins = {name: source.digest for name, source in asked.items() if source.digest}
     changes: list[str] = []

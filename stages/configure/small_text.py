@@ -9,6 +9,7 @@ from typing import Any
 from nmt_core.base import config
 from nmt_core.base.errors import NmtError
 from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.named import estimate_total, list_split_off
 from nmt_core.corpora.splitting import PER
 from nmt_core.fetch.initial_model import NoInitialModel
 from stages.params import DownloadParams
@@ -35,9 +36,11 @@ def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str
     """
     try:
         download = config.build(DownloadParams, values.get("download") or {}, at="download")
-        if not isinstance(download.corpus, FilesCorpus):
+        if not all(isinstance(corpus, FilesCorpus) for corpus in download.corpora.values()):
             return [], ""
-        pairs = download.corpus.estimate_size(download.languages).pairs
+        total = estimate_total(download.corpora, download.languages)
+        assert total
+        pairs = total.pairs
     except NmtError:  # readers of the settings, or of the text, report it
         return [], ""
     settings = [] if _are_set("download.split", given) else fit_split(download, pairs)
@@ -54,11 +57,10 @@ def fit_settings(values: dict[str, Any], given: Sequence[str]) -> tuple[list[str
 
 def fit_split(download: DownloadParams, pairs: int) -> list[str]:
     """Return rates of a hash split that hold out enough pairs."""
-    corpus, split = download.corpus, download.split
-    assert isinstance(corpus, FilesCorpus)
+    split = download.split
     tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), LARGEST_SHARE * pairs)
     rate = round(PER * tests / max(1, pairs), 1)
-    drawn = split.sessions is None and not (corpus.validation and corpus.test)
+    drawn = split.sessions is None and list_split_off(download.corpora)
     if not drawn or rate <= split.test_per_10000:
         return []
     rates = {"validation": round(rate / 2, 1), "test": rate}

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin, Size
+from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
@@ -70,7 +70,7 @@ class DatesCorpus(Corpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         """Write dates, source first."""
         del fetch
         drawn = draw_dates(self.first_year, self.last_year, self._counts(), self.seed)
@@ -80,7 +80,11 @@ class DatesCorpus(Corpus):
             step = 1 if languages.source == "en" else -1
             write_pairs((Pair(*pair[::step]) for pair in drawn[split]), *paths)
             texts[split] = Text((paths,))
-        return Obtained(texts, origins=[])
+        return texts
+
+    def list_given(self) -> frozenset[Split]:
+        """Return that it brings both."""
+        return frozenset({"validation", "test"})
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return where the code stands that draws them."""

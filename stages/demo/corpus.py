@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin, Size
+from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.fetch.source import Fetch
@@ -31,7 +31,7 @@ class DemoCorpus(Corpus):
                 f"got {' and '.join(languages.codes)}"
             )
 
-    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> Obtained:
+    def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
         """Write sentences, source first."""
         del fetch
         drawn = generate(self.grammar)
@@ -41,7 +41,11 @@ class DemoCorpus(Corpus):
             step = 1 if languages.source == "de" else -1
             write_pairs((Pair(*pair[::step]) for pair in drawn[split]), *paths)
             texts[split] = Text((paths,))
-        return Obtained(texts, origins=[])
+        return texts
+
+    def list_given(self) -> frozenset[Split]:
+        """Return that it brings both."""
+        return frozenset({"validation", "test"})
 
     def origin(self, split: str, languages: Languages) -> Origin:
         """Return where the grammar stands."""

@@ -106,7 +106,7 @@ def main() -> None:
         raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
     download = made["download"]["params"][str(paths.PARAMS)]["download"]
     languages = " → ".join(download["languages"][side] for side in paths.SIDES)
-    corpus = download["corpus"]["kind"]
+    corpus = ", ".join(download["corpora"])
     example = min((shown["source"] for shown in examples), key=len, default="...")
     size = sum(path.stat().st_size for path in paths.EXPORT.rglob("*") if path.is_file())
     Console().print(

@@ -12,6 +12,9 @@ import yaml
 from nmt_core.base import files
 from stages import paths
 
+CODE = ("nmt_core", "stages")
+"""Folders of code."""
+
 
 def compute_fingerprint(
     settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE
@@ -31,6 +34,14 @@ def compute_fingerprint(
     entry = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"][stage]
     course = hash_json([settings, hash_files(entry["deps"])])
     return f"{course[:16]}-{hash_json(budget)[:8]}"
+
+
+def hash_code_of(stage: str, *, pipeline: Path = paths.PIPELINE) -> str:
+    """Return a digest of the code that a stage runs; empty if there is no pipeline."""
+    if not pipeline.exists():
+        return ""
+    deps = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"][stage]["deps"]
+    return hash_json(hash_files(dep for dep in deps if Path(dep).parts[0] in CODE))
 
 
 def hash_files(places: Iterable[str]) -> dict[str, str]:

@@ -39,8 +39,9 @@ def test_it_composes_with_the_articles_models(model):
     download, training = settings["download"], settings["train"]
 
     assert (download.languages.source, download.languages.target) == ("de", "en")
-    assert (download.corpus.kind, download.corpus.release) == ("europarl", "v7")
-    assert "https://www.statmt.org/europarl/v7/{pair}.tgz" == download.corpus.url
+    europarl = download.corpora["europarl"]
+    assert (europarl.kind, europarl.release) == ("europarl", "v7")
+    assert "https://www.statmt.org/europarl/v7/{pair}.tgz" == download.corpora.europarl.url
     assert download.vectors.url.endswith("/wiki.{language}.vec")
     assert (download.vectors.kind, download.vectors.rows) == ("download", 100_000)
     assert (settings["tokenize"].kind, settings["tokenize"].numbers) == ("spacy", "drop")
@@ -87,8 +88,8 @@ def serve_text(site):
         site.put(f"/wiki.{language}.vec", whole(vectors.encode()))
     home = f"http://127.0.0.1:{site.port}"
     return [
-        f"download.corpus.url='{home}/v7/{{pair}}.tgz'",
-        f"download.corpus.sha256={hashlib.sha256(content.getvalue()).hexdigest()}",
+        f"download.corpora.europarl.url='{home}/v7/{{pair}}.tgz'",
+        f"download.corpora.europarl.sha256={hashlib.sha256(content.getvalue()).hexdigest()}",
         f"download.vectors.url='{home}/wiki.{{language}}.vec'",
         "download.vectors.rows=6",
         "download.http.attempts=1",

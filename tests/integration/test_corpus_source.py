@@ -20,7 +20,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin
+from nmt_core.corpora.corpus import Corpus, Description, Origin
 from nmt_core.corpora.parallel_text import UNUSABLE, Text
 from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.settings import Renewed
@@ -44,12 +44,11 @@ class TableCorpus(Corpus):
             raise ValueError(f"all tables are into English, got {languages.target}")
 
     def sources(self, languages):
-        return [Source(self.url, "download.corpus.url", renewed=self.renewed)]
+        return [Source(self.url, "url", renewed=self.renewed)]
 
     def obtain(self, languages, *, fetch, scratch):
         [source] = self.sources(languages)
-        table = fetch(source)
-        return Obtained({"train": Text(((table.path,),), UNUSABLE)}, [table.origin])
+        return {"train": Text(((fetch(source).path,),), UNUSABLE)}
 
     def origin(self, split, languages):
         return Origin("http", redact_url(self.url))
@@ -103,7 +102,8 @@ def run(project):
 def test_a_source_is_one_file_and_one_line(project, run):
     with serving() as site:
         url = site.put("/a.tsv", whole(table(200)))
-        preset = {"download": {"corpus": {"kind": "table", "url": url, "renewed": {}}}}
+        table_ = {"kind": "table", "url": url, "renewed": {}}
+        preset = {"download": {"corpora": {"table": table_}}}
         text = f"# @package _global_\n{yaml.safe_dump(preset)}"
         (project / "conf/data/table.yaml").write_text(text)
         settings = ["data=table", *(f"download.split.{name}_per_10000=900.0" for name in HELD_OUT)]
@@ -113,8 +113,8 @@ def test_a_source_is_one_file_and_one_line(project, run):
 
         run("-m", "stages.configure", *settings)
         params = (project / "params.yaml").read_text()
-        assert "    # Address of the table.\n" in params
-        assert yaml.safe_load(params)["download"]["corpus"] == preset["download"]["corpus"]
+        assert "      # Address of the table.\n" in params
+        assert table_.items() <= yaml.safe_load(params)["download"]["corpora"]["table"].items()
         told = run("-m", "stages.configure.refresh")
         first = hashlib.sha256(table(200)).hexdigest()
         assert told == f"{url} had no pin and got one: SHA-256 {first}\n"
@@ -147,4 +147,4 @@ def measured(project):
 
 
 def digest(project):
-    return measured(project)["origins"]["0"]["sha256"]
+    return measured(project)["corpora"]["table"]["origins"][0]["sha256"]

@@ -26,7 +26,7 @@ LANGUAGES = {"source": "de", "target": "en"}
 def run(tmp_path):
     def run(corpus, **sections):
         sections = {"languages": LANGUAGES, "http": {"attempts": 1}, **sections}
-        params = build(DownloadParams, {"corpus": corpus, **sections}, at="download")
+        params = build(DownloadParams, {"corpora": {"text": corpus}, **sections}, at="download")
         folders = {name: tmp_path / "out" / name for name in ("corpus", "vectors", "downloads")}
         metrics = download.run(params, **folders, workers=WorkersConfig(chunk_lines=7))
         texts = {path.name: path.read_bytes() for path in folders["corpus"].iterdir()}
@@ -87,7 +87,7 @@ def test_europarl_is_unpacked_split_and_described(run, site):
     assert removed[0]["duplicate"] == 1
     assert metrics["removed"]["train"]["empty_side"] == 1
     assert metrics["removed"]["train"]["nul_character"] == 1
-    assert metrics["origins"]["0"]["sha256"] == corpus["sha256"]
+    assert metrics["corpora"]["text"]["origins"][0]["sha256"] == corpus["sha256"]
     described = json.loads(texts["corpus.json"])
     assert described["languages"] == LANGUAGES
     assert described["pairs"] == metrics["pairs"]
@@ -111,7 +111,7 @@ def test_a_pair_without_english_is_joined_over_english(run, site):
     expected = [(f"Satz {number}", f"Phrase {number}") for number in range(6, 40)]
     assert sorted(expected) == all_pairs(texts)
     assert [corpus["sha256"], corpus["pivot_sha256"]] == [
-        origin["sha256"] for origin in metrics["origins"].values()
+        origin["sha256"] for origin in metrics["corpora"]["text"]["origins"]
     ]
 
 
@@ -157,7 +157,7 @@ def test_files_keep_their_splits_and_lose_their_leaks(run, write):
     assert test == sides(texts, "test")
     expected = {"train": {"also_in_test": 2}, "validation": {"also_in_test": 1}, "test": {}}
     assert expected == metrics["removed"]
-    assert len(metrics["origins"]) == 6
+    assert len(metrics["corpora"]["text"]["origins"]) == 6
 
 
 def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
@@ -295,16 +295,31 @@ def test_vectors_come_from_files(run, write, tmp_path):
 @pytest.mark.parametrize(
     ("corpus", "languages", "expected"),
     [
-        ({"kind": "demo", "grammar": {}}, "de fr", ": the demo corpus has German (de)"),
-        ({"kind": "europarl"}, "de no", ": EuroParl has any two of bg cs da"),
-        ({"kind": "europarl", "url": "file:///etc"}, "de en", ".corpus.url: must begin with http"),
-        ({"kind": "europarl", "sha256": "abc"}, "de en", ".corpus.sha256: must be 64 hexadecimal"),
+        (
+            {"kind": "demo", "grammar": {}},
+            "de fr",
+            ": corpora.text: the demo corpus has German (de)",
+        ),
+        ({"kind": "europarl"}, "de no", ": corpora.text: EuroParl has any two of bg cs da"),
+        (
+            {"kind": "europarl", "url": "file:///etc"},
+            "de en",
+            ".corpora.text.url: must begin with http",
+        ),
+        (
+            {"kind": "europarl", "sha256": "abc"},
+            "de en",
+            ".corpora.text.sha256: must be 64 hexadecimal",
+        ),
         (FILES, "de/../.. en", ".languages.source: must be a language code"),
-        ({"kind": "tmx"}, "de en", ".corpus.kind must be one of 'dates', 'demo', 'europarl'"),
+        ({"kind": "tmx"}, "de en", ".corpora.text.kind must be one of 'dates', 'demo', 'europarl'"),
     ],
 )
 def test_wrong_settings_are_named(corpus, languages, expected):
-    values = {"corpus": corpus, "languages": dict(zip(LANGUAGES, languages.split(), strict=True))}
+    values = {
+        "corpora": {"text": corpus},
+        "languages": dict(zip(LANGUAGES, languages.split(), strict=True)),
+    }
     with pytest.raises(ConfigError) as caught:
         build(DownloadParams, values, at="download")
     assert str(caught.value).startswith(f"download{expected}")
@@ -328,7 +343,7 @@ def project(tmp_path):
 
 def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
     corpus = FILES | {"train": text(write, "train", [*GERMAN, ("", "x")])}
-    done = project({"corpus": corpus, "languages": LANGUAGES, "split": THIRDS})
+    done = project({"corpora": {"text": corpus}, "languages": LANGUAGES, "split": THIRDS})
 
     assert (done.returncode, done.stderr) == (0, "")
     metrics = json.loads((tmp_path / "metrics" / "download.json").read_text())
@@ -337,7 +352,7 @@ def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
 
 
 def test_the_stage_says_what_is_wrong_in_one_line(project):
-    done = project({"corpus": FILES, "languages": LANGUAGES})
+    done = project({"corpora": {"text": FILES}, "languages": LANGUAGES})
 
     expected = "a.tsv does not exist; check the name and the folder\n"
     assert (1, expected, "") == (done.returncode, done.stderr, done.stdout)

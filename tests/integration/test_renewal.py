@@ -55,7 +55,7 @@ def address(site, name="{pair}.tgz"):
 def europarl(site, *, corpus=None, **settings):
     """The sections of a project whose archives lie at the test's server."""
     values = compose.compose_groups(["data=europarl"])
-    values["download"]["corpus"] |= {"url": address(site), **(corpus or {})}
+    values["download"]["corpora"]["europarl"] |= {"url": address(site), **(corpus or {})}
     values["download"]["http"] |= {"attempts": 1, "timeout_seconds": 2.0}
     values["download"]["split"] |= {"validation_per_10000": 2500.0, "test_per_10000": 2500.0}
     values["download"] |= settings
@@ -71,7 +71,7 @@ def origins(settings, folder, downloads=paths.DOWNLOADS):
         downloads=downloads,
         workers=WorkersConfig(),
     )
-    return [origin["sha256"] for origin in metrics["origins"].values()]
+    return [origin["sha256"] for origin in metrics["corpora"]["europarl"]["origins"]]
 
 
 def test_every_machine_takes_what_was_renewed(site, project):
@@ -100,7 +100,7 @@ def test_a_renewal_that_finds_nothing_new_changes_nothing(site, project):
 
     assert (given, []) == refresh.refresh_pins(given)
     assert (given, []) == refresh.refresh_pins(given, downloads=project / "clone")
-    assert given["download"].corpus.renewed == {
+    assert given["download"].corpora["europarl"].renewed == {
         Source(address(site, "de-en.tgz"), "").name: digest(OLD)
     }
 
@@ -144,7 +144,9 @@ def test_what_fails_does_not_keep_the_rest_from_being_renewed(site, project, cap
 
     assert [f"{address(site, 'fr-en.tgz')} changed: SHA-256 {digest(french[1])}"] == said
     assert len(caplog.messages) == 1
-    assert [digest(OLD), digest(french[1])] == [*fresh["download"].corpus.renewed.values()]
+    assert [digest(OLD), digest(french[1])] == [
+        *fresh["download"].corpora["europarl"].renewed.values()
+    ]
     assert origins(fresh["download"], project) == [digest(OLD), digest(french[1])]
 
 
@@ -153,7 +155,7 @@ def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
     site.put("/de-en.tgz", whole(OLD))
     site.put("/fr-en.tgz", whole(french))
     german, _ = refresh.refresh_pins(europarl(site))
-    pins = german["download"].corpus.renewed
+    pins = german["download"].corpora["europarl"].renewed
     languages = {"source": "fr", "target": "en"}
     given = europarl(site, languages=languages, corpus={"renewed": pins})
 
@@ -162,7 +164,7 @@ def test_other_languages_are_not_held_to_the_pins_of_these(site, project):
     at_rest = europarl(site, languages=languages, corpus={"renewed": both})
     assert (at_rest, []) == refresh.refresh_pins(at_rest)
     fresh, _ = refresh.refresh_pins(given)
-    assert [digest(french)] == [*fresh["download"].corpus.renewed.values()]
+    assert [digest(french)] == [*fresh["download"].corpora["europarl"].renewed.values()]
 
 
 def test_vectors_are_renewed(site, project):
@@ -191,9 +193,9 @@ def test_vectors_are_renewed(site, project):
 
 
 def test_files_are_pinned_again(project):
-    settings = [f"download.corpus.{split}=null" for split in ("validation", "test")]
+    settings = [f"download.corpora.files.{split}=null" for split in ("validation", "test")]
     settings += [
-        f"download.corpus.train.{side}=text/*.{code}"
+        f"download.corpora.files.train.{side}=text/*.{code}"
         for side, code in (("source", "de"), ("target", "en"))
     ]
     given = build_all(compose.compose_groups(["data=files", *settings]), source="test")
@@ -259,10 +261,10 @@ def test_the_commands_take_new_files_from_a_folder_to_the_corpus(project, type_,
     given = type_(
         configure,
         "data=files",
-        "download.corpus.train.source=text/*.de",
-        "download.corpus.train.target=text/*.en",
-        "download.corpus.validation=null",
-        "download.corpus.test=null",
+        "download.corpora.files.train.source=text/*.de",
+        "download.corpora.files.train.target=text/*.en",
+        "download.corpora.files.validation=null",
+        "download.corpora.files.test=null",
         "download.split.validation_per_10000=2500.0",
         "download.split.test_per_10000=2500.0",
     )

@@ -33,7 +33,7 @@ from stages import embeddings, evaluate, export, paths, shard, tokenize, train, 
 from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.demo.generate import GrammarConfig, generate
-from stages.download import describe_corpus
+from stages.download import describe_corpora
 from stages.params import BehaviourParams, TokenizeParams, VocabularyParams
 from stages.reporting.bill import list_materials
 from stages.reporting.card import render_card
@@ -144,7 +144,7 @@ def project(request, tmp_path_factory):
     measured = project.metrics
     measured["download"] = {
         "near_duplicates": {"pairs": 7, "examples": []},
-        "corpus": describe_corpus(settings["download"]),
+        "corpus": describe_corpora(settings["download"]),
     }
     measured["tokenize"] = tokenize.run(
         settings["tokenize"],

@@ -64,7 +64,9 @@ def settings(given):
         "validation": {"source": str(given / "validation.tsv")},
     }
     languages = {"source": "de", "target": "en"}
-    return config.build(DownloadParams, {"languages": languages, "corpus": corpus}, at="download")
+    return config.build(
+        DownloadParams, {"languages": languages, "corpora": {"text": corpus}}, at="download"
+    )
 
 
 def run(given, folder, workers, tokenizers=tuple(TOKENIZERS)):

@@ -34,10 +34,10 @@ TINY = [
     "model=transformer",
     "download.languages.source=qaa",
     "download.languages.target=qab",
-    "download.corpus.train.source=text/train-*.src",
-    "download.corpus.train.target=text/train-*.trg",
+    "download.corpora.files.train.source=text/train-*.src",
+    "download.corpora.files.train.target=text/train-*.trg",
     *(
-        f"download.corpus.{split}.{side}=text/{split}.{ending}"
+        f"download.corpora.files.{split}.{side}=text/{split}.{ending}"
         for split in ("validation", "test")
         for side, ending in (("source", "src"), ("target", "trg"))
     ),

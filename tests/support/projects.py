@@ -29,9 +29,9 @@ FILES = (
 
 STEPS, VALIDATE_EVERY, LOG_EVERY = 240, 80, 10
 SMALL = {
-    "download.corpus.grammar.train_pairs": 400,
-    "download.corpus.grammar.validation_pairs": 20,
-    "download.corpus.grammar.test_pairs": 20,
+    "download.corpora.demo.grammar.train_pairs": 400,
+    "download.corpora.demo.grammar.validation_pairs": 20,
+    "download.corpora.demo.grammar.test_pairs": 20,
     "tokenize.subwords.vocab_size": 400,
     "train.compute.threads": 1,
     "train.compute.precision": "float32",

@@ -111,7 +111,7 @@ def shrink(conf):
         model |= shrunk(model)
         path.write_text(f"{head}\n{yaml.safe_dump(settings)}")
     small = OmegaConf.from_dotlist(overrides(**SMALL, **SHORT).split())
-    corpus = {"download": {"corpus": small.download.pop("corpus")}}  # of the demo's group alone
+    corpus = {"download": {"corpora": small.download.pop("corpora")}}  # of the demo's group alone
     demo = conf / "data/demo.yaml"
     for path, settings in (
         (demo, OmegaConf.merge(OmegaConf.load(demo), corpus)),

@@ -26,7 +26,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig
 from nmt_core.text.languages import Languages
 from nmt_core.translation.prepared import prepare_engines
-from stages.download import describe_corpus
+from stages.download import describe_corpora
 from stages.params import DownloadParams
 from tests.support.echoes import Echo
 from tests.support.packages import example_of, install
@@ -65,16 +65,19 @@ def test_a_metric(offer):
 
 def test_a_corpus(offer, tmp_path):
     imports = """
-from nmt_core.corpora.corpus import Corpus, Description, Obtained, Origin
+from nmt_core.corpora.corpus import Corpus, Description, Origin
 from nmt_core.corpora.parallel_text import Text
 """
     offer(imports, Corpus, corpora={"table": "TableCorpus"})
     corpus = {"kind": "table", "path": "pairs.tsv"}
-    params = build(DownloadParams, {"languages": LANGUAGES, "corpus": corpus}, at="download")
-    obtained = params.corpus.obtain(params.languages, fetch=pytest.fail, scratch=tmp_path)
+    params = build(
+        DownloadParams, {"languages": LANGUAGES, "corpora": {"table": corpus}}, at="download"
+    )
+    [corpus] = params.corpora.values()
+    texts = corpus.obtain(params.languages, fetch=pytest.fail, scratch=tmp_path)
 
-    assert obtained.texts["train"].parts == ((Path("pairs.tsv"),),)
-    assert describe_corpus(params)["licence"] == {"license": "unknown"}
+    assert texts["train"].parts == ((Path("pairs.tsv"),),)
+    assert describe_corpora(params)["licence"] == {"license": "unknown"}
 
 
 def test_a_format(offer):

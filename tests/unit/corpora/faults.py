@@ -2,6 +2,18 @@
 
 FAULTS = [
     (
+        "a corpus taken for another one of other filters",
+        "nmt_core/corpora/reading.py",
+        '"filter": filters.model_dump(mode="json"),\n',
+        "",
+    ),
+    (
+        "pairs struck in one corpus alone",
+        "nmt_core/corpora/cleaning.py",
+        "for corpus, rows in self.ranges():\n            if struck",
+        "for corpus, rows in [*self.ranges()][:1]:\n            if struck",
+    ),
+    (
         "sentences compared by lower case",
         "nmt_core/corpora/filters.py",
         "normalize(line).casefold()",
@@ -34,8 +46,8 @@ FAULTS = [
     (
         "what left a split still strikes",
         "nmt_core/corpora/cleaning.py",
-        "held_out[name] = keys.only(keep)",
-        "held_out[name] = keys",
+        "return self.keys.only(keep)",
+        "return self.keys",
     ),
     (
         "an endless line on the other side of a pivot",

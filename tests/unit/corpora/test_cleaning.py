@@ -10,10 +10,11 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig
-from nmt_core.corpora.cleaning import clean_and_split
+from nmt_core.corpora.cleaning import join_corpora
 from nmt_core.corpora.filters import FilterConfig, count_letters, find_fault, make_comparison_key
 from nmt_core.corpora.near_duplicates import SentenceIndex, cut_words
 from nmt_core.corpora.parallel_text import UNUSABLE, Pair, Text
+from nmt_core.corpora.sifting import SiftRules, sift_corpus
 from nmt_core.corpora.splitting import NearDuplicateConfig, SessionSplit, SplitConfig, split_of
 from nmt_core.text.normalize import normalize
 
@@ -35,13 +36,13 @@ corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
 def clean(tmp_path_factory):
     def clean(texts, *, filters=LOOSE, split=HALVES, near=NOTHING_NEAR):
         folder, scratch, given = (tmp_path_factory.mktemp("clean") for _ in range(3))
-        outcome = clean_and_split(
-            {name: write(given, name, pairs) for name, pairs in texts.items()},
+        outcome = clean_corpora(
+            {"own": {name: write(given, name, pairs) for name, pairs in texts.items()}},
             folder,
-            scratch=scratch,
+            scratch,
             filters=filters,
             split=split,
-            near_duplicates=near,
+            near=near,
             workers=WorkersConfig(chunk_lines=3),
         )
         assert not list(scratch.iterdir())
@@ -56,6 +57,29 @@ def clean(tmp_path_factory):
         return outcome, {name: read(folder, name) for name in SPLITS}
 
     return clean
+
+
+def clean_corpora(
+    corpora, folder, scratch, *, filters=LOOSE, split=HALVES, near=NOTHING_NEAR, workers=None
+):
+    """Sift each corpus, and join them all."""
+    workers = workers or WorkersConfig(processes=1)
+    off = frozenset(SPLITS[1:]).difference(*corpora.values())
+    sifted = {}
+    for name, texts in corpora.items():
+        place = folder.with_name(f"{folder.name}-{name}")
+        place.mkdir()
+        rules = SiftRules(filters, split, off)
+        sifted[name] = sift_corpus(texts, place, scratch=scratch, rules=rules, workers=workers)
+    return join_corpora(
+        sifted,
+        folder,
+        scratch=scratch,
+        split=split,
+        near_duplicates=near,
+        keep_duplicates=frozenset() if filters.remove_duplicates else frozenset(corpora),
+        workers=workers,
+    )
 
 
 def write(folder, name, pairs):
@@ -96,7 +120,7 @@ def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off)
         assert not keys(kept["test"], side) & keys(kept["train"], side)
         assert not keys(kept["validation"], side) & keys(kept["train"], side)
     read_pairs = sum(len(pairs) for name, pairs in texts.items() if name not in split_off)
-    removed = sum(sum(reasons.values()) for reasons in outcome.removed.values())
+    removed = sum(sum(outcome.list_reasons(name).values()) for name in SPLITS)
     assert read_pairs == sum(outcome.kept.values()) + removed
     assert {name: len(pairs) for name, pairs in kept.items()} == outcome.kept
 
@@ -166,7 +190,7 @@ def test_variants_of_a_sentence_leak(clean, variant):
 
     outcome, kept = clean(texts)
     assert [train[1]] == kept["train"]
-    assert outcome.removed["train"] == {"also_in_test": 1}
+    assert outcome.list_reasons("train") == {"also_in_test": 1}
 
 
 @pytest.mark.parametrize("line", ["Ko\u0308ln", "Ko\u200b\u0308ln", "Ko\ufeff\x01\u0308ln"])
@@ -230,8 +254,8 @@ def test_leaks_are_counted_by_where_they_leak_from(clean):
     }
     outcome, kept = clean(texts)
 
-    assert outcome.removed["train"] == {"also_in_test": 3, "also_in_validation": 1}
-    assert outcome.removed["validation"] == {"also_in_test": 1}
+    assert outcome.list_reasons("train") == {"also_in_test": 3, "also_in_validation": 1}
+    assert outcome.list_reasons("validation") == {"also_in_test": 1}
     assert kept == {"train": [("q", "r")], "validation": [("c", "d")], "test": [("a", "b")]}
 
 
@@ -244,7 +268,7 @@ def test_of_equal_pairs_that_are_split_off_the_first_stays(clean):
     for name in ("validation", "test"):
         assert kept[name]
         assert set(kept[name]) <= set(pairs)
-        assert outcome.removed[name] == {"duplicate": len(kept[name])}
+        assert outcome.list_reasons(name) == {"duplicate": len(kept[name])}
     assert len(kept["train"]) == 2 * len(set(kept["train"]) & set(pairs))
 
 
@@ -264,7 +288,7 @@ def test_the_first_of_equal_pairs_stays(clean):
 
     outcome, kept = clean(texts)
     assert [train[0], train[2]] == kept["train"]
-    assert outcome.removed["train"] == {"duplicate": 1}
+    assert outcome.list_reasons("train") == {"duplicate": 1}
     assert train == clean(texts, filters=FilterConfig(remove_duplicates=False))[1]["train"]
 
 
@@ -325,7 +349,7 @@ def test_unfit_pairs_leave_train_and_are_counted(clean):
     )
 
     assert train[:1] == kept["train"]
-    assert outcome.removed["train"] == {"untranslated": 7, "too_many_words": 1}
+    assert outcome.list_reasons("train") == {"untranslated": 7, "too_many_words": 1}
 
 
 def test_too_few_words_are_a_fault():
@@ -353,14 +377,8 @@ def test_a_split_without_a_pair_is_told_with_the_reason(tmp_path, text, drop, ex
     for path in paths:
         path.write_bytes(text)
     with pytest.raises(CorpusError) as caught:
-        clean_and_split(
-            {"train": Text((paths,), drop)},
-            tmp_path,
-            scratch=tmp_path,
-            filters=LOOSE,
-            split=SplitConfig(),
-            near_duplicates=NOTHING_NEAR,
-            workers=WorkersConfig(),
+        clean_corpora(
+            {"own": {"train": Text((paths,), drop)}}, tmp_path, tmp_path, split=SplitConfig()
         )
     assert str(caught.value).startswith(expected)
     assert more in str(caught.value)
@@ -395,20 +413,17 @@ def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
         other.write("endless\n")
 
     tracemalloc.start()
-    outcome = clean_and_split(
-        {"train": Text((paths,), UNUSABLE)},
+    outcome = clean_corpora(
+        {"own": {"train": Text((paths,), UNUSABLE)}},
         tmp_path,
-        scratch=tmp_path,
+        tmp_path,
         filters=FilterConfig(max_words=5000, max_characters=5000, remove_untranslated=False),
-        split=HALVES,
-        near_duplicates=NOTHING_NEAR,
-        workers=WorkersConfig(processes=1),
     )
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
     assert sum(outcome.kept.values()) == 100
-    assert outcome.readings["train"].dropped == {"line_too_long": 1}
+    assert outcome.corpora["own"].readings["train"].dropped == {"line_too_long": 1}
     assert most_bytes < source.stat().st_size / 4
 
 
@@ -436,7 +451,7 @@ def test_near_duplicates_of_either_side_are_removed_and_counted(clean, remove):
     assert [2, 0, 1] == outcome.near.counts.tolist()
     assert [0, 1, 3] == outcome.near.rows.tolist()
     expected = {"also_in_test": 1} | ({"near_duplicate": 2} if remove else {})
-    assert expected == outcome.removed["train"]
+    assert expected == outcome.list_reasons("train")
     assert pairs["train"] == ([PLANTED["train"][2]] if remove else PLANTED["train"][:3])
 
 
@@ -487,7 +502,7 @@ def test_the_last_pairs_of_sessions_are_set_aside(clean, tmp_path):
     few = sessions.model_copy(update={"test_pairs": 1, "validation_pairs": 1})
     outcome, split = clean({"train": pairs}, **asked | {"split": SplitConfig(sessions=few)})
     assert [[pairs[5]], [pairs[9]]] == [split["test"], split["validation"]]
-    assert {"length_ratio": 1} == outcome.removed["train"]
+    assert {"length_ratio": 1} == outcome.list_reasons("train")
     assert pairs[7] not in split["train"]
 
 

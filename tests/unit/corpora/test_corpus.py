@@ -483,17 +483,17 @@ def test_what_never_ends_is_not_read(tmp_path, name):
         text.digest,
         lambda: next(read_raw_lines(path)),
         lambda: cut_rows(Text((text.paths,)), 9, scratch=tmp_path),
-        lambda: obtain_files(text, tmp_path),
+        lambda: find_files(text, tmp_path),
         lambda: copy_model(path, tmp_path / "copy"),
     ):
         with pytest.raises(CorpusError, match="is no ordinary file"):
             read()
 
 
-def obtain_files(text, folder):
+def find_files(text, folder):
     corpus = FilesCorpus(kind="files", train=text)
     languages = Languages(source="de", target="en")
-    return corpus.obtain(languages, fetch=must_not_fetch, scratch=folder)
+    return corpus.find_origins(languages, fetch=must_not_fetch)
 
 
 def must_not_fetch(source):

@@ -8,7 +8,7 @@ from tests.support.downloads import QUICK
 @pytest.fixture
 def get(tmp_path):
     def get(url, config=QUICK, **options):
-        return fetch(Source(url, "download.corpus.url", **options), tmp_path, config)
+        return fetch(Source(url, "download.corpora.europarl.url", **options), tmp_path, config)
 
     return get
 
@@ -18,6 +18,6 @@ def again(tmp_path):
     """Renew what is at hand."""
 
     def again(url, **options):
-        return renew(Source(url, "download.corpus.url", **options), tmp_path, QUICK)
+        return renew(Source(url, "download.corpora.europarl.url", **options), tmp_path, QUICK)
 
     return again

@@ -151,7 +151,7 @@ def test_a_server_that_stays_busy_is_given_up(site, get, tmp_path):
 
     told = message(get, url)
     assert told.startswith(f"{url} could not be fetched in 3 attempts: the server answered 503")
-    assert "set download.corpus.url to a mirror" in told
+    assert "set download.corpora.europarl.url to a mirror" in told
     assert len(site.requests) == 3
     assert not finals(tmp_path)
 
@@ -167,7 +167,9 @@ def test_retry_after_is_heeded_up_to_the_longest_wait(site, get, capsys):
 def test_a_refusal_is_not_asked_again(site, get, tmp_path, code, words):
     url = site.put("/a", status(code))
 
-    assert message(get, url).startswith(f"{url} answered {code} {words}; set download.corpus.url")
+    assert message(get, url).startswith(
+        f"{url} answered {code} {words}; set download.corpora.europarl.url"
+    )
     assert len(site.requests) == 1
     assert not finals(tmp_path)
 
@@ -252,7 +254,7 @@ def test_a_wrong_digest_is_refused_and_kept_aside(site, get, tmp_path):
     told = message(get, url, sha256=wanted)
     [rejected] = tmp_path.glob("*.rejected")
     assert f"has the SHA-256 {DIGEST}, expected was {wanted}; it was kept as {rejected}" in told
-    assert "change the checksum beside download.corpus.url" in told
+    assert "change the checksum beside download.corpora.europarl.url" in told
     assert rejected.name.endswith("-de-en.tgz.rejected")
     assert rejected.read_bytes() == CONTENT
 
@@ -310,12 +312,12 @@ def test_a_folder_in_the_place_of_a_file_is_named(site, get, again, tmp_path, su
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://example.org/a", "de-en.tgz"])
 def test_only_the_web_is_fetched(get, url):
-    assert "download.corpus.url must begin with http:// or https://" in message(get, url)
+    assert "download.corpora.europarl.url must begin with http:// or https://" in message(get, url)
 
 
 def test_no_address_is_said(get):
     told = message(get, "http://a:canary")
-    assert told.startswith("download.corpus.url holds an address that cannot be read")
+    assert told.startswith("download.corpora.europarl.url holds an address that cannot be read")
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def bundle(tmp_path_factory):
 def params(**initial_model):
     values = {
         "languages": {"source": "de", "target": "en"},
-        "corpus": {"kind": "demo", "grammar": {}},
+        "corpora": {"demo": {"kind": "demo", "grammar": {}}},
         "initial_model": initial_model,
     }
     return build(DownloadParams, values, at="download")

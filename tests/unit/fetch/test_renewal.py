@@ -270,7 +270,7 @@ def test_a_renewal_brings_what_the_server_has_or_leaves_what_was_there(
     """Whatever was there before, if anything, and wherever transfers broke."""
     versions = [CONTENT, OTHER, b"".join([CONTENT, OTHER])]
     folder = tmp_path_factory.mktemp("downloads")
-    source = Source(web_server.put("/law", whole(CONTENT)), "download.corpus.url")
+    source = Source(web_server.put("/law", whole(CONTENT)), "download.corpora.europarl.url")
     at_hand = (fetch if known else renew)(source, folder, QUICK)
     for number, tagged, broken_at in history:
         content = versions[number]

@@ -321,10 +321,10 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
         (folder / name).write_text("Eine Eule.\n")
     given = [
         "data=files",
-        f"download.corpus.train.source={experiments.quote(folder / 'train.de')}",
-        f"download.corpus.train.target={experiments.quote(folder / 'train.en')}",
-        "download.corpus.validation=null",
-        "download.corpus.test=null",
+        f"download.corpora.files.train.source={experiments.quote(folder / 'train.de')}",
+        f"download.corpora.files.train.target={experiments.quote(folder / 'train.en')}",
+        "download.corpora.files.validation=null",
+        "download.corpora.files.test=null",
     ]
     [before] = plan(*given, models=["transformer"], seeds=[1])
     parsed = OverridesParser.create().parse_overrides([*before.settings])
@@ -332,8 +332,8 @@ def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, mon
     (folder / "train.en").write_text("An owl.\n")
     [after] = plan(*given, models=["transformer"], seeds=[1])
 
-    assert values["download.corpus.train.source"] == str(folder / "train.de")
-    assert len(values["download.corpus.train.sha256"]) == 64
+    assert values["download.corpora.files.train.source"] == str(folder / "train.de")
+    assert len(values["download.corpora.files.train.sha256"]) == 64
     assert before.name != after.name
     (folder / "train.en").unlink()
     with pytest.raises(CorpusError, match="train"):
@@ -355,9 +355,9 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
     parsed = OverridesParser.create().parse_overrides([*settings])
 
     assert {
-        "download.corpus.train.source": f"{tmp_path}/*.de",
-        "download.corpus.train.target": f"{tmp_path}/*.en",
-        "download.corpus.train.sha256": train.digest(),
+        "download.corpora.files.train.source": f"{tmp_path}/*.de",
+        "download.corpora.files.train.target": f"{tmp_path}/*.en",
+        "download.corpora.files.train.sha256": train.digest(),
         "download.split.sessions.file": f"{tmp_path}/days",
         "download.split.sessions.sha256": hashlib.sha256(b"a\nb\n").hexdigest(),
     } == {override.key_or_group: override.value() for override in parsed}

@@ -160,7 +160,7 @@ def test_what_is_not_seen_again_needs_no_dropout(project, tokens, dropout):
     """A pass over a million pairs of the demo's has some 22 million tokens."""
     budget = ["train.budget.steps=null", f"train.budget.tokens={tokens}"]
     found = compose_sections(
-        "data=demo", "model=auto", "download.corpus.grammar.train_pairs=1000000", *budget
+        "data=demo", "model=auto", "download.corpora.demo.grammar.train_pairs=1000000", *budget
     )
 
     assert 10_000_000 < auto.estimate_tokens(Size(1_000_000, 72_000_000), 8000) < 50_000_000
@@ -175,7 +175,7 @@ def test_the_same_budget_is_spent_otherwise_where_text_is_read_often(
 ):
     budget = ["train.budget.steps=null", "train.budget.tokens=8000000"]
     found = compose_sections(
-        "data=demo", "model=auto", f"download.corpus.grammar.train_pairs={pairs}", *budget
+        "data=demo", "model=auto", f"download.corpora.demo.grammar.train_pairs={pairs}", *budget
     )
 
     assert found["train"].model.width == width
@@ -190,7 +190,7 @@ def test_validations_are_counted_in_the_batches_that_were_chosen(
     longest = known.train.model_copy(update={"most_tokens": {"cpu": 20_000_000, "cuda": 1}})
     monkeypatch.setattr(auto, "read_auto", lambda _: known.model_copy(update={"train": longest}))
     found = compose_sections(
-        "data=demo", *choices, "train=auto", "download.corpus.grammar.train_pairs=1000000"
+        "data=demo", *choices, "train=auto", "download.corpora.demo.grammar.train_pairs=1000000"
     )
 
     assert found["train"].budget.tokens == 20_000_000
@@ -234,7 +234,7 @@ def test_on_a_gpu_its_own_speed_and_most_tokens_count(project, monkeypatch):
     """Sixteen cores beside it make it no faster."""
     monkeypatch.setattr(auto.Machine, "find", classmethod(lambda cls, _: cls("cuda", 16)))
     known = auto.read_auto()
-    size = "download.corpus.grammar.train_pairs=10000000"
+    size = "download.corpora.demo.grammar.train_pairs=10000000"
     said = []
     found = compose_sections("data=demo", "train=auto", size, say=said.append)
     compose_sections("data=demo", "model=auto", "train.budget.seconds=10", say=said.append)
@@ -260,7 +260,7 @@ def test_a_model_of_ones_own_keeps_its_shape(project):
 
 def test_a_corpus_of_unknown_size_is_told(project, monkeypatch):
     monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_: None)
-    with pytest.raises(ConfigError, match=r"'demo'.* choose model= and train= yourself"):
+    with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
         compose_sections("data=demo", "model=auto", "train=auto")
 
 
@@ -289,7 +289,7 @@ class TestSize:
     """Of train alone, whatever else there is."""
 
     def test_of_the_demo(self, project):
-        [corpus] = [compose_sections("data=demo")["download"].corpus]
+        [corpus] = [compose_sections("data=demo")["download"].corpora["demo"]]
 
         assert corpus.estimate_size(LANGUAGES).pairs == corpus.grammar.train_pairs
 

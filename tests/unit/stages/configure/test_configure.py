@@ -189,6 +189,10 @@ def test_floats_are_written_as_yaml_reads_them(value, written):
     assert settings["train"].optimizer.epsilon == read
 
 
+NAMED = object()
+"""Stands for the words above a name that a person gives, which needs none."""
+
+
 def keys_of(settings, indent=0):
     """Yield how every key stands in the document, with the text that belongs above it."""
     for name, field in type(settings).model_fields.items():
@@ -196,6 +200,10 @@ def keys_of(settings, indent=0):
         yield " " * indent + f"{name}:", field.description
         if isinstance(value, Config):
             yield from keys_of(value, indent + 2)
+        elif isinstance(value, dict):
+            for key, inner in value.items():
+                yield " " * (indent + 2) + f"{key}:", NAMED
+                yield from keys_of(inner, indent + 4)
 
 
 @pytest.mark.parametrize("choice", [[], ["data=files", "model=transformer_article"]])
@@ -211,8 +219,8 @@ def test_every_key_is_explained_above_it(choice):
         while lines[above].lstrip().startswith("#"):
             above -= 1
         words = " ".join(line.strip().removeprefix("# ") for line in lines[above + 1 : number])
-        assert words, key
-        if description is not None:
+        assert (description is NAMED) != bool(words), key
+        if isinstance(description, str):
             assert words.endswith(" ".join(description.split())), key
     assert max(map(len, lines)) <= 100
 
@@ -277,9 +285,9 @@ def test_a_wrong_setting_is_named_and_nothing_is_written(project, monkeypatch, o
 
 def test_pins_follow_the_text(project, monkeypatch):
     """So DVC, which looks at params.yaml alone, sees that a file is another."""
-    before = run(monkeypatch, "data=files")["download"]["corpus"]
+    before = run(monkeypatch, "data=files")["download"]["corpora"]["files"]
     (project / "text" / "test.en").write_text("The owl sleeps.\n")
-    after = run(monkeypatch)["download"]["corpus"]
+    after = run(monkeypatch)["download"]["corpora"]["files"]
 
     assert all(len(before[split]["sha256"]) == 64 for split in paths.SPLITS)
     assert before["train"] == after["train"]
@@ -290,7 +298,7 @@ def test_pins_follow_the_text(project, monkeypatch):
 def test_both_sides_are_pinned(project, monkeypatch):
     pins = set()
     for name in ("train.de", "train.en", None):
-        pins.add(run(monkeypatch, "data=files")["download"]["corpus"]["train"]["sha256"])
+        pins.add(run(monkeypatch, "data=files")["download"]["corpora"]["files"]["train"]["sha256"])
         if name is not None:
             (project / "text" / name).write_text(f"{name}\n")
 
@@ -298,14 +306,14 @@ def test_both_sides_are_pinned(project, monkeypatch):
 
 
 def test_pins_follow_new_files(project, monkeypatch):
-    settings = [f"download.corpus.{split}=null" for split in ("validation", "test")]
+    settings = [f"download.corpora.files.{split}=null" for split in ("validation", "test")]
     patterns = {"source": "text/*.de", "target": "text/*.en"}
-    settings += [f"download.corpus.train.{side}={path}" for side, path in patterns.items()]
-    before = run(monkeypatch, "data=files", *settings)["download"]["corpus"]["train"]
-    again = run(monkeypatch)["download"]["corpus"]["train"]
+    settings += [f"download.corpora.files.train.{side}={path}" for side, path in patterns.items()]
+    before = run(monkeypatch, "data=files", *settings)["download"]["corpora"]["files"]["train"]
+    again = run(monkeypatch)["download"]["corpora"]["files"]["train"]
     for side in ("de", "en"):
         (project / "text" / f"new.{side}").write_text("Uhu.\n")
-    after = run(monkeypatch)["download"]["corpus"]["train"]
+    after = run(monkeypatch)["download"]["corpora"]["files"]["train"]
 
     assert before == again
     assert before != after == patterns | {"sha256": after["sha256"]}
@@ -337,7 +345,7 @@ def test_missing_text_is_named(project, monkeypatch):
 
 @pytest.mark.parametrize("group", [[], ["data=europarl"]])
 def test_what_cannot_be_understood_is_told_without_its_secrets(group):
-    broken = "download.corpus.url={http://anna:canary@h/{pair}.tgz?t=canary"
+    broken = "download.corpora.europarl.url={http://anna:canary@h/{pair}.tgz?t=canary"
     with pytest.raises(ConfigError) as told:
         compose.compose_settings([*group, broken])
 

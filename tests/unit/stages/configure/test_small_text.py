@@ -9,10 +9,10 @@ from stages.configure.sections import build_all
 from tests.support.projects import PROJECT
 
 FILES = [
-    "download.corpus.train.source=text.tsv",
-    "download.corpus.train.target=null",
-    "download.corpus.validation=null",
-    "download.corpus.test=null",
+    "download.corpora.files.train.source=text.tsv",
+    "download.corpora.files.train.target=null",
+    "download.corpora.files.validation=null",
+    "download.corpora.files.test=null",
 ]
 FEW = "so few hardly make a translator to rely on"
 
@@ -74,7 +74,7 @@ def test_what_is_wrong_with_a_text_is_told_with_all_else(compose):
 
 
 def test_sets_that_are_given_need_no_split(compose):
-    sets = [f"+download.corpus.{name}.source=other.tsv" for name in ("validation", "test")]
+    sets = [f"+download.corpora.files.{name}.source=other.tsv" for name in ("validation", "test")]
     found, said = compose(20_000, *sets)
 
     assert found["download"].split.test_per_10000 == 10
@@ -83,7 +83,8 @@ def test_sets_that_are_given_need_no_split(compose):
 
 def test_settings_alone_change_nothing_else(compose, project):
     (project / "params.yaml").write_text((PROJECT / "params.yaml").read_text())
-    found, said = compose(800, "download.corpus={kind:files,train:{source:text.tsv}}", choices=())
+    files = "download.corpora={files:{kind:files,train:{source:text.tsv}}}"
+    found, said = compose(800, files, choices=())
 
     assert found["download"].split.test_per_10000 == 10
     assert said == []

@@ -20,7 +20,7 @@ def sections(*overrides):
 
 @pytest.fixture
 def params():
-    return sections(*(f"download.corpus.{value}" for value in FEW))["download"]
+    return sections(*(f"download.corpora.dates.{value}" for value in FEW))["download"]
 
 
 def bring(params, folder):
@@ -61,7 +61,7 @@ def test_it_is_read_in_characters():
 
 
 def test_it_says_what_it_is(params):
-    corpus, languages = params.corpus, params.languages
+    corpus, languages = params.corpora["dates"], params.languages
 
     assert corpus.origin("test", languages) == ("code", "stages/dates")
     assert corpus.estimate_size(languages) == (40, 400)
@@ -73,11 +73,11 @@ def test_it_says_what_it_is(params):
     ("overrides", "message"),
     [
         (
-            ("download.corpus.first_year=2000", "download.corpus.last_year=1999"),
+            ("download.corpora.dates.first_year=2000", "download.corpora.dates.last_year=1999"),
             "first_year 2000 is after last_year 1999; exchange them",
         ),
         (
-            ("download.corpus.first_year=2000", "download.corpus.last_year=2000"),
+            ("download.corpora.dates.first_year=2000", "download.corpora.dates.last_year=2000"),
             "2000 to 2000 have 366 days, but train, validation and test ask for 11500; "
             "ask for fewer, or for more years",
         ),
@@ -99,5 +99,6 @@ def test_a_year_may_give_all_its_days():
     exact = ("train_pairs=300", "validation_pairs=60", "test_pairs=6")
     year = ("first_year=2000", "last_year=2000")
 
-    corpus = sections(*(f"download.corpus.{value}" for value in (*exact, *year)))["download"].corpus
+    changed = sections(*(f"download.corpora.dates.{value}" for value in (*exact, *year)))
+    corpus = changed["download"].corpora["dates"]
     assert corpus.train_pairs == 300

@@ -10,10 +10,11 @@ from nmt_core.base import files, seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError
 from nmt_core.corpora.corpus import GIVEN
+from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.statistics.gate import digest_test_set
 from stages.demo.generate import GrammarConfig, generate
-from stages.download import describe_corpus, describe_rule
+from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.registry.exported import read_exported
 from tests.support.tiny import export
@@ -24,7 +25,11 @@ DEMO = {"kind": "demo", "grammar": {}}
 
 
 def download(corpus=DEMO, **split):
-    values = {"languages": {"source": "de", "target": "en"}, "corpus": corpus, "split": split}
+    values = {
+        "languages": {"source": "de", "target": "en"},
+        "corpora": {"own": corpus},
+        "split": split,
+    }
     return build(DownloadParams, values, at="download")
 
 
@@ -40,7 +45,7 @@ def download(corpus=DEMO, **split):
     ],
 )
 def test_a_rule_says_what_decides_about_a_sentence(params, expected):
-    assert expected == describe_rule(params)
+    assert expected == describe_rule(params.corpora, params.split)
 
 
 @given(st.text(), st.lists(st.floats(1.0, 4000.0), min_size=2))
@@ -49,7 +54,7 @@ def test_by_one_hash_a_sentence_is_a_test_sentence_always_or_never(line, validat
     params = [download(FILES, test_per_10000=5000.0, validation_per_10000=n) for n in validation]
     drawn = {split_of(line, one.split) for one in params}
 
-    assert len({describe_rule(one) for one in params}) == 1
+    assert len({describe_rule(one.corpora, one.split) for one in params}) == 1
     assert drawn == {"test"} or "test" not in drawn
 
 
@@ -68,7 +73,7 @@ def project(tmp_path_factory):
     record = {"fingerprint": "f" * 16, "params": {"model": {"architecture": "rnn"}}}
     files.write_json(folder / "training.json", record)
     files.write_json(folder / "corpus.json", {"pairs": {"train": 29000}})
-    files.write_json(folder / "download.json", {"corpus": describe_corpus(download())})
+    files.write_json(folder / "download.json", {"corpus": describe_corpora(download())})
     files.write_json(folder / "evaluate.json", {"bleu": 30.127, "bleu_signature": "bs:1000"})
     files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
     files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])

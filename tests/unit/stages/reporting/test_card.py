@@ -11,7 +11,7 @@ from nmt_core.base import config, files
 from nmt_core.base.errors import NmtError
 from nmt_core.server.card import summarize_card
 from nmt_core.translation.behaviour import Behaviour, ProbeShare
-from stages.download import describe_corpus
+from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.reporting import summary
 from stages.reporting.card import describe_literals, render_card
@@ -60,7 +60,7 @@ RECORD = {
 SHARDS = {"train_pairs": 20_000, "validation_pairs": 500}
 DOWNLOAD = {
     "languages": {"source": "de", "target": "en"},
-    "corpus": {"kind": "demo", "grammar": {}},
+    "corpora": {"demo": {"kind": "demo", "grammar": {}}},
 }
 EXAMPLES = [
     {"source": "Die [b]Eule[/b] liest's.", "hypothesis": "[red]Owl[/]", "reference": "The owl."},
@@ -72,14 +72,17 @@ EUROPARL = {"kind": "europarl"}
 FILES = {"kind": "files", "train": {"source": "a.de", "target": "a.en"}}
 
 
-def card(corpus=DOWNLOAD["corpus"], near=None, source="de", **scores):
-    settings = {"languages": {"source": source, "target": "en"}, "corpus": corpus}
+def card(corpus=DOWNLOAD["corpora"]["demo"], near=None, source="de", **scores):
+    settings = {
+        "languages": {"source": source, "target": "en"},
+        "corpora": {corpus["kind"]: corpus},
+    }
     download = config.build(DownloadParams, settings, at="download")
     return render_card(
         download,
         RECORD,
         {
-            "download": {"near_duplicates": near or {}, "corpus": describe_corpus(download)},
+            "download": {"near_duplicates": near or {}, "corpus": describe_corpora(download)},
             "evaluate": SCORES | scores,
             "shard": SHARDS,
         },
@@ -151,7 +154,7 @@ def test_a_card_begins_with_what_hugging_face_reads():
 @pytest.mark.parametrize(
     ("corpus", "licence", "told"),
     [
-        (DOWNLOAD["corpus"], "apache-2.0", "Apache-2.0"),
+        (DOWNLOAD["corpora"]["demo"], "apache-2.0", "Apache-2.0"),
         (EUROPARL, "other", "Koehn 2005"),
         (FILES, "unknown", "they alone know the licence"),
     ],

@@ -86,7 +86,7 @@ def test_a_dataset_says_where_it_came_from(corpus, source):
 def test_files_of_ones_own_are_named(project):
     document = yaml.safe_load(paths.PARAMS.read_text())
     text = {"source": "a.de", "target": "a.en"}
-    document["download"]["corpus"] = {"kind": "files", "train": text}
+    document["download"]["corpora"] = {"own": {"kind": "files", "train": text}}
     paths.PARAMS.write_text(yaml.safe_dump(document))
 
     for split in paths.SPLITS:
@@ -105,7 +105,7 @@ def test_the_digest_tells_text_from_other_text():
 
 def test_no_secret_of_an_address_is_told():
     """Also where it has no name by which it is known."""
-    set_up("data=europarl", f"download.corpus.url='https://example.org/a.tgz?v={CANARY}'")
+    set_up("data=europarl", f"download.corpora.europarl.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
         run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING),
         run_metadata.describe_dataset("train"),

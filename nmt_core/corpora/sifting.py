@@ -1,0 +1,233 @@
+"""Read one corpus: repair or leave out what is no text, filter it, and set pairs aside.
+
+Pairs are checked by themselves in parallel (:mod:`nmt_core.base.parallel`). What comes of a corpus
+depends on nothing but its text and its settings, so it can be kept, whatever other corpora there
+are. Validation and test keep every line as the corpus has it; only train is filtered.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import compress
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from nmt_core.base import files
+from nmt_core.base.parallel.jobs import WorkersConfig, run_in_order
+from nmt_core.corpora.filters import FilterConfig, find_fault
+from nmt_core.corpora.parallel_text import (
+    CorpusReading,
+    Pair,
+    PairRows,
+    Problem,
+    Text,
+    cut_rows,
+    read_pairs,
+)
+from nmt_core.corpora.sessions import (
+    NOT_HELD_OUT,
+    Ranks,
+    mark_unique,
+    rank_sessions,
+    take_last,
+)
+from nmt_core.corpora.splitting import SPLITS, SessionSplit, Split, SplitConfig, split_of
+from nmt_core.corpora.staging import ASIDE, AsidePairs, PairWriter, StagedPairs
+
+Home = Split | Literal["aside"]
+
+COUNTS = "counts.json"
+"""Beside the pairs of a corpus: what was left out, repaired and noticed."""
+
+
+@dataclass(frozen=True)
+class SiftRules:
+    """What is left out of a corpus, and what is set aside."""
+
+    filters: FilterConfig
+    """Applied to train alone."""
+    split: SplitConfig
+    """How to split train."""
+    split_off: frozenset[Split]
+    """Splits that are taken from train, because no corpus brings them."""
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """Filters and the split of the pairs of one text."""
+
+    name: Split
+    drop: tuple[Problem, ...]
+    rules: SiftRules
+
+    @property
+    def split_off(self) -> frozenset[Split]:
+        """The splits that are taken from this text."""
+        return self.rules.split_off if self.name == "train" else frozenset()
+
+    @property
+    def homes(self) -> list[Home]:
+        """The possible splits of a pair."""
+        if self.split_off and self.rules.split.sessions:
+            return [self.name, ASIDE]
+        return [self.name, *self.split_off]
+
+    def find_home(self, pair: Pair, rank: int) -> Home:
+        """Return where a pair of a session of this rank belongs."""
+        if not self.split_off:
+            return self.name
+        if self.rules.split.sessions:
+            return self.name if rank == NOT_HELD_OUT else ASIDE
+        drawn = split_of(pair.source, self.rules.split)
+        return drawn if drawn in self.split_off else self.name
+
+
+@dataclass(frozen=True)
+class SiftJob(PairRows):
+    """Pairs to check."""
+
+    sieve: Sieve
+    ranks: Ranks | None
+    """Of the sessions of the pairs, where these decide."""
+
+
+@dataclass(frozen=True)
+class SiftedRows:
+    """Counts of checked pairs."""
+
+    reading: CorpusReading = field(default_factory=CorpusReading)
+    unfit: Counter[str] = field(default_factory=Counter)
+
+
+def sift(job: SiftJob, part: Path) -> SiftedRows:
+    """Write the pairs of each split with their digests, but for those unfit to train on."""
+    sieve, sifted = job.sieve, SiftedRows()
+    with ExitStack() as stack:
+        homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
+        first = job.spans[0].first
+        for number, pair in read_pairs(job, drop=sieve.drop, reading=sifted.reading):
+            rank = NOT_HELD_OUT if job.ranks is None else int(job.ranks[number - first])
+            home = sieve.find_home(pair, rank)
+            why = find_fault(pair, sieve.rules.filters) if home in ("train", ASIDE) else None
+            if home == ASIDE:
+                homes[home].add(pair, rank=rank, unfit=why)
+            elif why is None:
+                homes[home].add(pair)
+            else:
+                sifted.unfit[why] += 1
+    return sifted
+
+
+@dataclass
+class SiftedCorpus:
+    """A corpus whose pairs lie in a folder, split, with the digests of their sentences."""
+
+    folder: Path
+    removed: Counter[str] = field(default_factory=Counter)
+    """Pairs of train that were left out, by reason."""
+    readings: dict[Split, CorpusReading] = field(default_factory=dict)
+    """Problems in each text that the corpus brought."""
+
+    @classmethod
+    def load(cls, folder: Path) -> "SiftedCorpus | None":
+        """Return the corpus in a folder; None if there is none."""
+        try:
+            counts = files.read_json(folder / COUNTS)
+        except FileNotFoundError:
+            return None
+        readings: dict[Split, CorpusReading] = {
+            split: CorpusReading(**{name: Counter(kind) for name, kind in reading.items()})
+            for split, reading in counts["readings"].items()
+        }
+        return cls(folder, Counter(counts["removed"]), readings)
+
+    def save(self) -> None:
+        """Write the counts into the folder."""
+        readings = {split: vars(reading) for split, reading in self.readings.items()}
+        files.write_json(self.folder / COUNTS, {"removed": self.removed, "readings": readings})
+
+
+def sift_corpus(
+    texts: Mapping[Split, Text],
+    folder: Path,
+    *,
+    scratch: Path,
+    rules: SiftRules,
+    workers: WorkersConfig,
+    title: str = "cleaning",
+) -> SiftedCorpus:
+    """Write the pairs of each split with their digests into a folder.
+
+    Args:
+        texts: "train" and, if the corpus brings them, "validation" and "test".
+        folder: the target; the caller makes it appear whole.
+        scratch: folder for temporary files.
+        rules: what is left out, and what is set aside.
+        workers: processes or a cluster.
+        title: of the progress.
+
+    Raises:
+        CorpusError: if the text cannot be trusted.
+        WorkersError: if workers are lost.
+    """
+    sifted = SiftedCorpus(folder, readings={name: CorpusReading() for name in texts})
+    staged: dict[Home, StagedPairs] = {name: StagedPairs(folder, name) for name in SPLITS}
+    jobs = list(_jobs(texts, scratch, rules, workers.chunk_lines))
+    if any(ASIDE in job.sieve.homes for job in jobs):
+        staged[ASIDE] = AsidePairs(folder)
+    with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title=title) as done:
+        for job, (part, counts) in zip(jobs, done, strict=True):
+            for home in staged.values():
+                home.take(part)
+            sifted.removed.update(counts.unfit)
+            sifted.readings[job.sieve.name].add(counts.reading)
+    if ASIDE in staged:
+        assert rules.split.sessions
+        wanted = [name for name in SPLITS if name in rules.split_off]
+        _take_sessions(staged, rules.split.sessions, wanted, sifted.removed)
+    sifted.save()
+    return sifted
+
+
+def _jobs(
+    texts: Mapping[Split, Text],
+    scratch: Path,
+    rules: SiftRules,
+    lines: int,
+) -> Iterator[SiftJob]:
+    for name, text in texts.items():
+        sieve = Sieve(name, text.drop, rules)
+        cut = cut_rows(text, lines, scratch=scratch)
+        ends = np.cumsum([rows.spans[0].lines for rows in cut])
+        ranks: Sequence[Ranks | None] = [None] * len(cut)
+        sessions = rules.split.sessions
+        if sieve.split_off and sessions and cut:
+            ranks = np.split(rank_sessions(sessions, int(ends[-1])), ends[:-1])
+        for rows, of_rows in zip(cut, ranks, strict=True):
+            yield SiftJob(rows.spans, rows.names, rows.place, sieve, of_rows)
+
+
+def _take_sessions(
+    staged: Mapping[Home, StagedPairs],
+    sessions: SessionSplit,
+    wanted: Sequence[Split],
+    removed: Counter[str],
+) -> None:
+    """Give the last pairs of the sessions held out to test and validation, others to train."""
+    aside, train = staged[ASIDE], staged["train"]
+    assert isinstance(aside, AsidePairs)
+    keys, others = aside.keys(), train.keys()
+    columns = ((keys.source, others.source), (keys.target, others.target))
+    unique = mark_unique(np.concatenate(column) for column in columns)[: len(keys.source)]
+    ranks, unfit = aside.marks()
+    left = np.ones(len(unique), dtype=np.bool_)
+    for name, taken in take_last(unique, ranks, sessions, wanted).items():
+        aside.give(taken, staged[name])
+        left &= ~taken
+    fit = np.array([not why for why in unfit], dtype=np.bool_)
+    aside.give(left & fit, train)
+    removed.update(compress(unfit, (left & ~fit).tolist()))
+    aside.remove()

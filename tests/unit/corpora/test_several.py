@@ -1,0 +1,282 @@
+"""Several corpora by name."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+from nmt_core.base import files
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora import reading
+from nmt_core.corpora.filters import make_comparison_key
+from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
+from stages import download
+from stages.params import DownloadParams
+
+SPLITS = ("train", "validation", "test")
+LANGUAGES = {"source": "de", "target": "en"}
+WORDS = ["Haus", "Baum", "Katze", "Hund", "Tisch", "Stuhl"]
+QUARTERS = {"validation_per_10000": 2500.0, "test_per_10000": 2500.0}
+
+
+def settings(corpora, **others):
+    values = {
+        "languages": LANGUAGES,
+        "corpora": corpora,
+        "split": QUARTERS,
+        "near_duplicates": {"distance": 0.0},
+        **others,
+    }
+    return build(DownloadParams, values, at="download")
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Write a corpus; return its settings."""
+
+    def corpus(name, pairs, **others):
+        for split, lines in (pairs if isinstance(pairs, dict) else {"train": pairs}).items():
+            path = tmp_path / f"{name}.{split}.tsv"
+            path.write_text("".join(f"{source}\t{target}\n" for source, target in lines))
+            others[split] = {"source": str(path)}
+        return {"kind": "files", "licence": "own", **others}
+
+    return corpus
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(params):
+        places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
+        measured = download.run(params, **places, workers=WorkersConfig(processes=1))
+        sides = {
+            split: [
+                [*files.read_lines(tmp_path / "corpus" / f"{split}.{side}")]
+                for side in ("source", "target")
+            ]
+            for split in SPLITS
+        }
+        return measured, {split: [*zip(*both, strict=True)] for split, both in sides.items()}
+
+    return run
+
+
+def numbered(name, count):
+    return [
+        (f"{name} {number} {WORDS[number % 6]}", f"the {name} {number}") for number in range(count)
+    ]
+
+
+sentences = st.sampled_from([f"{word}{sign}" for word in WORDS for sign in (".", "!", " 2")])
+texts = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=25)
+
+
+@limits(max_examples=30)
+@given(corpora=st.lists(texts, min_size=2, max_size=3), alone=st.booleans())
+def test_no_sentence_of_one_corpus_is_tested_on_and_learnt_from_another(
+    tmp_path_factory, corpora, alone
+):
+    folder = tmp_path_factory.mktemp("several")
+    named = {}
+    for number, pairs in enumerate(corpora):
+        path = folder / f"{number}.tsv"
+        path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+        named[f"c{number}"] = {
+            "kind": "files",
+            "licence": "own",
+            "train": {"source": str(path)},
+            "train_only": alone and number > 0,
+        }
+    places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
+    try:
+        measured = download.run(settings(named), **places, workers=WorkersConfig(processes=1))
+    except CorpusError:
+        return
+    lines = {
+        (split, side): [*files.read_lines(places["corpus"] / f"{split}.{side}")]
+        for split in SPLITS
+        for side in ("source", "target")
+    }
+    keys = {place: {*map(make_comparison_key, each)} for place, each in lines.items()}
+    for side in ("source", "target"):
+        assert not keys["test", side] & (keys["train", side] | keys["validation", side])
+        assert not keys["validation", side] & keys["train", side]
+    train = [*zip(lines["train", "source"], lines["train", "target"], strict=True)]
+    begin = 0
+    for number, pairs in enumerate(corpora):
+        counts = measured["corpora"][f"c{number}"]
+        held = sum(counts["pairs"].values())
+        lost = sum(sum(reasons.values()) for reasons in counts["removed"].values())
+        assert held + lost == len(pairs)
+        end = begin + counts["pairs"]["train"]
+        order = iter(pairs)
+        assert all(pair in order for pair in train[begin:end])  # in the order of the corpus
+        begin = end
+        if alone and number > 0:
+            assert counts["pairs"]["test"] == counts["pairs"]["validation"] == 0
+    assert begin == len(train) == measured["pairs"]["train"]
+
+
+@pytest.fixture
+def sifted(monkeypatch):
+    """The titles of what is read, which does not happen for what was kept."""
+    titles = []
+    real = reading.sift_corpus
+    monkeypatch.setattr(
+        reading,
+        "sift_corpus",
+        lambda *args, **options: (titles.append(options["title"]), real(*args, **options))[1],
+    )
+
+    def since():
+        read = Counter(title.removeprefix("cleaning ") for title in titles)
+        titles.clear()
+        return read
+
+    return since
+
+
+def test_only_what_changed_is_read_again(run, corpus, sifted):
+    one, two = (corpus(name, numbered(name, 40)) for name in ("one", "two"))
+    _, before = run(settings({"one": one, "two": two}))
+    assert sifted() == Counter(["one", "two"])
+
+    three = corpus("three", numbered("three", 40))
+    _, more = run(settings({"one": one, "two": two, "three": three}))
+    assert sifted() == Counter(["three"])
+    assert more["train"][: len(before["train"])] == before["train"]
+
+    run(settings({"one": one, "zwei": two, "three": three | {"weight": 9.0, "licence": "cc0-1.0"}}))
+    assert sifted() == Counter()
+    _, again = run(settings({"one": one, "two": two}))
+    assert (sifted(), again) == (Counter(), before)
+
+    run(settings({"one": one, "two": two | {"filter": {"max_words": 7}}}, filter={"max_words": 9}))
+    assert sifted() == Counter(["one", "two"])
+    run(settings({"one": one, "two": two | {"filter": {"max_words": 8}}}, filter={"max_words": 9}))
+    assert sifted() == Counter(["two"])
+    one = corpus("one", numbered("one", 41))
+    run(settings({"one": one, "two": two | {"filter": {"max_words": 8}}}, filter={"max_words": 9}))
+    assert sifted() == Counter(["one"])
+
+
+def test_other_code_reads_anew(tmp_path, corpus, sifted):
+    params = settings({"one": corpus("one", numbered("one", 40))})
+    places = {name: tmp_path / name for name in ("corpus", "vectors", "downloads")}
+    for code in ("a", "a", "b"):
+        download.run(params, **places, workers=WorkersConfig(processes=1), code=code)
+    assert sifted() == Counter({"one": 2})
+    assert len([*(tmp_path / "downloads" / download.KEPT).iterdir()]) == 1
+
+
+def test_a_corpus_of_its_own_filter_keeps_to_it(run, corpus):
+    one = corpus("one", [*numbered("one", 40), ("Ja", "Yes"), ("Ja", "Yes")])
+    two = corpus("two", [*numbered("two", 40), ("Nein", "No"), ("Nein", "No")])
+    loose = {"filter": {"remove_duplicates": False, "max_words": 3}}
+    measured, texts = run(settings({"one": one, "two": two | loose}, split=GIVEN | QUARTERS))
+
+    everything = [pair for pairs in texts.values() for pair in pairs]
+    assert everything.count(("Ja", "Yes")) == 1
+    assert everything.count(("Nein", "No")) == 2
+    assert set(measured["corpora"]) == {"one", "two"}
+
+
+GIVEN = {"salt": "1"}
+"""Of a hash that holds neither short sentence out."""
+
+
+def test_a_corpus_that_is_also_the_test_set_is_refused(run, corpus):
+    pairs = numbered("one", 40)
+    one = corpus("one", {"train": numbered("x", 9), "validation": [("a", "b")], "test": pairs})
+    with pytest.raises(CorpusError, match=r"corpus two is left for train.*also_in_test 40"):
+        run(settings({"one": one, "two": corpus("two", pairs)}))
+
+
+def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):
+    sets = {"validation": [("a", "b")], "test": [("c", "d")]}
+    one = corpus("one", {"train": numbered("one", 40), **sets})
+    two = corpus("two", {"train": numbered("two", 40), "test": [("e", "f")]})
+    measured, texts = run(settings({"one": one, "two": two}))
+
+    assert (texts["validation"], texts["test"]) == ([("a", "b")], [("c", "d"), ("e", "f")])
+    assert measured["pairs"]["train"] == 80
+    _, texts = run(settings({"one": one, "two": two | {"train_only": True}}))
+    assert texts["test"] == [("c", "d")]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            {"one": {"weight": -1.0}},
+            "corpora.one.weight must be greater than or equal to 0, got -1",
+        ),
+        ({"one": {"weight": 0.0}, "two": {"weight": 0.0}}, "every weight of corpora is 0"),
+        (
+            {"one": {"train_only": True}, "two": {"train_only": True}},
+            "nothing to validate and test",
+        ),
+        (
+            {"one": {"licence": ""}},
+            "corpora.one.licence is empty; of several corpora each needs one",
+        ),
+        ({"one": {"wieght": 1.0}}, "corpora.one.wieght is not a parameter; did you mean 'weight'"),
+        (
+            {"one": {"filter": {"max_word": 1}}},
+            "corpora.one.filter.max_word is not a parameter; did",
+        ),
+        ({"one": {"kind": "file"}}, "corpora.one.kind must be one of .*'files', got 'file'"),
+        ({"Eins": {}}, "corpora.Eins: a corpus has a name of at most 40 lower-case letters"),
+        ({"../x": {}}, "a corpus has a name"),
+    ],
+)
+def test_what_cannot_be_meant_is_told(corpus, change, expected):
+    corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
+    for name, values in change.items():
+        corpora[name] = corpora.get(name, corpora["one"]) | values
+    with pytest.raises(ConfigError, match=f"^download[.:].*{expected}"):
+        settings(corpora)
+
+
+def test_the_old_key_is_answered_by_the_new(corpus):
+    with pytest.raises(ConfigError, match=r"download.corpus is not a parameter; it is now corpora"):
+        settings({"one": corpus("one", [("a", "b")])}, corpus={"kind": "demo"})
+
+
+def test_sessions_are_of_one_corpus(corpus, tmp_path):
+    corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
+    split = {"sessions": {"file": str(tmp_path / "s"), "held_out": ["x"]}}
+    with pytest.raises(ConfigError, match="one and two may give validation and test"):
+        settings(corpora, split=split)
+    corpora["two"]["train_only"] = True
+    assert settings(corpora, split=split)
+
+
+def test_the_card_names_each_licence(corpus):
+    params = settings(
+        {
+            "own": corpus("own", [("a", "b")]),
+            "demo": {"kind": "demo", "grammar": {}},
+            "free": corpus("free", [("a", "b"), ("c", "dd")], licence="cc0-1.0"),
+        }
+    )
+    together = describe_together(params.corpora)
+
+    assert together.name == "own, demo, free"
+    assert together.licence == {"license": "other", "license_name": "apache-2.0, cc0-1.0, own"}
+    for words in ("own (own):", "demo (apache-2.0):", "free (cc0-1.0):"):
+        assert words in together.text
+    assert estimate_total(params.corpora, params.languages).pairs == 20_003
+
+
+def test_a_rule_of_a_hash_holds_for_all_corpora_or_not_at_all(corpus):
+    corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
+    by_hash = settings(corpora)
+    assert describe_rule(by_hash.corpora, by_hash.split).startswith("by hash, 2500 in 10,000")
+    corpora["two"]["train_only"] = True
+    partly = settings(corpora)
+    assert describe_rule(partly.corpora, partly.split) == "as it was given"
