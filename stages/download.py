@@ -3,9 +3,9 @@
 Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
-        data/corpus/corpus.json, data/vectors/{source,target}.vec, data/vectors/source.bin,
-        data/vectors/vectors.json, data/initial_model/, metrics/download.json; and fetched
-        files: downloads/
+        data/corpus/corpus.json, data/weights.json, data/vectors/{source,target}.vec,
+        data/vectors/source.bin, data/vectors/vectors.json, data/initial_model/,
+        metrics/download.json; and fetched files and what was read of them: downloads/
 """
 
 import shutil
@@ -124,6 +124,8 @@ def main() -> None:
         workers=load(WorkersConfig, "workers"),
         code=hash_code_of("download"),
     )
+    weights = [corpus.weight for corpus in params.corpora.values()]
+    files.write_json(paths.WEIGHTS, weights)
     metrics["initial_model"] = bring_initial_model(
         params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
     )
@@ -164,7 +166,7 @@ def _write_corpora(
     described = {
         "languages": params.languages.model_dump(),
         "pairs": measured["pairs"],
-        "corpora": {name: cleaned.kept for name, cleaned in outcome.corpora.items()},
+        "corpora": [cleaned.kept for cleaned in outcome.corpora.values()],
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)

@@ -14,7 +14,7 @@ from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import check_corpora, check_name
 from nmt_core.corpora.registered import CorpusConfig
 from nmt_core.corpora.splitting import NearDuplicateConfig, SplitConfig
-from nmt_core.data.settings import AugmentationConfig, BatchingConfig
+from nmt_core.data.settings import AugmentationConfig, BatchingConfig, MixtureConfig
 from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
@@ -182,6 +182,9 @@ class TrainParams(Config):
     initial_parts: list[ModelPart] = Field(["embeddings", "encoder", "decoder"], min_length=1)
     """What to start from ``download.initial_model``, where there is one: the others start from
     chance. The output is one of the embeddings."""
+
+    mixture: MixtureConfig = MixtureConfig()
+    """The shares of several corpora, and when which of them are read."""
 
     batching: BatchingConfig
     """Batches of pairs."""

@@ -19,6 +19,8 @@ DOWNLOADS = HOME / "downloads"
 """Fetched files, by content; no output of DVC, so that a broken transfer can be resumed."""
 
 CORPUS = Path("data/corpus")
+WEIGHTS = Path("data/weights.json")
+"""Of the corpora, in order: not among the text, which weights do not change."""
 VECTORS = Path("data/vectors")
 INITIAL_MODEL = Path("data/initial_model")
 TOKENIZER = Path("data/tokenizer")

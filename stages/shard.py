@@ -1,18 +1,20 @@
 """Write the training and validation pairs as token numbers in memory-mapped shards.
 
 Usage: python -m stages.shard
-Reads:  data/tokenized/{train,validation}.{source,target}, data/vocabulary/
+Reads:  data/tokenized/{train,validation}.{source,target}, data/vocabulary/,
+        data/corpus/corpus.json
 Writes: data/shards/{train,validation}/, metrics/shard.json
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.parallel.jobs import WorkersConfig, cut, run_in_order
-from nmt_core.data.numbering import NUMBERED, NumberJob, write_numbers
+from nmt_core.data.numbering import NUMBERED, Numbered, NumberJob, write_numbers
 from nmt_core.data.shards import Block, write_shards
 from stages import paths
 from stages.params import ShardParams, load
@@ -26,22 +28,30 @@ def run(
     tokenized: Path,
     vocabulary: Path,
     shards: Path,
+    corpora: Mapping[str, Sequence[int]],
     workers: WorkersConfig,
 ) -> dict[str, float]:
-    """Turn tokens into numbers; leave out training pairs too long or with an empty side."""
+    """Turn tokens into numbers; leave out training pairs too long or with an empty side.
+
+    ``corpora`` holds the pairs of each corpus in each split, in order.
+    """
     metrics: dict[str, float] = {}
     with files.whole_folder(shards) as part:
         for split in ("train", "validation"):
             left_out: Counter[str] = Counter()
             limit = params.max_length if split == "train" else None
-            jobs = number_jobs(tokenized, split, vocabulary, limit, workers.chunk_lines)
+            kept = [0] * len(corpora[split])
+            jobs = number_jobs(
+                tokenized, split, vocabulary, limit, workers.chunk_lines, corpora[split]
+            )
             with run_in_order(
                 write_numbers, jobs, workers, beside=shards, title="numbering"
             ) as done:
                 written = write_shards(
-                    read_numbered(done, left_out),
+                    read_numbered(done, left_out, kept),
                     part / split,
                     pairs_per_shard=params.pairs_per_shard,
+                    corpora=kept,
                 )
             if not written.pairs:
                 raise CorpusError(
@@ -60,21 +70,35 @@ def run(
 
 
 def number_jobs(
-    tokenized: Path, split: str, vocabulary: Path, max_length: int | None, lines: int
+    tokenized: Path,
+    split: str,
+    vocabulary: Path,
+    max_length: int | None,
+    lines: int,
+    corpora: Sequence[int],
 ) -> list[NumberJob]:
-    """Return the numbering jobs of a split."""
+    """Return the numbering jobs of a split, which has so many lines of each corpus."""
+    ends = tuple(accumulate(corpora))
     sides = [cut(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
     vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
-    return [NumberJob(spans, vocabularies, max_length) for spans in zip(*sides, strict=True)]
+    return [NumberJob(spans, vocabularies, max_length, ends) for spans in zip(*sides, strict=True)]
 
 
 def read_numbered(
-    done: Iterator[tuple[Path, Counter[str]]], left_out: Counter[str]
+    done: Iterator[tuple[Path, Numbered]], left_out: Counter[str], kept: list[int]
 ) -> Iterator[Block]:
-    """Yield the numbered pairs; count those left out."""
-    for part, reasons in done:
-        left_out.update(reasons)
+    """Yield the numbered pairs; count those left out, and those of each corpus."""
+    for part, numbered in done:
+        left_out.update(numbered.left_out)
+        for place, pairs in numbered.kept.items():
+            kept[place] += pairs
         yield Block.load(part, NUMBERED)
+
+
+def read_corpora(corpus: Path) -> dict[str, list[int]]:
+    """Return the pairs of each corpus in each split, in order."""
+    corpora = files.read_json(corpus / "corpus.json")["corpora"]
+    return {split: [pairs[split] for pairs in corpora] for split in paths.SPLITS}
 
 
 def main() -> None:
@@ -85,6 +109,7 @@ def main() -> None:
         tokenized=paths.TOKENIZED,
         vocabulary=paths.VOCABULARY,
         shards=paths.SHARDS,
+        corpora=read_corpora(paths.CORPUS),
         workers=load(WorkersConfig, "workers"),
     )
     files.write_json(paths.METRICS / "shard.json", metrics)

@@ -32,6 +32,7 @@ from nmt_core.base.random import derive_seed
 from nmt_core.base.tracking import NullTracker, Tracker
 from nmt_core.data.augmented_pairs import AugmentedPairs
 from nmt_core.data.batch import LONGEST, Sample, TrainingBatches, measured_batches
+from nmt_core.data.mixture import Mixture
 from nmt_core.data.sampled_pairs import SampledPairs
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.metric import Metric
@@ -74,6 +75,9 @@ class Inputs:
     vocabulary: Path = paths.VOCABULARY
     embeddings: Path = paths.EMBEDDINGS
     initial_model: Path = paths.INITIAL_MODEL
+    weights: Path = paths.WEIGHTS
+    corpora: tuple[str, ...] = ()
+    """Names of the corpora, in order; numbers stand for them where there are none."""
 
 
 def run(
@@ -138,6 +142,7 @@ def build_objective(
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     draw = draw_pairs(params, training, sides, languages)
+    mixture = build_mixture(params, inputs, training)
     target = sides["target"]
     held_out, too_long = measured_batches(validation, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, languages.target)
@@ -154,7 +159,7 @@ def build_objective(
         compute=compute,
         config=params.training,
         seed=params.seed,
-        batches=TrainingBatches(training, params.batching, params.seed, draw),
+        batches=TrainingBatches(training, params.batching, params.seed, draw, mixture),
         validation=held_out,
         translate_and_score=score.first(params.training.validation_sentences),
         metric=name,
@@ -165,6 +170,18 @@ def build_objective(
         f"first {LONGEST} are read"
     )
     return objective, [cut] if too_long else []
+
+
+def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -> Mixture:
+    """Return the mixture of the corpora, which take the names that the phases know."""
+    weights = files.read_json(inputs.weights)
+    names = inputs.corpora or [str(number) for number, _ in enumerate(weights)]
+    return Mixture(
+        dict(zip(names, training.corpora, strict=True)),
+        dict(zip(names, weights, strict=True)),
+        params.mixture,
+        params.seed,
+    )
 
 
 def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
@@ -330,7 +347,8 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
 
 def run_rank(params: TrainParams, world: World) -> None:
     """Run the stage on the project's own paths, as one of the processes that train together."""
-    languages = load(DownloadParams, "download").languages
+    download = load(DownloadParams, "download")
+    languages = download.languages
     key = identify(params, languages)
     if world.broadcast(key.encode()) != key.encode():
         raise TrainingError(
@@ -345,7 +363,7 @@ def run_rank(params: TrainParams, world: World) -> None:
         try:
             model, progress = run(
                 params,
-                Inputs(),
+                Inputs(corpora=tuple(download.corpora)),
                 languages=languages,
                 checkpoints=paths.CHECKPOINTS / key,
                 tracker=tracker,

@@ -211,12 +211,13 @@ def _find_named(field: FieldInfo) -> FieldInfo | None:
     """Return what each value is, of a field that maps names to settings."""
     if get_origin(field.annotation) is not dict:
         return None
-    named = FieldInfo.from_annotation(get_args(field.annotation)[1])
-    return named if list_kinds(named) else None
+    return FieldInfo.from_annotation(get_args(field.annotation)[1]) if list_kinds(field) else None
 
 
 def list_kinds(field: FieldInfo) -> list[type[Config]]:
     """Return all types that the settings of a field may have, at any depth of its annotation."""
+    if get_origin(field.annotation) is dict:
+        return list_kinds(FieldInfo.from_annotation(get_args(field.annotation)[1]))
     unions = [union for union in field.metadata if isinstance(union, OpenUnion)]
     kinds = [union.registry.load(name) for union in unions for name in union.registry]
     return kinds or [*_configs(field.annotation)]

@@ -14,6 +14,7 @@ from typing_extensions import override
 from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
 from nmt_core.data.batching import Batches, batches_in_order, batches_of_epoch, split_evenly
+from nmt_core.data.mixture import Mixture
 from nmt_core.data.settings import BatchingConfig, BucketBatching
 from nmt_core.data.shards import ShardDataset
 from nmt_core.text.vocabulary import BOS, EOS, PAD
@@ -167,6 +168,10 @@ class Position(Config):
 
     epoch: int = 0
     batch: int = 0
+    phase: int = 0
+    """Of the mixture."""
+    tokens: int = 0
+    """Target tokens so far of a phase that ends by them, ends of sentences counted."""
 
 
 BatchT = TypeVar("BatchT", bound=TensorBatch)
@@ -206,11 +211,12 @@ class TrainingBatches:
     """Draws the tokens of a pair, by its number and the epoch's, where it has others in each.
     Batches are planned by those of the dataset, and become longer as what is drawn is longer;
     ``pool_batches`` at a time are made anew, of pairs that were drawn with similar lengths."""
+    mixture: Mixture | None = None
+    """Says which pairs an epoch has, where it has not all of them once."""
 
     def in_epochs(self, epochs: int) -> int:
         """Estimate the batches of some epochs; an epoch may differ by a few."""
-        first = batches_of_epoch(self.dataset.lengths, self.config, seed=self.seed, epoch=0)
-        return epochs * len(first)
+        return epochs * len(self._plan(Position()))
 
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
@@ -219,20 +225,34 @@ class TrainingBatches:
         at = position
         read = self._read if self.sample is None else partial(self._draw, self.sample)
         while True:
-            batches = batches_of_epoch(
-                self.dataset.lengths, self.config, seed=self.seed, epoch=at.epoch
-            )
-            following = Position(epoch=at.epoch + 1)
+            batches = self._plan(at)
             for rows, mine, tokens in read(batches, at, rank, size):
-                at = Position(epoch=at.epoch, batch=at.batch + 1)
+                at = self._advance(at, tokens + len(rows), len(batches))
                 yield Share(
                     collate(mine),
                     predictions=tokens + len(rows),
                     target_tokens=tokens + len(rows),
                     pairs=tuple(rows.tolist()),
-                    after=following if at.batch == len(batches) else at,
+                    after=at,
                 )
-            at = following
+                if not at.batch:
+                    break
+
+    def _plan(self, at: Position) -> Batches:
+        """Return the batches of the epoch of a place."""
+        rows = self.mixture.list_rows(at.epoch, at.phase) if self.mixture else None
+        lengths = self.dataset.lengths
+        return batches_of_epoch(lengths, self.config, seed=self.seed, epoch=at.epoch, rows=rows)
+
+    def _advance(self, at: Position, tokens: int, batches: int) -> Position:
+        """Return the place after a batch, in the same epoch, the next one, or the next phase."""
+        limit = self.mixture and self.mixture.find_phase(at.phase).tokens
+        read = at.tokens + tokens if limit else 0
+        if limit and read >= limit:
+            return Position(epoch=at.epoch + 1, phase=at.phase + 1)
+        if at.batch + 1 == batches:
+            return Position(epoch=at.epoch + 1, phase=at.phase, tokens=read)
+        return Position(epoch=at.epoch, batch=at.batch + 1, phase=at.phase, tokens=read)
 
     def _read(self, batches: Batches, position: Position, rank: int, size: int) -> Iterator[_Rows]:
         """Yield the batches from a place on."""

@@ -21,12 +21,27 @@ Batches = list[Int[np.ndarray, " rows"]]
 
 
 def batches_of_epoch(
-    lengths: Lengths, config: TokenBatching | BucketBatching, *, seed: int, epoch: int
+    lengths: Lengths,
+    config: TokenBatching | BucketBatching,
+    *,
+    seed: int,
+    epoch: int,
+    rows: Int[np.ndarray, " pairs"] | None = None,
 ) -> Batches:
     """Return the batches of one epoch, in the order of training; every pair is in exactly one.
 
     A pair longer than ``max_tokens`` is a batch of its own.
+
+    Args:
+        lengths: of all pairs.
+        config: of batches.
+        seed: decides the order, with the epoch.
+        epoch: its number.
+        rows: numbers of the pairs of the epoch, each as often as it is to be read; None for all.
     """
+    if rows is not None:
+        batches = batches_of_epoch(lengths[rows], config, seed=seed, epoch=epoch)
+        return [rows[batch] for batch in batches]
     if isinstance(config, BucketBatching):
         return list(_buckets(lengths, config, seed=seed, epoch=epoch))
     draw = make_generator(seed, "batches", epoch)

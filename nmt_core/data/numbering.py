@@ -1,8 +1,9 @@
 """Turn tokens into numbers in parallel jobs."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nmt_core.base.parallel.jobs import Job, load_cached
@@ -22,22 +23,34 @@ class NumberJob(Job):
     max_length: int | None
     """Tokens on either side above which a pair is left out, as one with an empty side is; None
     leaves none out, so that the pairs still match the lines of the corpus."""
+    ends: tuple[int, ...]
+    """Last line of each corpus, from 1, in order."""
 
 
-def write_numbers(job: NumberJob, part: Path) -> Counter[str]:
-    """Write the pairs as numbers; return how many were left out, by reason."""
+@dataclass(frozen=True)
+class Numbered:
+    """Counts of a job: pairs left out by reason, and kept by place of the corpus."""
+
+    left_out: Counter[str] = field(default_factory=Counter)
+    kept: Counter[int] = field(default_factory=Counter)
+
+
+def write_numbers(job: NumberJob, part: Path) -> Numbered:
+    """Write the pairs as numbers; return the counts."""
     vocabularies = [load_cached(Vocabulary.load, path) for path in job.vocabularies]
-    left_out: Counter[str] = Counter()
+    numbered = Numbered()
 
     def pairs() -> Iterator[IdPair]:
-        for lines in zip(*(span.read() for span in job.spans), strict=True):
-            words = [line.split() for line in lines]
+        rows = zip(*(span.read() for span in job.spans), strict=True)
+        for line, row in enumerate(rows, start=job.spans[0].first):
+            words = [side.split() for side in row]
             if job.max_length is not None and not all(words):
-                left_out["empty"] += 1
+                numbered.left_out["empty"] += 1
             elif job.max_length is not None and max(map(len, words)) > job.max_length:
-                left_out["too long"] += 1
+                numbered.left_out["too long"] += 1
             else:
+                numbered.kept[bisect_left(job.ends, line)] += 1
                 yield IdPair(*(v.encode(w) for v, w in zip(vocabularies, words, strict=True)))
 
     Block.of(pairs()).save(part, NUMBERED)
-    return left_out
+    return numbered

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
 
@@ -29,6 +29,38 @@ class BucketBatching(Config):
     """Source lengths, in tokens, at which a new bucket begins."""
     shuffle_pairs: int = Field(1000, ge=1, le=1_000_000_000)
     """Pairs in the buffer from which the next pair is drawn."""
+
+
+class Phase(Config):
+    """A part of the training that reads some of the corpora."""
+
+    corpora: tuple[str, ...] = ()
+    """Names of corpora; none stands for all."""
+    tokens: int | None = Field(None, ge=1)
+    """Target tokens, ends of sentences counted, after which the next phase begins; null for the
+    last phase alone."""
+
+
+class MixtureConfig(Config):
+    """The shares of several corpora."""
+
+    temperature: float = Field(1.0, ge=0.1, le=100)
+    """1 takes weights as they are; more brings shares of large and small corpora nearer to each
+    other: one is in proportion to (weight x pairs)^(1/temperature) (Arivazhagan et al. 2019)."""
+    phases: tuple[Phase, ...] = ()
+    """Parts of the training in order, such as ``[{tokens: 20000000}, {corpora: [own]}]``: all
+    corpora until 20 million target tokens, then only ``own``."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "MixtureConfig":
+        for number, phase in enumerate(self.phases, start=1):
+            if (phase.tokens is None) != (number == len(self.phases)):
+                raise ValueError(
+                    f"phases: each but the last ends after a number of tokens, and the last with "
+                    f"the budget, but phase {number} of {len(self.phases)} has "
+                    f"tokens {'null' if phase.tokens is None else phase.tokens}"
+                )
+        return self
 
 
 class AugmentationConfig(Config):

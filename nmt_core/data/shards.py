@@ -7,6 +7,7 @@ the shards in order with the digest of each.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -16,7 +17,7 @@ from jaxtyping import Int
 from nmt_core.base import files
 from nmt_core.base.errors import ShardError
 
-FORMAT = 1
+FORMAT = 2
 INDEX = "index.json"
 ARRAYS = ("tokens", "lengths")
 """The arrays of a shard."""
@@ -81,8 +82,17 @@ class WrittenShards:
     target_tokens: int
 
 
-def write_shards(blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int) -> WrittenShards:
-    """Write pairs in their order; memory holds one shard and one block at a time."""
+def write_shards(
+    blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int, corpora: Sequence[int] = ()
+) -> WrittenShards:
+    """Write pairs in their order; memory holds one shard and one block at a time.
+
+    Args:
+        blocks: the pairs.
+        folder: the target, which appears whole.
+        pairs_per_shard: the last one may have fewer.
+        corpora: pairs of each corpus in order; these are known when all have come.
+    """
     entries: list[dict[str, Any]] = []
     source_tokens = target_tokens = 0
     with files.whole_folder(folder) as part:
@@ -93,7 +103,7 @@ def write_shards(blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int)
             entries.append({"name": name, "pairs": len(shard), "sha256": digests})
             source_tokens += int(shard.lengths[:, 0].sum())
             target_tokens += int(shard.lengths[:, 1].sum())
-        files.write_json(part / INDEX, {"format": FORMAT, "shards": entries})
+        files.write_json(part / INDEX, {"format": FORMAT, "shards": entries, "corpora": [*corpora]})
     return WrittenShards(
         len(entries), sum(e["pairs"] for e in entries), source_tokens, target_tokens
     )
@@ -115,6 +125,8 @@ class ShardDataset:
         if verify:
             verify_shards(folder)
         names = [shard["name"] for shard in index["shards"]]
+        self.corpora = [*starmap(range, pairwise(accumulate(index["corpora"], initial=0)))]
+        """Numbers of the pairs of each corpus, in order."""
         self._tokens = [_map(_file(folder, name, "tokens")) for name in names]
         lengths = [_map(_file(folder, name, "lengths")) for name in names]
         self.lengths: Int[np.ndarray, "pairs 2"] = (

@@ -74,6 +74,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
             f"embeddings.vectors.dimensions is {vectors.dimensions} but train.model.width is "
             f"{train.model.width}; make them equal"
         )
+    yield from check_phases(train, download)
     yield from check_sampling(train.subword_sampling, tokenize, embeddings)
     try:
         check_installed(download.languages.target)
@@ -100,6 +101,24 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
             "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
             "for vectors; choose 'download' or 'file'"
         )
+
+
+def check_phases(train: TrainParams, download: DownloadParams) -> Iterator[str]:
+    """Yield why the phases of a training cannot be had from the corpora."""
+    corpora, phases, before = download.corpora, train.mixture.phases, 0
+    for number, phase in enumerate(phases):
+        name = f"train.mixture.phases[{number}]"
+        for wanted in phase.corpora:
+            if wanted not in corpora:
+                yield f"{name}: {wanted!r} is none of download.corpora; {suggest(wanted, corpora)}"
+        if not any(corpora[known].weight for known in phase.corpora or corpora if known in corpora):
+            yield f"{name} has no corpus of a weight above 0, so there is nothing to read"
+        if train.budget.tokens and before >= train.budget.tokens:
+            yield (
+                f"{name} is never reached: the phases before it take {before} target tokens, and "
+                f"train.budget.tokens is {train.budget.tokens}"
+            )
+        before += phase.tokens or 0
 
 
 def check_sampling(

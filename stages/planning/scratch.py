@@ -5,9 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +24,17 @@ from stages import paths
 from stages.runtime.usage import Recorded, Usage
 from stages.tracking.journal import Entry
 
-LINKED = (Path("stages"), Path("nmt_core"), paths.PIPELINE, paths.VECTORS, paths.INITIAL_MODEL)
+LINKED = (
+    *(Path("stages"), Path("nmt_core"), paths.PIPELINE),
+    *(paths.WEIGHTS, paths.VECTORS, paths.INITIAL_MODEL),
+)
 """Code, which fingerprints need, and inputs of the stages beside the corpus."""
 
 OF_RUNS = ("DVC_", "NMT_", "MLFLOW_TRACKING", "MLFLOW_RUN", "MLFLOW_REGISTRY", "TORCHELASTIC")
 """Prefixes of variables that would tie a calibration to a run or to a server."""
+
+DESCRIBED = "corpus.json"
+"""In the folder of a corpus: what it holds."""
 
 SEED = 1
 """Draws the part of the text; nothing but a prediction depends on it."""
@@ -59,17 +68,49 @@ def draw_rows(total: int, count: int, split: str) -> list[int]:
 def write_sample(corpus: Path, folder: Path, counts: Mapping[str, int]) -> None:
     """Write a sample of some splits to a folder, and link the rest of the corpus."""
     pairs = count_pairs(corpus)
+    rows = {
+        split: draw_rows(pairs[split], count, split)
+        for split, count in counts.items()
+        if count < pairs[split]
+    }
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(corpus.iterdir()):
         target, split = folder / path.name, path.name.partition(".")[0]
         if split in counts:
             target.unlink(missing_ok=True)
-        if split in counts and counts[split] < pairs[split]:
-            rows = set(draw_rows(pairs[split], counts[split], split))
-            sampled = (line for row, line in enumerate(files.read_lines(path)) if row in rows)
+        if path.name == DESCRIBED:
+            before = files.read_json(target if target.exists() else path)
+            files.write_json(target, describe_sample(files.read_json(path), before, counts, rows))
+        elif split in rows:
+            chosen = set(rows[split])
+            sampled = (line for row, line in enumerate(files.read_lines(path)) if row in chosen)
             files.write_lines(target, sampled)
         elif not target.exists():
             target.symlink_to(path.absolute())
+
+
+def describe_sample(
+    whole: dict[str, Any],
+    before: dict[str, Any],
+    counts: Mapping[str, int],
+    rows: Mapping[str, list[int]],
+) -> dict[str, Any]:
+    """Return the description of the sample of a corpus.
+
+    Args:
+        whole: the description of all of it.
+        before: that of the sample before.
+        counts: pairs of the splits that are drawn anew.
+        rows: those drawn, of the splits that are not taken whole.
+    """
+    corpora = [dict(corpus) for corpus in before["corpora"]]
+    for split in counts:
+        sizes = [corpus[split] for corpus in whole["corpora"]]
+        ends = list(accumulate(sizes))
+        taken = Counter(bisect_right(ends, row) for row in rows.get(split, ()))
+        for place, corpus in enumerate(corpora):
+            corpus[split] = taken[place] if split in rows else sizes[place]
+    return whole | {"corpora": corpora}
 
 
 @dataclass(frozen=True)

@@ -169,8 +169,10 @@ def project(request, tmp_path_factory):
         vectors=project.vectors,
         embeddings=project.embeddings,
     )
+    files.write_json(folder / "weights.json", [1.0])
     measured["shard"] = shard.run(
         settings["shard"],
+        corpora=count_lines(project.corpus),
         tokenized=project.tokenized,
         vocabulary=project.vocabulary,
         shards=project.shards,
@@ -200,6 +202,14 @@ def project(request, tmp_path_factory):
     return project
 
 
+def count_lines(folder):
+    """Return the pairs of the only corpus in the splits of shards."""
+    return {
+        split: [sum(1 for _ in files.read_lines(folder / f"{split}.source"))]
+        for split in ("train", "validation")
+    }
+
+
 def train_on(project, *, checkpoints="checkpoints", **places):
     return train.run(
         places.pop("params", project.settings["train"]),
@@ -209,6 +219,7 @@ def train_on(project, *, checkpoints="checkpoints", **places):
             tokenizer=project.tokenizer,
             vocabulary=project.vocabulary,
             embeddings=project.embeddings,
+            weights=project.folder / "weights.json",
             **places,
         ),
         languages=LANGUAGES,
@@ -530,6 +541,7 @@ def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):
     settings = config.build(shard.ShardParams, {"max_length": 2}, at="shard")
     found = shard.run(
         settings,
+        corpora=count_lines(tmp_path),
         tokenized=tmp_path,
         vocabulary=tmp_path / "vocabulary",
         shards=tmp_path / "shards",
@@ -550,6 +562,7 @@ def test_nothing_left_to_train_on_is_told(tmp_path):
     with pytest.raises(CorpusError, match=r"no train pair is left .*raise shard\.max_length"):
         shard.run(
             settings,
+            corpora=count_lines(tmp_path),
             tokenized=tmp_path,
             vocabulary=tmp_path / "vocabulary",
             shards=tmp_path / "shards",

@@ -89,6 +89,7 @@ def run(given, folder, workers, tokenizers=tuple(TOKENIZERS)):
             vocabulary.run(VocabularyParams(), **places, vectors=vectors, workers=workers),
             shard.run(
                 ShardParams(pairs_per_shard=9, max_length=50),
+                corpora=shard.read_corpora(corpus),
                 tokenized=tokenized,
                 vocabulary=words,
                 shards=folder / name / "shards",

@@ -69,6 +69,7 @@ def trainer(
     world=ALONE,
     words=TARGET_SIZE,
     sample=None,
+    mixture=None,
     seed=3,
     max_tokens=60,
     **changes,
@@ -82,7 +83,7 @@ def trainer(
         compute=compute,
         config=TrainingConfig(**settings),
         seed=11,
-        batches=TrainingBatches(dataset, TokenBatching(max_tokens=max_tokens), 5, sample),
+        batches=TrainingBatches(dataset, TokenBatching(max_tokens=max_tokens), 5, sample, mixture),
         validation=[collate([dataset[n] for n in range(10)])],
         translate_and_score=score,
     )

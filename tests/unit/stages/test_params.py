@@ -58,7 +58,11 @@ def problems(**values):
         ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
         ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),
         ("train__training__select_by", "los", "train: training.select_by 'los' is not a metric"),
-        ("download__languages__target", "fr", "download: the demo corpus has German (de)"),
+        (
+            "download__languages__target",
+            "fr",
+            "download: corpora.demo: the demo corpus has German (de)",
+        ),
         ("shard", ..., "section 'shard' is missing"),
         ("shard", None, "section 'shard' must be a mapping, got None"),
     ],
@@ -120,6 +124,7 @@ def test_no_setting_has_a_name_that_dvc_overlooks():
     assert not names & {"size", "nfiles"}
 
 
+PHASES = "train__mixture__phases"
 JOINT = "train.model.tie 'all' needs one vocabulary for both languages"
 TIED = "train.model.tie must be 'none' with embeddings.vectors.kind 'train'"
 NO_VECTORS = "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks"
@@ -135,6 +140,18 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
     ("values", "messages"),
     [
         ({"tokenize__kind": "spacy"}, [JOINT]),
+        ({PHASES: [{"tokens": 9}, {"corpora": ["demo"]}]}, []),
+        (
+            {PHASES: [{"tokens": 9}, {"corpora": ["dem"]}]},
+            [
+                "train.mixture.phases[1]: 'dem' is none of download.corpora; did you mean 'demo'",
+                "train.mixture.phases[1] has no corpus of a weight above 0",
+            ],
+        ),
+        (
+            {PHASES: [{"tokens": 9}, {}], "train__budget__tokens": 9},
+            ["train.mixture.phases[1] is never reached: the phases before it take 9 target"],
+        ),
         ({"tokenize__kind": "characters", "tokenize__subwords__joint": False}, []),
         (
             DOWNLOADED | {"tokenize__kind": "characters"},
@@ -182,7 +199,7 @@ def test_sections_that_contradict_each_other_are_told(values, messages):
 def test_what_cannot_be_scored_here_is_told_before_any_work(monkeypatch):
     monkeypatch.setattr(words, "find_spec", lambda _: None)
     japanese = {"source": "en", "target": "ja"}
-    [told] = problems(download__corpus=FILES, download__languages=japanese)
+    [told] = problems(download__corpora={"own": FILES}, download__languages=japanese)
 
     assert told.startswith("params.yaml: download.languages.target: Japanese")
     assert "pip install 'sacrebleu[ja]'" in told
@@ -342,7 +359,7 @@ def numbers(schema):
     ["train__model__width", "train__model__encoder_layers", "tokenize__subwords__vocab_size",
      "train__compute__processes", "workers__processes", "train__batching__max_tokens",
      "evaluate__batch_tokens", "evaluate__beam__beam_size",
-     "download__corpus__grammar__train_pairs"],
+     "download__corpora__demo__grammar__train_pairs"],
 )  # fmt: skip
 def test_an_absurd_size_is_refused(name):
     [told] = problems(**{name: 10**9})
@@ -352,7 +369,7 @@ def test_an_absurd_size_is_refused(name):
 
 def test_a_long_value_is_told_in_brief_and_without_its_secrets():
     [told] = problems(train__seed="x" * 10_000)
-    [secret] = problems(download__corpus="http://anna:canary@h/a?token=canary")
+    [secret] = problems(download__corpora__demo="http://anna:canary@h/a?token=canary")
 
     assert len(told) < 300
     assert "canary" not in secret

@@ -4,8 +4,8 @@ FAULTS = [
     (
         "a sample whose sides are drawn apart",
         "stages/planning/scratch.py",
-        "draw_rows(pairs[split], counts[split], split)",
-        "draw_rows(pairs[split], counts[split], path.name)",
+        "chosen = set(rows[split])",
+        "chosen = set(draw_rows(pairs[split], counts[split], path.name))",
     ),
     (
         "a plan that believes the clock",

@@ -70,7 +70,7 @@ def test_every_stage_is_measured_on_parts_and_what_translates_on_a_few_sentences
     for split, count in PAIRS.items():
         for side in paths.SIDES:
             files.write_lines(paths.CORPUS / f"{split}.{side}", ["eins zwei"] * count)
-    files.write_json(paths.CORPUS / "corpus.json", {"pairs": PAIRS})
+    files.write_json(paths.CORPUS / "corpus.json", {"pairs": PAIRS, "corpora": [PAIRS]})
     trained = []
     monkeypatch.setattr(calibration, "PAIRS", 30)
     monkeypatch.setattr(calibration, "Scratch", Pretended)

@@ -23,7 +23,9 @@ def corpus(tmp_path):
         for side in ("source", "target"):
             files.write_lines(folder / f"{split}.{side}", [f"{side} {n}" for n in range(count)])
     files.write_lines(folder / "test.near", [f"near {n}" for n in range(PAIRS["test"])])
-    files.write_json(folder / "corpus.json", {"pairs": PAIRS})
+    first = {split: count // 2 for split, count in PAIRS.items()}
+    second = {split: count - first[split] for split, count in PAIRS.items()}
+    files.write_json(folder / "corpus.json", {"pairs": PAIRS, "corpora": [first, second]})
     return folder
 
 
@@ -57,6 +59,9 @@ def test_a_sample_has_the_same_rows_of_all_files_and_may_be_drawn_again(corpus, 
         ]
         assert numbers == [numbers[0]] * len(numbers)
         assert len(numbers[0]) == count
+        described = files.read_json(part / "corpus.json")["corpora"]
+        half = sum(int(number) < PAIRS[split] // 2 for number in numbers[0])
+        assert [corpus[split] for corpus in described] == [half, count - half]
     write_sample(corpus, part, {"test": 5})
     assert files.sha256(part / "test.source") == before["test.source"]
     assert {path.name: files.sha256(path) for path in corpus.iterdir()} == before

@@ -193,7 +193,7 @@ def test_another_target_language_is_another_training(params, monkeypatch):
     monkeypatch.setattr(train, "track_training", lambda *_: nullcontext())
     monkeypatch.setattr(train, "run", run)
     for target in ("en", "ja"):
-        download = SimpleNamespace(languages=Languages(source="de", target=target))
+        download = SimpleNamespace(languages=Languages(source="de", target=target), corpora={})
         monkeypatch.setattr(train, "load", lambda *_, section=download: section)
         with pytest.raises(SystemExit):
             train.run_rank(params, ALONE)

@@ -1,0 +1,176 @@
+"""What is read of several corpora is a function of seed, epoch and place, in the shares wanted."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base import config
+from nmt_core.base.errors import ConfigError
+from nmt_core.data.batch import Position, TrainingBatches
+from nmt_core.data.batching import batches_of_epoch
+from nmt_core.data.mixture import Mixture
+from nmt_core.data.settings import BucketBatching, MixtureConfig, TokenBatching
+from tests.support.pairs import write_pairs
+from tests.support.slow_cases import mark_slow
+from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
+
+NAMES = ("one", "two", "three", "four", "five")
+
+corpora = st.lists(
+    st.tuples(st.integers(1, 400), st.sampled_from([0.0, 0.5, 1.0, 1.0, 3.0, 10.0])),
+    min_size=1,
+    max_size=5,
+).filter(lambda given: any(weight for _, weight in given))
+
+
+def mix(sizes, weight, *, temperature=1.0, phases=(), seed=3, names=NAMES):
+    ends = np.cumsum([0, *sizes]).tolist()
+    ranges = {name: range(*ends[n : n + 2]) for n, name in enumerate(names[: len(sizes)])}
+    values = {"temperature": temperature, "phases": [*phases]}
+    settings = config.build(MixtureConfig, values, at="mixture")
+    return Mixture(ranges, dict(zip(ranges, weight, strict=True)), settings, seed)
+
+
+def count(mixture, rows):
+    """Count the rows of each corpus."""
+    return {name: sum(row in numbers for row in rows) for name, numbers in mixture.ranges.items()}
+
+
+@given(given=corpora, temperature=st.sampled_from([1.0, 2.0, 5.0]), epoch=st.integers(0, 9))
+def test_shares_are_met_to_the_pair(given, temperature, epoch):
+    sizes, weight = zip(*given, strict=True)
+    mixture = mix(sizes, weight, temperature=temperature)
+    rows = mixture.list_rows(epoch, 0)
+    wanted = {
+        n: (w * s) ** (1 / temperature) for n, s, w in zip(NAMES, sizes, weight, strict=False)
+    }
+    total = sum(size for size, one in given if one)
+    if rows is None:
+        assert len(set(weight)) == 1
+        return
+    assert len(rows) == pytest.approx(total, abs=len(given))
+    for name, taken in count(mixture, rows.tolist()).items():
+        assert taken == pytest.approx(total * wanted[name] / sum(wanted.values()), abs=1.001)
+
+
+@given(given=corpora, epochs=st.integers(1, 6))
+def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs):
+    sizes, weight = zip(*given, strict=True)
+    mixture = mix(sizes, weight)
+    read = Counter()
+    for epoch in range(epochs):
+        rows = mixture.list_rows(epoch, 0)
+        read.update(range(sum(sizes)) if rows is None else rows.tolist())
+    for name, numbers in mixture.ranges.items():
+        times = {read[number] for number in numbers}
+        assert max(times) - min(times) <= 1
+        assert max(times) == 0 or mixture.weights[name]
+
+
+@given(sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4), weight=st.floats(0.5, 5))
+def test_equal_weights_change_nothing(sizes, weight):
+    assert mix(sizes, [weight] * len(sizes)).list_rows(3, 0) is None
+
+
+def test_a_name_draws_nothing_and_a_seed_everything():
+    given = ([50, 70], [1.0, 3.0])
+    rows = mix(*given).list_rows(2, 0).tolist()
+    assert rows == mix(*given, names=("eins", "zwei")).list_rows(2, 0).tolist()
+    assert rows != mix(*given, seed=4).list_rows(2, 0).tolist()
+    assert rows != mix(*given).list_rows(3, 0).tolist()
+
+
+@pytest.mark.parametrize("batching", [TokenBatching(max_tokens=90), BucketBatching(batch_size=4)])
+def test_batches_hold_each_row_as_often_as_it_is_given(batching):
+    lengths = np.random.default_rng(1).integers(1, 30, (40, 2))
+    rows = np.array([5, 5, 5, *range(7, 30)])
+    batches = batches_of_epoch(lengths, batching, seed=1, epoch=0, rows=rows)
+    assert sorted(np.concatenate(batches).tolist()) == rows.tolist()
+
+
+PHASES = [{"corpora": ["one"], "tokens": 300}, {"tokens": 200}, {"corpora": ["three"]}]
+
+
+def mixed_batches(phases=PHASES, lengths=None):
+    lengths = np.random.default_rng(1).integers(1, 30, (90, 2)) if lengths is None else lengths
+    mixture = mix([20, 30, 40], [1.0, 2.0, 0.5], phases=phases)
+    dataset = Numbered(lengths)
+    return TrainingBatches(dataset, TokenBatching(max_tokens=60), 7, None, mixture)
+
+
+class Numbered(SimpleNamespace):
+    def __init__(self, lengths):
+        super().__init__(lengths=lengths)
+
+    def __getitem__(self, number):
+        source, target = self.lengths[number]
+        return [4] * source, [5] * target
+
+
+def test_a_phase_reads_its_corpora_until_its_tokens_are_read():
+    batches = mixed_batches()
+    stream, place, read = batches.start_from(Position()), Position(), Counter()
+    for _ in range(60):
+        share = next(stream)
+        ranges = batches.mixture.ranges
+        wanted = batches.mixture.find_phase(place.phase).corpora or tuple(ranges)
+        assert all(any(pair in ranges[name] for name in wanted) for pair in share.pairs)
+        read[place.phase] += share.target_tokens
+        if share.after.phase > place.phase:
+            limit = PHASES[place.phase]["tokens"]
+            assert read[place.phase] - share.target_tokens < limit <= read[place.phase]
+        place = share.after
+    assert place.phase == 2
+
+
+@given(st.integers(0, 50))
+def test_reading_from_any_place_continues_the_mixture(skipped):
+    batches = mixed_batches()
+    stream, place = batches.start_from(Position()), Position()
+    for _ in range(skipped):
+        place = next(stream).after
+    continued = batches.start_from(place)
+    for _ in range(5):
+        expected, got = next(stream), next(continued)
+        assert (expected.pairs, expected.after) == (got.pairs, got.after)
+
+
+def test_processes_read_the_mixture_together():
+    alone = mixed_batches().start_from(Position())
+    ranks = [mixed_batches().start_from(Position(), rank=rank, size=2) for rank in range(2)]
+    for _ in range(40):
+        whole, *parts = (next(stream) for stream in (alone, *ranks))
+        assert {(part.pairs, part.after) for part in parts} == {(whole.pairs, whole.after)}
+        assert sum(part.batch.rows for part in parts) == whole.batch.rows
+
+
+@pytest.mark.parametrize(
+    "name", mark_slow(["transformer", "convs2s", "rnn_plain"], but=["rnn_plain"])
+)
+def test_resuming_with_five_corpora_in_phases_is_continuing(tmp_path, name):
+    dataset = write_pairs(tmp_path / "pairs", longest=6)
+    phases = [{"tokens": 150}, {"corpora": ["two", "five"], "tokens": 100}, {"corpora": ["one"]}]
+    mixture = mix([5, 10, 15, 20, 10], [1.0, 3.0, 0.0, 1.0, 9.0], phases=phases)
+    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, mixture=mixture)
+    whole.fit()
+    assert whole.progress.position.phase == 2
+    for cut_at in range(1, STEPS):
+        folder = tmp_path / str(cut_at)
+        with pytest.raises(PowerCut):
+            trainer(dataset, folder, Log(cut_at), name=name, mixture=mixture).fit()
+        again = trainer(dataset, folder, Log(), name=name, mixture=mixture)
+        again.fit()
+        assert weights(whole.model) == weights(again.model)
+        assert untimed(whole.progress) == untimed(again.progress)
+
+
+@pytest.mark.parametrize(
+    "phases", [[{"tokens": 5}], [{}, {"tokens": 5}], [{}, {}], [{"tokens": 5}, {"tokens": 6}]]
+)
+def test_a_phase_that_never_ends_is_told(phases):
+    with pytest.raises(ConfigError, match="each but the last ends after a number of tokens"):
+        mix([1], [1.0], phases=phases)
