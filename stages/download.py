@@ -10,8 +10,9 @@ Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.ne
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpo
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.named import describe_licence, describe_rule, describe_together
 from nmt_core.corpora.reading import CorpusReader
+from nmt_core.corpora.replay import (
+    TrainedText,
+    list_replayed,
+    read_replayed,
+    read_texts,
+    weigh_replayed,
+)
 from nmt_core.corpora.splitting import SPLITS
 from nmt_core.fetch import http
 from nmt_core.fetch.initial_model import (
@@ -63,8 +71,23 @@ def run(
     downloads: Path,
     workers: WorkersConfig,
     code: str = "",
+    texts: Sequence[TrainedText] = (),
 ) -> dict[str, dict[str, Any]]:
-    """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs."""
+    """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs.
+
+    Args:
+        params: settings.
+        corpus: folder of the text.
+        vectors: folder of the vectors.
+        downloads: folder of what was fetched, and of what is kept of each corpus.
+        workers: processes or a cluster.
+        code: digest of the code.
+        texts: what the initial model was trained on.
+
+    Raises:
+        CorpusError: if a text cannot be trusted, or a split is left without a pair.
+        DownloadError: if a file cannot be fetched or is not what was promised.
+    """
     fetch = partial(http.fetch, folder=downloads, config=params.http)
     with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:
         reader = CorpusReader(
@@ -77,7 +100,7 @@ def run(
             code=code,
             workers=workers,
         )
-        measured = _write_corpora(params, reader, folder)
+        measured = _write_corpora(params, reader, folder, texts)
     with files.whole_folder(vectors) as folder:
         measured["vectors"] = params.vectors.obtain(params.languages, folder, fetch=fetch)
         # also says that there are none; DVC warns of empty folders
@@ -116,6 +139,9 @@ def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) 
 def main() -> None:
     """Run on the project's files."""
     params = load(DownloadParams, "download")
+    initial_model = bring_initial_model(
+        params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
+    )
     metrics = run(
         params,
         corpus=paths.CORPUS,
@@ -123,12 +149,11 @@ def main() -> None:
         downloads=paths.DOWNLOADS,
         workers=load(WorkersConfig, "workers"),
         code=hash_code_of("download"),
+        texts=read_texts(paths.INITIAL_MODEL),
     )
-    weights = [corpus.weight for corpus in params.corpora.values()]
+    weights = [corpus["weight"] for corpus in metrics["corpora"].values()]
     files.write_json(paths.WEIGHTS, weights)
-    metrics["initial_model"] = bring_initial_model(
-        params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
-    )
+    metrics["initial_model"] = initial_model
     files.write_json(paths.METRICS / "download.json", metrics)
     console = Console()
     console.print(_pairs_table(metrics))
@@ -141,25 +166,41 @@ def main() -> None:
 
 
 def _write_corpora(
-    params: DownloadParams, reader: CorpusReader, folder: Path
+    params: DownloadParams, reader: CorpusReader, folder: Path, texts: Sequence[TrainedText]
 ) -> dict[str, dict[str, Any]]:
     read = reader.read(params.corpora)
+    replay = getattr(params.initial_model, "replay", 0.0)
+    wanted = list_replayed(texts if replay else (), params.corpora, params.languages)
+    replayed, more = read_replayed(
+        wanted,
+        lambda text: replace(reader, filters=text.filter, split=text.split, replayed=True).read(
+            text.corpora
+        ),
+    )
+    read |= more
+    corpora = {**params.corpora, **replayed}
+    reader.forget_others(read.values())
     outcome = join_corpora(
         {name: corpus.sifted for name, corpus in read.items()},
         folder,
         scratch=reader.scratch,
         split=params.split,
         near_duplicates=params.near_duplicates,
-        keep_duplicates=frozenset(
-            name
-            for name, corpus in params.corpora.items()
-            if not (corpus.filter or params.filter).remove_duplicates
-        ),
         workers=reader.workers,
     )
     measured = _measured(outcome)
+    weights = weigh_replayed(
+        {name: corpus.weight for name, corpus in corpora.items()},
+        {name: cleaned.kept["train"] for name, cleaned in outcome.corpora.items()},
+        replayed,
+        replay,
+    )
     measured["corpora"] = {
-        name: {**_measure_corpus(cleaned, params.corpora[name]), "origins": read[name].origins}
+        name: {
+            **_measure_corpus(cleaned, corpora[name]),
+            "weight": weights[name],
+            "origins": read[name].origins,
+        }
         for name, cleaned in outcome.corpora.items()
     }
     measured["corpus"] = describe_corpora(params)
@@ -212,7 +253,6 @@ def _measure_corpus(cleaned: CleanedCorpus, corpus: Corpus) -> dict[str, Any]:
     return {
         "kind": corpus.kind,
         "licence": describe_licence(corpus)["license"],
-        "weight": corpus.weight,
         "pairs": cleaned.kept,
         "removed": {name: _sort(cleaned.list_reasons(name)) for name in SPLITS},
     }

@@ -8,14 +8,17 @@ Writes: models/export/, metrics/export.json
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
+from nmt_core.corpora.replay import TrainedText, read_texts
 from nmt_core.engines.conversion import explain_inexpressible
 from nmt_core.models.architectures import read_model_config
 from nmt_core.text.languages import Languages
-from nmt_core.translation.bundle import write_bundle
+from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.prepared import prepare_engines
@@ -34,16 +37,8 @@ from stages.runtime.trained import (
     load_trained,
     read_validation,
 )
+from stages.tracking.run_metadata import read_public_params
 from stages.tracking.tracker import open_tracker
-
-
-class Papers(NamedTuple):
-    """Documents about a model."""
-
-    card: str
-    """The model card, in Markdown."""
-    bill: dict[str, Any]
-    """The packages that made it, as CycloneDX."""
 
 
 def run(
@@ -76,8 +71,7 @@ def run(
             export,
             translator=translator,
             model_config=model_config,
-            card=papers.card,
-            bill=papers.bill,
+            papers=papers,
             golden_sentences=[sources[number] for number in chosen],
             engines=prepared.engines,
         )
@@ -88,6 +82,17 @@ def run(
         "golden_sentences": len(chosen),
         "engines": prepared.reports,
     }
+
+
+def list_texts() -> list[dict[str, Any]]:
+    """Return what the model was trained on, without secrets: its own text, and its predecessors'.
+
+    Paths of files stand there as params.yaml has them.
+    """
+    download = yaml.safe_load(read_public_params())["download"]
+    own = {name: download[name] for name in TrainedText.model_fields}
+    earlier = read_texts(paths.INITIAL_MODEL)
+    return [own, *(text.model_dump(mode="json") for text in earlier)]
 
 
 def find_provenance() -> dict[str, str]:
@@ -131,7 +136,7 @@ def main() -> None:
             load(EvaluateParams, "evaluate"),
             TrainedInputs(),
             languages=download.languages,
-            papers=Papers(card, bill),
+            papers=Papers(card, bill, list_texts()),
             confidence=read_confidence(measured["evaluate"]),
             export=paths.EXPORT,
         )

@@ -77,7 +77,7 @@ class Inputs:
     initial_model: Path = paths.INITIAL_MODEL
     weights: Path = paths.WEIGHTS
     corpora: tuple[str, ...] = ()
-    """Names of the corpora, in order; numbers stand for them where there are none."""
+    """Names of the corpora, in order; those of an initial model, behind them, have none."""
 
 
 def run(
@@ -175,7 +175,8 @@ def build_objective(
 def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -> Mixture:
     """Return the mixture of the corpora, which take the names that the phases know."""
     weights = files.read_json(inputs.weights)
-    names = inputs.corpora or [str(number) for number, _ in enumerate(weights)]
+    others = range(len(inputs.corpora), len(weights))  # those of an initial model
+    names = [*inputs.corpora, *map(str, others)]
     return Mixture(
         dict(zip(names, training.corpora, strict=True)),
         dict(zip(names, weights, strict=True)),

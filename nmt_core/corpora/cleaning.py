@@ -7,7 +7,7 @@ corpora they are of. Pairs stay in the order of the corpora, so each has its ran
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +65,7 @@ class JoinedSplit:
     name: Split
     pairs: StagedPairs
     keys: PairKeys
+    sifted: Sequence[SiftedCorpus]
     corpora: Sequence[CleanedCorpus]
     bounds: tuple[int, ...]
     """Where each corpus begins, and the last ends."""
@@ -80,10 +81,10 @@ class JoinedSplit:
         """Join the pairs of a split in a folder for temporary files."""
         pairs, counts = StagedPairs(scratch, name), []
         for corpus in sifted:
-            pairs.take(corpus.folder)
-            digests = corpus.folder / pairs.files["digests"].name
-            counts.append(digests.stat().st_size // PairKeys.BYTES)
-        return cls(name, pairs, pairs.keys(), corpora, (0, *accumulate(counts)))
+            if name == "train" or not corpus.replayed:
+                pairs.take(corpus.folder)
+            counts.append(pairs.files["digests"].stat().st_size // PairKeys.BYTES)
+        return cls(name, pairs, pairs.keys(), sifted, corpora, (0, *counts))
 
     def ranges(self) -> Iterator[tuple[CleanedCorpus, slice]]:
         """Yield the range of pairs of each corpus."""
@@ -112,7 +113,6 @@ def join_corpora(
     scratch: Path,
     split: SplitConfig,
     near_duplicates: NearDuplicateConfig,
-    keep_duplicates: frozenset[str] = frozenset(),
     workers: WorkersConfig,
 ) -> CleaningOutcome:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
@@ -128,7 +128,6 @@ def join_corpora(
         scratch: folder for all pairs while they are compared.
         split: how train was split.
         near_duplicates: the threshold of sentences that are too near to stay in train.
-        keep_duplicates: names of corpora whose repeated pairs stay in train.
         workers: processes or a cluster.
 
     Raises:
@@ -145,6 +144,8 @@ def join_corpora(
         keep = np.ones(joined.bounds[-1], dtype=np.bool_)
         for other, other_keys in held_out.items():
             keep = joined.strike(keep, joined.keys.shared_with(other_keys), f"also_in_{other}")
+        if name == "train":
+            keep = joined.strike(keep, _mark_held_out_before(joined), "held_out_before")
         if name == "train" and near_duplicates.distance:
             outcome.near = _find_near(joined.pairs, folder, scratch, near_duplicates, workers)
             near_tests = outcome.near.counts[: outcome.kept["test"]]
@@ -153,15 +154,29 @@ def join_corpora(
                 marked = np.zeros_like(keep)
                 marked[outcome.near.rows] = True
                 keep = joined.strike(keep, marked, "near_duplicate")
-        repeated = joined.keys.repeated()
-        for (cleaned, rows), own in zip(joined.ranges(), corpora, strict=True):
-            given = name != "train" and name in cleaned.readings
-            if given or (name == "train" and own in keep_duplicates):
-                repeated[rows] = False
-        keep = joined.strike(keep, repeated, "duplicate")
+        keep = joined.strike(keep, _mark_repeated(joined), "duplicate")
         held_out[name] = joined.write(folder, keep)
-    _check(outcome, split)
+    _check(outcome, sifted, split)
     return outcome
+
+
+def _mark_held_out_before(train: JoinedSplit) -> Mask:
+    """Mark pairs with a sentence that was held out of an earlier training."""
+    marked = np.zeros(train.bounds[-1], dtype=np.bool_)
+    for corpus in train.sifted:
+        for name in SPLITS[1:] if corpus.replayed else ():
+            marked |= train.keys.shared_with(StagedPairs(corpus.folder, name).keys())
+    return marked
+
+
+def _mark_repeated(joined: JoinedSplit) -> Mask:
+    """Mark pairs that an earlier one equals, but those that stay all the same."""
+    marked = joined.keys.repeated()
+    for corpus, (_, rows) in zip(joined.sifted, joined.ranges(), strict=True):
+        given = joined.name != "train" and joined.name in corpus.readings
+        if given or (joined.name == "train" and corpus.keep_duplicates):
+            marked[rows] = False
+    return marked
 
 
 def _find_near(
@@ -184,7 +199,9 @@ def _find_near(
     return near
 
 
-def _check(outcome: CleaningOutcome, split: SplitConfig) -> None:
+def _check(
+    outcome: CleaningOutcome, sifted: Mapping[str, SiftedCorpus], split: SplitConfig
+) -> None:
     """Refuse a split without any pair, train first, for the others may come of it."""
     rates = {"validation": split.validation_per_10000, "test": split.test_per_10000}
     kept = outcome.kept
@@ -203,7 +220,7 @@ def _check(outcome: CleaningOutcome, split: SplitConfig) -> None:
             f"give more text or loosen the filter{hint}"
         )
     for own, corpus in outcome.corpora.items():
-        if not corpus.kept["train"]:
+        if not corpus.kept["train"] and not sifted[own].replayed:
             raise CorpusError(
                 f"no pair of the corpus {own} is left for train "
                 f"({_list(corpus.list_reasons('train'), outcome)}); loosen its filter, or take it "

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -50,9 +50,11 @@ class CorpusReader:
     code: str
     """Digest of the code, with which nothing that other code made is mistaken."""
     workers: WorkersConfig
+    replayed: bool = False
+    """Whether the corpora are those of an earlier training."""
 
     def read(self, corpora: Corpora) -> dict[str, ReadCorpus]:
-        """Read corpora; forget what was kept of others.
+        """Read corpora.
 
         Raises:
             CorpusError: if a text cannot be trusted.
@@ -60,7 +62,7 @@ class CorpusReader:
             WorkersError: if workers are lost.
         """
         split_off = list_split_off(corpora)
-        read, keys = {}, set()
+        read = {}
         for name, corpus in corpora.items():
 
             def fetch(source: Source, name: str = name) -> Fetched:
@@ -80,7 +82,6 @@ class CorpusReader:
                 "code": self.code,
             }
             key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
-            keys.add(key)
             place = self.kept / key if origins else self.scratch / f"sifted-{name}"
             sifted = SiftedCorpus.load(place)
             if sifted is None:
@@ -96,11 +97,17 @@ class CorpusReader:
                     )
                 sifted = SiftedCorpus.load(place)
                 assert sifted
+            sifted.keep_duplicates = not filters.remove_duplicates
+            sifted.replayed = self.replayed
             read[name] = ReadCorpus(sifted, origins)
-        for old in self.kept.glob("*"):
-            if old.name not in keys:
-                shutil.rmtree(old)
         return read
+
+    def forget_others(self, read: Iterable[ReadCorpus]) -> None:
+        """Remove what was kept of any but these corpora."""
+        needed = {corpus.sifted.folder for corpus in read}
+        for old in self.kept.glob("*"):
+            if old not in needed:
+                shutil.rmtree(old)
 
     @contextmanager
     def _unpacked(self, name: str) -> Iterator[Path]:

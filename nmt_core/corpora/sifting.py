@@ -130,6 +130,10 @@ class SiftedCorpus:
     """Pairs of train that were left out, by reason."""
     readings: dict[Split, CorpusReading] = field(default_factory=dict)
     """Problems in each text that the corpus brought."""
+    keep_duplicates: bool = False
+    """Whether pairs that are repeated stay in train."""
+    replayed: bool = False
+    """Whether it is of an earlier training: nothing that was held out then is learnt now."""
 
     @classmethod
     def load(cls, folder: Path) -> "SiftedCorpus | None":

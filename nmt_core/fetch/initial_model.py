@@ -23,6 +23,9 @@ LANGUAGE_MODEL_KINDS = {"encoder": "masked", "decoder": "transformer"}
 NEEDED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
 """Files and folders of an exported model that training starts from."""
 
+OTHER_FILES = ("corpora.json",)
+"""Those that an earlier export lacks."""
+
 
 class NoInitialModel(Pinnable):
     """Weights are drawn by chance."""
@@ -31,7 +34,15 @@ class NoInitialModel(Pinnable):
     """The tag of this choice."""
 
 
-class BundleModel(Pinnable):
+class ReplayedModel(Pinnable):
+    """A finished model, of which training should forget little."""
+
+    replay: float = Field(0.5, ge=0, lt=1)
+    """Share of what is read that is text which the model was trained on, as its export names it;
+    without it, most of what the model knew is forgotten. 0 for none."""
+
+
+class BundleModel(ReplayedModel):
     """An exported model that is on this machine."""
 
     kind: Literal["bundle"]
@@ -58,7 +69,7 @@ class BundleModel(Pinnable):
         return self.model_copy(update={"folder": self.folder.absolute()})
 
 
-class ChampionModel(Pinnable):
+class ChampionModel(ReplayedModel):
     """The champion of the registry."""
 
     kind: Literal["champion"]
@@ -140,7 +151,7 @@ def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[
     """
     seal.verify_bundle(bundle)
     digest = check_digest(bundle, sha256)
-    for name in NEEDED_FILES:
+    for name in (*NEEDED_FILES, *(name for name in OTHER_FILES if (bundle / name).exists())):
         if (bundle / name).is_dir():
             shutil.copytree(bundle / name, folder / name)
         else:

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safetensors.torch import save_file
 
@@ -45,6 +45,17 @@ from nmt_core.translation.prepared import AddedEngine
 from nmt_core.translation.translator import Translator
 
 
+class Papers(NamedTuple):
+    """Documents about a model."""
+
+    card: str
+    """The model card, in Markdown."""
+    bill: Mapping[str, Any]
+    """The packages that made it, as CycloneDX."""
+    texts: Sequence[Mapping[str, Any]] = ()
+    """What it was trained on, for a training that goes on from it."""
+
+
 def _answer(translator: Translator, lines: Sequence[str]) -> list[dict[str, Any]]:
     return [answer.model_dump(mode="json") for answer in translate_golden(translator, lines)]
 
@@ -54,8 +65,7 @@ def write_bundle(
     *,
     translator: Translator,
     model_config: Mapping[str, Any],
-    card: str,
-    bill: Mapping[str, Any],
+    papers: Papers,
     golden_sentences: Sequence[str],
     engines: Sequence[AddedEngine] = (),
 ) -> None:
@@ -65,8 +75,7 @@ def write_bundle(
         folder: the target.
         translator: model, both sides, their languages and how to search.
         model_config: settings the model was built from, as :func:`read_model_config` reads them.
-        card: the model card, in Markdown.
-        bill: the packages that made it, as CycloneDX.
+        papers: documents about the model.
         golden_sentences: source lines whose translations are kept, to show later that nothing has
             changed.
         engines: faster engines of the model.
@@ -95,6 +104,7 @@ def write_bundle(
             judging = translator.confidence_model.model_dump(mode="json")
             files.write_json(part / CONFIDENCE, judging)
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
+        files.write_json(part / "corpora.json", [*papers.texts])
         files.write_json(part / "golden.json", _answer(translator, golden_sentences))
         for engine in engines:
             shutil.copytree(engine.folder, part / FOLDER / engine.name)
@@ -103,8 +113,8 @@ def write_bundle(
                 "golden": _answer(replace(translator, engine=engine.engine), golden_sentences),
             }
             files.write_json(part / FOLDER / f"{engine.name}.json", description)
-        files.write_text(part / "README.md", card)
-        files.write_json(part / "sbom.cdx.json", dict(bill))
+        files.write_text(part / "README.md", papers.card)
+        files.write_json(part / "sbom.cdx.json", dict(papers.bill))
         files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
         device = next(model.parameters()).device.type
         loaded = [Translator.load(part, engine="torch", device=device)]

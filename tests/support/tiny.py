@@ -15,7 +15,7 @@ from nmt_core.models.settings import TransformerConfig
 from nmt_core.text import Subwords
 from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
-from nmt_core.translation.bundle import write_bundle
+from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel, FeatureWeight
 from nmt_core.translation.settings import TranslatorConfig
 from nmt_core.translation.translator import Translator
@@ -59,14 +59,13 @@ def judge_by_score(bound):
     )
 
 
-def export(folder, *, translator=None, model=MODEL, engines=()):
+def export(folder, *, translator=None, model=MODEL, engines=(), texts=()):
     """The same, or another, sealed into a folder."""
     write_bundle(
         folder,
         translator=translator or tiny_translator(),
         model_config=model.model_dump(mode="json"),
-        card="# A tiny model\n",
-        bill={"bomFormat": "CycloneDX"},
+        papers=Papers("# A tiny model\n", {"bomFormat": "CycloneDX"}, texts),
         golden_sentences=LINES,
         engines=engines,
     )

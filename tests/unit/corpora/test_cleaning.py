@@ -71,13 +71,13 @@ def clean_corpora(
         place.mkdir()
         rules = SiftRules(filters, split, off)
         sifted[name] = sift_corpus(texts, place, scratch=scratch, rules=rules, workers=workers)
+        sifted[name].keep_duplicates = not filters.remove_duplicates
     return join_corpora(
         sifted,
         folder,
         scratch=scratch,
         split=split,
         near_duplicates=near,
-        keep_duplicates=frozenset() if filters.remove_duplicates else frozenset(corpora),
         workers=workers,
     )
 

@@ -12,6 +12,7 @@ from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.fetch.initial_model import (
     NEEDED_FILES,
+    OTHER_FILES,
     BundleModel,
     ChampionModel,
     LanguageModels,
@@ -53,7 +54,9 @@ def test_a_bundle_comes_with_its_weights_tokens_and_name(bundle, tmp_path):
     assert (MODEL, 320) == (initial.config, len(initial.target))
     assert origin == {"folder": str(bundle), "bundle_sha256": seal.digest_bundle(bundle)}
     assert origin == files.read_json(folder / "initial_model.json")
-    assert {*NEEDED_FILES, "initial_model.json"} == {path.name for path in folder.iterdir()}
+    assert {*NEEDED_FILES, *OTHER_FILES, "initial_model.json"} == {
+        path.name for path in folder.iterdir()
+    }
     assert given.pins()[str(bundle)] == seal.digest_bundle(bundle)
 
 

@@ -39,6 +39,7 @@ from tests.support.tiny import LINES, MODEL, export, subwords, tiny_translator
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 EVERY_FILE = [
     "README.md",
+    "corpora.json",
     "decoding.json",
     "golden.json",
     "model.json",
