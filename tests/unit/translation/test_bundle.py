@@ -247,7 +247,7 @@ def reseal(bundle, name, content):
         *(
             (name, None, "No such file|Not found")
             for name in EVERY_FILE
-            if name not in {"README.md", "sbom.cdx.json"}
+            if name not in {"README.md", "corpora.json", "sbom.cdx.json"}
         ),
     ],
 )
