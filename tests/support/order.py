@@ -1,19 +1,22 @@
 """Which files of tests begin: those that take longest, so that none is left over at the end."""
 
 LONGEST = (
-    "orchestration/test_readme.py",
-    "orchestration/test_faults.py",
-    "orchestration/test_ways.py",
     "e2e/test_demo.py",
     "e2e/test_pipeline.py",
     "orchestration/test_retrain.py",
-    "laws/test_learning_laws.py",
+    "orchestration/test_readme.py",
+    "orchestration/test_faults.py",
+    "orchestration/test_kills.py",
+    "orchestration/test_ways.py",
     "orchestration/test_operations.py",
-    "orchestration/test_servers.py",
     "integration/test_compare.py",
-    "orchestration/test_worker.py",
-    "integration/test_torchrun.py",
+    "integration/test_flow.py",
+    "integration/test_planning.py",
+    "integration/test_registry.py",
+    "orchestration/test_servers.py",
     "laws/test_date_laws.py",
+    "integration/test_torchrun.py",
+    "orchestration/test_serving.py",
 )
 """Files that take minutes, the longest first."""
 
