@@ -1,5 +1,11 @@
 """What tests of many rooms are given; what they call is in tests/support."""
 
+import gc
+
+gc.disable()  # until all is imported, which stays to the end: looking for garbage there is in vain
+
+# isort: split
+
 import nmt_core  # noqa: F401 - before torch, see there
 
 # isort: split
@@ -17,10 +23,19 @@ settings.register_profile("nmt", deadline=None, derandomize=True)
 settings.load_profile("nmt")
 
 
+GENERATOR = torch if torch.cuda.is_available() else torch.default_generator
+
+
+def pytest_collection_finish():
+    """Look for garbage from here on, in what tests make."""
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.fixture(autouse=True)
 def _seeded():
     """Every test draws the same numbers, whichever came before it."""
-    torch.manual_seed(0)
+    GENERATOR.manual_seed(0)
 
 
 @pytest.fixture(params=[*PRESETS, *VARIANTS])
