@@ -11,6 +11,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any, ClassVar, TypeVar, get_args, get_origin
 
@@ -112,7 +113,8 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
 
 
-def read_docstrings(kind: type[Config]) -> dict[str, str]:
+@cache
+def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
     """Return the docstring of each setting, those of base classes included.
 
     Pydantic can, but would read the source of every class that any program imports.
