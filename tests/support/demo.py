@@ -31,17 +31,21 @@ def translate(sentence: str) -> str | None:
     """Return the English of a German sentence, with 0 for each number; None if it is none."""
     wanted = re.sub(r"\d+", "0", sentence)
     shown = sentence.lower()
+    words = re.findall(r"\w+", shown)
+    parts = {cut for word in words for n in range(len(word) + 1) for cut in (word[:n], word[n:])}
 
     def keeps(symbol: str, one: Alternative) -> bool:
-        """Keep what says nothing but words of the sentence, and draw it as often as all others."""
+        """Keep what says nothing but words of the sentence, and rather draw long ones."""
         del symbol
         one.weight = 1
         if one.word:
             forms = forms_of(one, 0)
-            return not forms or any(form.lower() in shown for form in forms)
+            found = [len(form) for form in forms if parts.issuperset(form.lower().split())]
+            one.weight = max(found, default=1)
+            return not forms or bool(found)
         bodies = [body for body in one.sides[0].values() if isinstance(body, list)]
         said = [[p for word in body for p in word if isinstance(p, str)] for body in bodies]
-        return any(all(p.lower() in shown for p in text if p.isalpha()) for text in said)
+        return any(all(p.lower() in shown for p in text) for text in said)
 
     grammar = narrow(keeps)
     for number in range(40_000):
