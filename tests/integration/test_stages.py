@@ -16,7 +16,7 @@ from nmt_core.base.errors import ConfigError, CorpusError, TokenizerError
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.base.seal import verify_bundle
 from nmt_core.base.tracking import NullTracker
-from nmt_core.data.settings import AugmentationConfig
+from nmt_core.data.settings import AugmentationConfig, MixtureConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.fetch.initial_model import copy_initial_model
@@ -529,6 +529,28 @@ def test_the_trained_model_is_loaded_as_it_was_saved(project):
     for name, weight in translator.full.model.state_dict().items():
         if name in weights:
             assert torch.equal(weight, weights[name])
+
+
+class Stopped(Exception):  # noqa: N818
+    pass
+
+
+def test_training_reads_the_mixture_that_is_wanted(project, monkeypatch):
+    built = []
+
+    def stop(*, objective, **_):
+        built.append(objective.batches.mixture)
+        raise Stopped
+
+    monkeypatch.setattr(train, "Trainer", stop)
+    params = project.settings["train"]
+    mixture = MixtureConfig(phases=({"tokens": 9}, {"corpora": ("0",)}))
+    with pytest.raises(Stopped):
+        train_on(project, params=params.model_copy(update={"mixture": mixture, "seed": 7}))
+    [pairs] = count_lines(project.corpus)["train"]
+    [found] = built
+    assert sum(map(len, found.ranges.values())) == project.metrics["shard"]["train_pairs"] <= pairs
+    assert (found.weights, found.config, found.seed) == ({"0": 1.0}, mixture, 7)
 
 
 def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):

@@ -76,6 +76,12 @@ def test_equal_weights_change_nothing(sizes, weight):
     assert mix(sizes, [weight] * len(sizes)).list_rows(3, 0) is None
 
 
+def test_corpora_of_one_size_have_orders_of_their_own():
+    rows = mix([50, 50, 9], [1.0, 1.0, 3.0]).list_rows(0, 0)
+    first, second = ([row % 50 for row in rows.tolist() if row // 50 == n] for n in (0, 1))
+    assert first[:20] != second[:20]
+
+
 def test_a_name_draws_nothing_and_a_seed_everything():
     given = ([50, 70], [1.0, 3.0])
     rows = mix(*given).list_rows(2, 0).tolist()

@@ -106,7 +106,16 @@ def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
     measured, lines = bring(tmp_path / "after", params, [named(old)])
 
     assert measured["removed"]["train"]["held_out_before"] > 10
-    assert not {*lines["train"]} & {*before["test"]}
+    assert not {*lines["train"]} & {*before["test"], *before["validation"]}
+
+
+def test_text_that_the_new_one_has_whole_is_no_fault(tmp_path, old):
+    path = tmp_path / "copy.tsv"
+    path.write_text((tmp_path / "old.tsv").read_text() + "neu\tnew\n")
+    measured, _ = bring(tmp_path / "after", going_on({"own": files_corpus(path)}), [named(old)])
+
+    assert measured["corpora"]["replay-old"]["pairs"]["train"] == 0
+    assert measured["corpora"]["replay-old"]["weight"] == 0
 
 
 def test_what_cannot_be_had_is_told_and_the_rest_goes_on(tmp_path, old, new, caplog):
@@ -127,6 +136,8 @@ def test_text_that_is_read_anyway_is_read_once(old, new):
     text = build_text(named(old))
     assert [*list_replayed([text, text], present, old.languages)] == []
     assert [name for name, _ in list_replayed([text, text], {}, old.languages)] == ["replay-old"]
+    unread = {"old": old.corpora["old"].model_copy(update={"weight": 0.0})}
+    assert [*list_replayed([text.model_copy(update={"corpora": unread})], {}, text.languages)] == []
     french = old.languages.model_copy(update={"source": "fr"})
     assert [*list_replayed([text], {}, french)] == []
     taken = {"replay-old": going_on({"own": new}).corpora["own"]}

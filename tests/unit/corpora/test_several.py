@@ -271,6 +271,8 @@ def test_the_card_names_each_licence(corpus):
     for words in ("own (own):", "demo (apache-2.0):", "free (cc0-1.0):"):
         assert words in together.text
     assert estimate_total(params.corpora, params.languages).pairs == 20_003
+    unread = {**params.corpora, "own": params.corpora["own"].model_copy(update={"weight": 0.0})}
+    assert estimate_total(unread, params.languages).pairs == 20_002
 
 
 def test_a_rule_of_a_hash_holds_for_all_corpora_or_not_at_all(corpus):

@@ -1,0 +1,96 @@
+"""Four corpora as strangers have them train one model; what changes in one redoes what it must."""
+
+import json
+import zipfile
+
+import openpyxl
+import pytest
+
+from tests.support.projects import begin
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = (
+    "train.budget.steps=20 train.training.validate_every=10 evaluate.behaviour.lines=0 "
+    "download.corpora.memory.kind=files download.corpora.memory.train.source=my/memory.tmx "
+    "download.corpora.memory.licence=own "
+    "download.corpora.agency.kind=files download.corpora.agency.train.source=my/agency.xlsx "
+    "download.corpora.agency.licence=own "
+    "download.corpora.opus.kind=files download.corpora.opus.train.source=my/Books.zip "
+    "download.corpora.opus.licence=cc-by-4.0"
+)
+"""Beside the corpus of the small projects, which brings its test set."""
+
+MAKE_REPRO = "make --silent --old-file .venv/ready repro"
+
+
+def write_memory(path, count):
+    units = "".join(
+        f"<tu><tuv xml:lang='de'><seg>Die Eule {number} liest.</seg></tuv>"
+        f"<tuv xml:lang='en'><seg>Owl {number} reads.</seg></tuv></tu>"
+        for number in range(count)
+    )
+    path.write_text(f"<tmx version='1.4'><header/><body>{units}</body></tmx>")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    copy = begin(tmp_path_factory.mktemp("corpora") / "project", tmp_path_factory.mktemp("shared"))
+    texts = copy.folder / "my"
+    texts.mkdir()
+    write_memory(texts / "memory.tmx", 30)
+    book = openpyxl.Workbook()
+    for row in [("de", "en"), *((f"Fuchs {n} schläft.", f"Fox {n} sleeps.") for n in range(20))]:
+        book.active.append(row)
+    book.save(texts / "agency.xlsx")
+    with zipfile.ZipFile(texts / "Books.zip", "w") as archive:
+        for code, line in (("de", "Bär {} frisst."), ("en", "Bear {} eats.")):
+            lines = "".join(f"{line.format(number)}\n" for number in range(25))
+            archive.writestr(f"Books.de-en.{code}", lines)
+    return copy.run(f"{MAKE_REPRO} SET='{SETTINGS}'")
+
+
+def measured(copy):
+    corpora = json.loads((copy.folder / "metrics/download.json").read_text())["corpora"]
+    return {name: corpus["pairs"]["train"] for name, corpus in corpora.items()}
+
+
+def test_all_of_them_are_learnt_and_told(project):
+    counts = measured(project)
+    assert {name: counts[name] for name in ("memory", "agency", "opus")} == {
+        "memory": 30,
+        "agency": 20,
+        "opus": 25,
+    }
+    card = (project.folder / "models/export/README.md").read_text()
+    for words in ("memory (own)", "opus (cc-by-4.0)", "demo (apache-2.0)"):
+        assert words in card
+    texts = json.loads((project.folder / "models/export/corpora.json").read_text())
+    assert [*texts[0]["corpora"]] == ["demo", "memory", "agency", "opus"]
+
+
+def test_what_changes_redoes_what_it_must(project):
+    def change(settings):
+        project.run(f"python -m stages.configure {settings}").run("dvc repro")
+        return project.ran
+
+    renamed = "~download.corpora.opus download.corpora.books.kind=files"
+    renamed += " download.corpora.books.train.source=my/Books.zip"
+    assert change(f"{renamed} download.corpora.books.licence=cc-by-4.0") == ["download", "export"]
+    trained = ["train", "evaluate", "export"]
+    assert change("download.corpora.memory.weight=3.0") == ["download", *trained]
+    assert change("train.mixture.phases=[{tokens:200},{corpora:[memory]}]") == trained
+
+    before = {path.name: path.stat().st_mtime_ns for path in kept(project)}
+    write_memory(project.folder / "my/memory.tmx", 31)
+    change("")
+    assert measured(project)["memory"] == 31
+    after = {path.name: path.stat().st_mtime_ns for path in kept(project)}
+    assert len(before.items() & after.items()) == 2
+    change("~download.corpora.memory train.mixture.phases=[]")
+    assert {path.name for path in kept(project)} == {*before} & {*after}
+
+
+def kept(project):
+    """What is kept of each corpus that comes from files."""
+    return [*(project.folder / "downloads/sifted").iterdir()]
