@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan compare test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help setup lock audit repro plan compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -107,6 +107,9 @@ worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [P
 
 deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off]
 	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE))
+
+corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
+	python -m stages.configure.corpora $(LANGUAGES)
 
 test: test-fast ## All tests but those of make test-orchestration
 	$(SLOWLY) "slow and not orchestration" -n auto

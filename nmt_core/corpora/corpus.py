@@ -14,7 +14,7 @@ from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
 from nmt_core.fetch.settings import Pinnable
-from nmt_core.fetch.source import Fetch, Fetchable
+from nmt_core.fetch.source import Fetch, Fetchable, FindKept, find_nothing
 from nmt_core.text.languages import Languages
 
 OnBadLine = Literal["error", "drop"]
@@ -130,13 +130,19 @@ class Corpus(Pinnable, Fetchable):
             ValueError: if it has not.
         """
 
-    def estimate_size(self, languages: Languages) -> Size | None:
-        """Estimate the size of train without fetching text; None if it is unknown.
+    def estimate_size(
+        self, languages: Languages, *, find_kept: FindKept = find_nothing
+    ) -> Size | None:
+        """Estimate the size of train without fetching anything; None if it is unknown.
+
+        Args:
+            languages: of source and target.
+            find_kept: finds files of the web that were fetched before.
 
         Raises:
             CorpusError: if a file cannot be read.
         """
-        del languages
+        del languages, find_kept
         return None
 
     def held_out(self) -> str | None:

@@ -23,7 +23,7 @@ from nmt_core.fetch import archive
 from nmt_core.fetch.address import Address, redact_url
 from nmt_core.fetch.kept import quarantine
 from nmt_core.fetch.settings import Checksum, Renewed
-from nmt_core.fetch.source import Fetch, Source
+from nmt_core.fetch.source import Fetch, FindKept, Source, find_nothing
 from nmt_core.text.languages import Languages
 
 ENGLISH = "en"
@@ -113,8 +113,9 @@ class EuroparlCorpus(Corpus):
         del split
         return Origin("http", redact_url(self.sources(languages)[0].url))
 
-    def estimate_size(self, languages: Languages) -> Size:
+    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
         """Return the publisher's counts; two languages join at most as many pairs as one has."""
+        del find_kept
         pairs = min(EUROPARL_PAIRS[code] for code in languages.codes if code != ENGLISH)
         return Size(pairs, pairs * SENTENCE_CHARACTERS)
 

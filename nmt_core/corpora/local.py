@@ -25,7 +25,7 @@ from nmt_core.corpora.formats.registered import open_units
 from nmt_core.corpora.parallel_text import Text
 from nmt_core.corpora.splitting import SPLITS, Split
 from nmt_core.corpora.text_files import TextFiles, require_pinned
-from nmt_core.fetch.source import Fetch
+from nmt_core.fetch.source import Fetch, FindKept, find_nothing
 from nmt_core.text.languages import Languages
 
 
@@ -75,8 +75,9 @@ class FilesCorpus(Corpus):
         text = getattr(self, split) or self.train
         return Origin("local", str(text.source))
 
-    def estimate_size(self, languages: Languages) -> Size:
+    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
         """Count the pairs, and the bytes of their targets, as most characters are one."""
+        del find_kept
         pairs = size = 0
         for paths in self.train.found().values():
             for target in _read_targets(paths, languages):

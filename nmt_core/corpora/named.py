@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
+from nmt_core.fetch.source import FindKept, find_nothing
 from nmt_core.text.languages import Languages
 
 Corpora = Mapping[str, Corpus]
@@ -64,13 +65,19 @@ def list_split_off(corpora: Corpora) -> frozenset[Split]:
     return frozenset(SPLITS[1:]).difference(*given)
 
 
-def estimate_total(corpora: Corpora, languages: Languages) -> Size | None:
+def estimate_total(
+    corpora: Corpora, languages: Languages, *, find_kept: FindKept = find_nothing
+) -> Size | None:
     """Estimate the size of the training text of all corpora; None if that of one is unknown.
 
     Raises:
         CorpusError: if a file cannot be read.
     """
-    sizes = [corpus.estimate_size(languages) for corpus in corpora.values() if corpus.weight]
+    sizes = [
+        corpus.estimate_size(languages, find_kept=find_kept)
+        for corpus in corpora.values()
+        if corpus.weight
+    ]
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return None

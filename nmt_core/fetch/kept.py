@@ -73,6 +73,11 @@ def find_known(path: Path, source: Source) -> Fetched | None:
     return known
 
 
+def find_kept(source: Source, folder: Path) -> Fetched | None:
+    """Return the file that an earlier run fetched into a folder, if it is the wanted one."""
+    return find_known(find_place(source, folder), source)
+
+
 def read_server_version(path: Path) -> ServerVersion:
     """Return the version of a record, if it has one."""
     try:

@@ -67,6 +67,14 @@ class Fetched:
 Fetch = Callable[[Source], Fetched]
 """Brings a file onto the disk, or takes it from there; raises a DownloadError if it cannot."""
 
+FindKept = Callable[[Source], Fetched | None]
+"""Finds a file that was brought before; None if it is not there. Asks no server."""
+
+
+def find_nothing(source: Source) -> None:
+    """Find no file, as where none is kept."""
+    del source
+
 
 class Fetchable(Config):
     """Settings of files that may come from the web.

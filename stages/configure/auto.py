@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -20,6 +21,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.named import estimate_total
 from nmt_core.data.settings import BatchingConfig, TokenBatching
+from nmt_core.fetch.kept import find_kept
 from nmt_core.training.budget import Budget
 from stages import paths
 from stages.params import DownloadParams, TrainParams
@@ -148,12 +150,17 @@ def choose(
     assert isinstance(download, DownloadParams)
     assert isinstance(train, TrainParams)
     machine = Machine.find(train.compute.device)
-    size = estimate_total(download.corpora, download.languages)
+    size = estimate_total(
+        download.corpora,
+        download.languages,
+        find_kept=partial(find_kept, folder=paths.DOWNLOADS),
+    )
     if size is None:
         kinds = ", ".join(corpus.kind for corpus in download.corpora.values())
         raise ConfigError(
             f"corpora of these kinds have no known size before their download: {kinds}; "
-            f"choose {' and '.join(f'{name}=' for name in wanted)} yourself"
+            f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, or run 'make corpora' "
+            f"for those of OPUS"
         )
     row = take_row(known.text, "pairs", size.pairs)
     epoch = estimate_tokens(size, row.vocab_size)

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.fetch.source import Fetch
+from nmt_core.fetch.source import Fetch, FindKept, find_nothing
 from nmt_core.text.languages import Languages
 from stages.dates.generate import draw_dates
 
@@ -91,9 +91,9 @@ class DatesCorpus(Corpus):
         del split, languages
         return Origin("code", "stages/dates")
 
-    def estimate_size(self, languages: Languages) -> Size:
+    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
         """Estimate the size of the corpus, as if the target were ISO 8601."""
-        del languages
+        del languages, find_kept
         return Size(self.train_pairs, self.train_pairs * CHARACTERS)
 
     def describe(self) -> Description:

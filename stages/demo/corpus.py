@@ -6,7 +6,7 @@ from typing import Literal
 from nmt_core.corpora.corpus import Corpus, Description, Origin, Size
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
-from nmt_core.fetch.source import Fetch
+from nmt_core.fetch.source import Fetch, FindKept, find_nothing
 from nmt_core.text.languages import Languages
 from stages.demo.generate import GrammarConfig, generate
 
@@ -52,9 +52,9 @@ class DemoCorpus(Corpus):
         del split, languages
         return Origin("code", "stages/demo")
 
-    def estimate_size(self, languages: Languages) -> Size:
+    def estimate_size(self, languages: Languages, *, find_kept: FindKept = find_nothing) -> Size:
         """Estimate the size of the corpus."""
-        del languages
+        del languages, find_kept
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
 
     def describe(self) -> Description:

@@ -259,7 +259,7 @@ def test_a_model_of_ones_own_keeps_its_shape(project):
 
 
 def test_a_corpus_of_unknown_size_is_told(project, monkeypatch):
-    monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_: None)
+    monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_, **__: None)
     with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
         compose_sections("data=demo", "model=auto", "train=auto")
 

@@ -1,0 +1,382 @@
+"""Corpora by name: what a name stands for, and what comes of it from a server or a program."""
+
+import hashlib
+import os
+import stat
+import sys
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.base import config
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError, CorpusError, DownloadError
+from nmt_core.corpora import mtdata
+from nmt_core.corpora.formats.registered import list_pair_suffixes, open_units
+from nmt_core.corpora.mtdata import MtdataCorpus
+from nmt_core.corpora.opus import INDEX, OpusCorpus, opus_index, read_opus_index
+from nmt_core.corpora.registered import CORPORA, CorpusConfig
+from nmt_core.corpora.short_names import expand_name
+from nmt_core.corpora.web import WebCorpus
+from nmt_core.fetch import http
+from nmt_core.fetch.kept import find_kept
+from nmt_core.text.languages import Languages
+from tests.support import formats, opus
+from tests.support.downloads import QUICK
+from tests.support.web_server import serving, whole, without_ranges
+
+PAIRS = [("Guten Tag", "Good day"), ("Er sagte „ja“", "He said “yes”"), ("zwei 'a'", 'two "b"')]
+BACKWARDS = [pair[::-1] for pair in PAIRS]
+GERMAN, ENGLISH = Languages(source="de", target="en"), Languages(source="en", target="de")
+VERSION = "v2023-04-12"
+
+
+class Named(Config):
+    """Settings with a corpus."""
+
+    corpus: CorpusConfig
+    """It may be a name."""
+
+
+def build(name):
+    return config.build(Named, {"corpus": name}, at="x").corpus
+
+
+@pytest.fixture
+def site():
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def fetch(tmp_path):
+    return partial(http.fetch, folder=tmp_path, config=QUICK)
+
+
+def read(corpus, languages, fetch):
+    """Return the pairs of a corpus, which is asked for where its text comes from first."""
+    corpus.check(languages)
+    origins = corpus.find_origins(languages, fetch=fetch)
+    text = corpus.obtain(languages, fetch=fetch, scratch=None)["train"]
+    files = [path for part in text.parts for path in part]
+    assert [one["sha256"] for one in origins] == [
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    ]
+    [part] = text.parts
+    if len(part) > 1:
+        return list(zip(*(path.read_text().splitlines() for path in part), strict=True))
+    return [tuple(row) for row in open_units(part[0], text.languages).rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "fields"),
+    [
+        (f"opus:Tatoeba/{VERSION}", "opus", {"corpus": "Tatoeba", "version": VERSION}),
+        ("mtdata:Statmt-europarl-10-deu-eng", "mtdata", {"dataset": "Statmt-europarl-10-deu-eng"}),
+        ("https://host.example/x.tmx.gz", "url", {"url": "https://host.example/x.tmx.gz"}),
+        ("http://host.example/x.zip?v={secret}", "url", {}),
+        ("./a:b.tmx", "files", {}),
+        ("C.tsv", "files", {}),
+    ],
+)
+def test_a_name_stands_for_settings(name, kind, fields):
+    corpus = build(name)
+    assert corpus.kind == kind
+    assert {field: getattr(corpus, field) for field in fields} == fields
+
+
+def test_a_name_goes_with_other_settings():
+    named = {"name": f"opus:Tatoeba/{VERSION}", "licence": "cc-by-2.0", "weight": 2}
+    plain = build(f"opus:Tatoeba/{VERSION}")
+    assert build(named) == plain.model_copy(update={"licence": "cc-by-2.0", "weight": 2.0})
+    with pytest.raises(ConfigError, match="wieght"):
+        build(named | {"wieght": 1})
+    with pytest.raises(ConfigError, match="name"):
+        build(plain.model_dump() | {"name": "opus:Books/v1"})
+
+
+def test_a_pattern_stands_for_files(tmp_path):
+    (tmp_path / "b.tmx").write_bytes(formats.tmx(PAIRS))
+    (tmp_path / "a.tmx").write_bytes(formats.tmx(PAIRS))
+    assert [*build(f"{tmp_path}/*.tmx").train.found()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "opus:", "opus:Tatoeba", "opus:/v1", "opus:a b/v1", "opus:a/../v1", "opus:a/v1/x", "x.de",
+     "texts/", "texts", "mtdata:x", "mtdata:a-b-c-deu-eng-fra", "mtdata:../a-b-c-deu-eng",
+     "ftp://h/x.tmx", "http://h",
+     "https://host/x.docx", "https://u:p@host/x.tmx", "https://host/x.tmx?token=1", "C:\\x.tmx",
+     "mtdata:-h-b-c-deu-eng"],
+)  # fmt: skip
+def test_a_name_that_stands_for_nothing_is_refused(name):
+    with pytest.raises(ConfigError):
+        build(name)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"), [("ops", "opus"), ("mtdat", "mtdata"), ("htps", "http")]
+)
+def test_a_wrong_prefix_is_answered_by_the_closest(wrong, meant):
+    with pytest.raises(ConfigError, match=f"{meant}"):
+        build(f"{wrong}:Tatoeba/v1")
+
+
+@given(st.one_of(st.text(), st.from_regex(r"(opus|mtdata|https?|\./)?:?.{0,20}(\.tmx|/v1)?")))
+def test_any_name_stands_for_a_known_kind_or_is_refused(name):
+    try:
+        settings = expand_name(name)
+    except ValueError:
+        return
+    assert settings["kind"] in CORPORA
+
+
+@pytest.mark.parametrize("languages", [GERMAN, ENGLISH])
+def test_an_archive_of_opus_serves_both_directions(site, fetch, languages, tmp_path):
+    url = site.put(f"/OPUS-Tatoeba/{VERSION}/moses/de-en.txt.zip", whole(opus.archive(PAIRS)))
+    mirror = url.replace("Tatoeba", "{corpus}").replace(VERSION, "{version}")
+    settings = expand_name(f"opus:Tatoeba/{VERSION}") | {"url": mirror.replace("de-en", "{pair}")}
+    corpus = build(settings)
+    assert read(corpus, languages, fetch) == (PAIRS if languages is GERMAN else BACKWARDS)
+    assert corpus.origin("test", languages).place == url
+    assert len(site.requests) == 1
+
+
+def test_the_address_of_an_archive_is_that_of_the_index():
+    entry = opus.describe_archive("Tatoeba", VERSION)
+    corpus = build(f"opus:Tatoeba/{VERSION}")
+    assert [[source.url for source in corpus.sources(each)] for each in (GERMAN, ENGLISH)] == (
+        [[entry["url"]]] * 2
+    )
+
+
+def test_opus_has_codes_of_its_own(site, fetch):
+    pairs = [("Good day", "你好")]
+    content = opus.archive(pairs, "UNPC", "en", "zh_CN")
+    url = site.put("/en-zh_CN.zip", whole(content)).replace("en-zh_CN", "{pair}")
+    corpus = OpusCorpus(kind="opus", corpus="UNPC", version="v1", pair="en-zh_CN", url=url)
+    assert read(corpus, Languages(source="en", target="zh"), fetch) == pairs
+
+
+def test_an_archive_stays_that_of_its_checksum(site, fetch, tmp_path):
+    old, new = opus.archive(PAIRS), opus.archive(BACKWARDS)
+    url = site.put("/x.zip", whole(old), whole(new, tag='"v2"'))
+    corpus = WebCorpus(kind="url", url=url, sha256=hashlib.sha256(old).hexdigest())
+    assert read(corpus, GERMAN, fetch) == PAIRS
+    for path in tmp_path.iterdir():
+        path.unlink()
+    with pytest.raises(DownloadError, match=corpus.sha256):
+        read(corpus, GERMAN, fetch)
+
+
+@pytest.mark.parametrize("name", ["x.zip", "x.tmx", "x.tsv.gz"])
+@pytest.mark.parametrize("damage", ["cut", "page"])
+def test_what_cannot_be_read_never_replaces_what_can(site, fetch, tmp_path, name, damage):
+    ending = name.removeprefix("x")
+    good = {
+        ".zip": opus.archive(PAIRS * 50),
+        ".tmx": formats.tmx(PAIRS * 50),
+        ".tsv.gz": formats.COMPRESSORS[".gz"](formats.tsv(PAIRS * 50)),
+    }[ending]
+    bad = good[:-40] if damage == "cut" else b"<html>Not found</html>"
+    if (ending, damage) == (".tmx", "page"):
+        bad = formats.tmx(PAIRS, target="fr")
+    url = site.put(f"/{name}", whole(good), whole(bad, tag='"v2"'))
+    corpus = WebCorpus(kind="url", url=url)
+    read(corpus, GERMAN, fetch)
+    [source] = corpus.sources(GERMAN)
+    with pytest.raises(DownloadError, match="rejected"):
+        http.renew(source, tmp_path, QUICK)
+    assert read(corpus, GERMAN, fetch) == PAIRS * 50
+
+
+def test_a_transfer_of_unknown_length_is_whole_or_tried_again(site, fetch):
+    content = opus.archive(PAIRS * 50)
+
+    def short(handler):
+        handler.answer(200)
+        handler.wfile.write(content[: len(content) // 2])
+
+    url = site.put("/x.zip", short, without_ranges(content))
+    assert read(WebCorpus(kind="url", url=url), GERMAN, fetch) == PAIRS * 50
+
+
+@pytest.mark.parametrize("name", [*formats.WRITERS, "tmx.gz", "csv.xz"])
+def test_any_format_is_read_by_its_address(site, fetch, name):
+    suffix, _, compression = name.partition(".")
+    content = formats.WRITERS[suffix](PAIRS, "de", "en")
+    if compression:
+        content = formats.COMPRESSORS[f".{compression}"](content)
+    url = site.put(f"/a%20b.{name}", whole(content))
+    assert read(WebCorpus(kind="url", url=url + "?x=1"), GERMAN, fetch) == PAIRS
+
+
+def test_two_files_of_the_web_are_aligned(site, fetch):
+    urls = [
+        site.put(f"/a.{code}", whole("".join(f"{line}\n" for line in lines).encode()))
+        for code, lines in zip(("de", "en"), zip(*PAIRS, strict=True), strict=True)
+    ]
+    corpus = WebCorpus(kind="url", url=urls[0], target_url=urls[1])
+    assert read(corpus, GERMAN, fetch) == PAIRS
+
+
+def test_one_file_holds_both_sides_or_there_are_two():
+    holds = {ending for ending in list_pair_suffixes() if ending != ".zip"}
+    for ending in holds:
+        with pytest.raises(ValueError, match="target_url"):
+            WebCorpus(kind="url", url=f"https://h/x{ending}", target_url="https://h/y.en")
+    with pytest.raises(ValueError, match="target_url"):
+        WebCorpus(kind="url", url="https://h/x.de")
+
+
+ENTRIES = (
+    opus.describe_archive("Books", "v1", alignment_pairs=51_467, size=10),
+    opus.describe_archive("Tatoeba", VERSION, alignment_pairs=341_018, latest="False"),
+    opus.describe_archive("Old", "v1", source_tokens="", target_tokens=""),
+)
+
+
+@pytest.fixture
+def keep(tmp_path, site):
+    """Keep an index of OPUS, as ``make corpora`` does, and return how to find it."""
+
+    def keep(content):
+        url = site.put("/opusapi/", whole(content))
+        http.fetch(opus_index(GERMAN, f"{url}?s={{source}}&t={{target}}"), tmp_path, QUICK)
+        assert site.queries[-1] == "s=de&t=en"
+
+        def find(source):
+            assert source.url == opus_index(GERMAN).url
+            mirrored = opus_index(GERMAN, f"{url}?s={{source}}&t={{target}}")
+            return find_kept(mirrored, tmp_path)
+
+        return find
+
+    return keep
+
+
+def test_the_index_counts_pairs(keep):
+    find = keep(opus.index(*ENTRIES))
+
+    def estimate(name, languages=GERMAN):
+        return build(name).estimate_size(languages, find_kept=find)
+
+    forwards, backwards = (estimate(f"opus:Tatoeba/{VERSION}", each) for each in (GERMAN, ENGLISH))
+    assert forwards.pairs == backwards.pairs == 341_018
+    assert backwards.target_characters / forwards.target_characters == 12 / 10
+    assert estimate("opus:Old/v1") is None
+    assert estimate("opus:Books/v2") is None
+    assert build("opus:Books/v1").estimate_size(GERMAN) is None
+
+
+def test_the_index_is_asked_for_the_same_pair_in_both_directions():
+    assert opus_index(GERMAN) == opus_index(ENGLISH)
+    assert opus_index(GERMAN).url == INDEX.format(source="de", target="en")
+
+
+def test_the_largest_corpora_of_an_index_come_first(keep, tmp_path):
+    index = keep(opus.index(*ENTRIES))(opus_index(GERMAN)).path
+    assert [entry.corpus for entry in read_opus_index(index)] == ["Tatoeba", "Books", "Old"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"<html>", b"[]", b"{}", b'{"corpora": 1}', b'{"corpora": [{"corpus": "Books"}]}',
+     b"\xff", opus.index(opus.describe_archive("Books", "v1", alignment_pairs="many"))],
+)  # fmt: skip
+def test_what_is_no_index_is_refused(tmp_path, content):
+    path = tmp_path / "index"
+    path.write_bytes(content)
+    with pytest.raises(CorpusError, match="index"):
+        read_opus_index(path)
+
+
+DATASET = "Statmt-europarl-9-deu-eng"
+
+PROGRAM = """#!{python}
+import os, sys
+print("reading the index", file=sys.stderr)
+if sys.argv[1:] == ["echo", "{dataset}"]:
+    for pair in {pairs!r}:
+        print("\\t".join(pair))
+elif sys.argv[1:] == ["list", "--id", "--langs", "de-en", "--not-groups", "OPUS"]:
+    print("Statmt-b-1-eng-deu\\nStatmt-a-1-deu-eng")
+else:
+    print("  AssertionError at http://u:word@host/  ", file=sys.stderr)
+    sys.exit(1)
+with open("{told}", "a") as file:
+    file.write("\\n".join(os.environ) + "\\n")
+"""
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Install a program that answers as mtdata 0.5.1 does; return what it was told."""
+    told, path = tmp_path / "told", tmp_path / "bin/mtdata"
+    path.parent.mkdir()
+    # a third column holds what is known of a pair
+    rows = [(*pair, '{"score": 1}') for pair in PAIRS]
+    text = PROGRAM.format(python=sys.executable, dataset=DATASET, pairs=rows, told=told)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("MTDATA", str(tmp_path / "home"))
+    return lambda: told.read_text().split()
+
+
+@pytest.mark.parametrize("languages", [GERMAN, ENGLISH, Languages(source="de-AT", target="en")])
+def test_mtdata_gives_its_text_once(program, languages, monkeypatch):
+    corpus = build(f"mtdata:{DATASET}")
+    for _ in range(2):
+        found = read(corpus, languages, None)
+        assert found == (BACKWARDS if languages is ENGLISH else PAIRS)
+    assert program().count("PATH") == 1
+
+
+def test_mtdata_is_told_nothing_of_ours(program, monkeypatch):
+    monkeypatch.setenv("NMT_DOWNLOAD_SECRET", "word")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "word")
+    monkeypatch.setenv("https_proxy", "http://proxy")
+    read(build(f"mtdata:{DATASET}"), GERMAN, None)
+    told = {*program()}
+    assert {"MTDATA", "https_proxy", "PATH"} <= told
+    assert not told & {"NMT_DOWNLOAD_SECRET", "AWS_SECRET_ACCESS_KEY"}
+
+
+def test_mtdata_lists_its_datasets(program):
+    assert mtdata.list_datasets(GERMAN) == ["Statmt-a-1-deu-eng", "Statmt-b-1-eng-deu"]
+
+
+def test_another_text_of_mtdata_is_refused(program):
+    corpus = MtdataCorpus(kind="mtdata", dataset=DATASET, sha256="0" * 64)
+    with pytest.raises(DownloadError, match="0" * 64):
+        read(corpus, GERMAN, None)
+
+
+def test_a_failure_of_mtdata_is_told_without_secrets_and_leaves_nothing(program, tmp_path):
+    with pytest.raises(DownloadError, match="AssertionError") as caught:
+        read(build("mtdata:Statmt-nothing-9-deu-eng"), GERMAN, None)
+    assert "word" not in str(caught.value)
+    assert not [*tmp_path.glob("home/nmt/*.tsv")]
+
+
+def test_a_missing_mtdata_is_told_with_what_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("MTDATA", str(tmp_path))
+    with pytest.raises(DownloadError, match="uv tool install mtdata"):
+        read(build(f"mtdata:{DATASET}"), GERMAN, None)
+
+
+@pytest.mark.parametrize(
+    ("codes", "fits"),
+    [("deu-eng", True), ("eng-deu_AT", True), ("deu-fra", False), ("eng-eng", False)],
+)
+def test_a_dataset_has_both_languages(codes, fits):
+    corpus = build(f"mtdata:Statmt-a-1-{codes}")
+    if fits:
+        corpus.check(GERMAN)
+        return
+    with pytest.raises(ValueError, match="dataset"):
+        corpus.check(GERMAN)

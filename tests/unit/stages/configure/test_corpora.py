@@ -1,0 +1,113 @@
+"""Which corpora there are for two languages: the index of OPUS, kept, compared and listed."""
+
+import pytest
+
+from nmt_core.base.errors import ConfigError, CorpusError, DownloadError, ServerError
+from nmt_core.corpora import mtdata
+from nmt_core.fetch.settings import HttpConfig
+from nmt_core.text.languages import Languages
+from stages.configure import corpora
+from tests.support import opus
+from tests.support.web_server import serving, status, whole
+
+LANGUAGES = Languages(source="de", target="en")
+BOOKS, SMALL, OLD = (
+    opus.describe_archive("Books", "v1", alignment_pairs=51_467, size=3000),
+    opus.describe_archive("Small", "v2", alignment_pairs=10),
+    opus.describe_archive("Books", "v0", latest="False"),
+)
+QUERY = "?source={source}&target={target}"
+AWAY = status(503)
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(corpora, "HTTP", HttpConfig(attempts=1))
+    monkeypatch.setattr(mtdata, "PROGRAM", "no-such-program")
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def renew(tmp_path, site):
+    def renew(*behaviours):
+        url = site.put("/opusapi/", *behaviours) + QUERY
+        return corpora.renew_index(LANGUAGES, downloads=tmp_path / "downloads", index=url)
+
+    return renew
+
+
+def serve(*entries):
+    return whole(opus.index(*entries), tag=f'"{len(entries)} {entries[0]}"')
+
+
+def test_another_index_is_compared_with_that_of_last_time(renew):
+    _, first = renew(serve(BOOKS, OLD))
+    _, same = renew(serve(BOOKS, OLD))
+    assert first == same
+    entries, said = renew(serve(BOOKS | {"size": 1}, SMALL))
+    assert [entry.name for entry in entries] == ["opus:Books/v1", "opus:Small/v2"]
+    assert "1 came, 1 went and 1 changed" in said
+    assert said != first
+
+
+def test_without_its_server_the_index_of_last_time_is_listed(renew, caplog):
+    with pytest.raises(ServerError):
+        renew(AWAY)
+    kept, _ = renew(serve(BOOKS))
+    assert renew(AWAY)[0] == kept
+    assert "last time" in caplog.text
+
+
+def test_what_is_no_index_never_replaces_one(renew):
+    kept, _ = renew(serve(BOOKS))
+    with pytest.raises((DownloadError, CorpusError)):
+        renew(whole(b"<html>", tag='"page"'))
+    assert renew(AWAY)[0] == kept
+
+
+def test_corpora_are_listed_by_the_names_that_settings_take(site, capsys, monkeypatch):
+    url = site.put("/opusapi/", serve(SMALL, BOOKS, OLD)) + QUERY
+    monkeypatch.setattr(mtdata, "PROGRAM", "true")
+    monkeypatch.setattr(mtdata, "list_datasets", lambda _: ["Statmt-europarl-10-deu-eng"])
+    corpora.main("de-en", index=url)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert rows[1:4] == [
+        ["opus:Books/v1", "51,467", "3.1", "unknown"],
+        ["opus:Small/v2", "10", "0.3", "unknown"],
+        ["mtdata:Statmt-europarl-10-deu-eng", "unknown"],
+    ]
+    assert ["opus:Books/v0"] not in [row[:1] for row in rows]
+    assert site.queries == ["source=de&target=en"]
+
+
+def test_the_languages_are_those_of_the_settings_unless_named(site, tmp_path):
+    url = site.put("/opusapi/", serve(SMALL)) + QUERY
+    (tmp_path / "params.yaml").write_text("download: {languages: {source: fr, target: de}}")
+    corpora.main(index=url)
+    (tmp_path / "params.yaml").write_text("download: {corpora: {x: 'opus:NoVersion'}}")
+    with pytest.raises(ConfigError, match=r"download\.languages"):
+        corpora.main(index=url)
+    corpora.main("en-de", index=url)
+    assert site.queries == ["source=de&target=fr", "source=de&target=en"]
+
+
+def test_no_corpora_are_no_error(site, capsys):
+    url = site.put("/opusapi/", whole(opus.index())) + QUERY
+    corpora.main("de-tlh", index=url)
+    assert "opus:" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("named", "source", "target"),
+    [("de-en", "de", "en"), ("pt-BR-en", "pt-BR", "en"), ("en-pt-BR", "en", "pt-BR")],
+)
+def test_two_languages_are_read(named, source, target):
+    assert corpora.read_languages(named) == Languages(source=source, target=target)
+
+
+@pytest.mark.parametrize("named", ["", "de", "de_en", "-", "de-", "German-English", "DE-EN"])
+def test_what_names_no_two_languages_is_refused(named):
+    with pytest.raises(ConfigError, match="de-en"):
+        corpora.read_languages(named)
