@@ -37,8 +37,8 @@ def expand_name(name: str) -> Settings:
 
 
 def _expand_opus(name: str) -> Settings:
-    corpus, slash, version = name.partition("/")
-    if not (slash and corpus and version):
+    corpus, _, version = name.partition("/")
+    if not version:
         raise ValueError(
             f"'opus:{name}' names no version; write it as in {OPUS_EXAMPLE}; make corpora lists "
             f"what there is"

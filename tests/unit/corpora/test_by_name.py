@@ -91,6 +91,7 @@ def test_a_name_goes_with_other_settings():
     named = {"name": f"opus:Tatoeba/{VERSION}", "licence": "cc-by-2.0", "weight": 2}
     plain = build(f"opus:Tatoeba/{VERSION}")
     assert build(named) == plain.model_copy(update={"licence": "cc-by-2.0", "weight": 2.0})
+    assert build(named | {"version": "v1"}).version == "v1"
     with pytest.raises(ConfigError, match="wieght"):
         build(named | {"wieght": 1})
     with pytest.raises(ConfigError, match="name"):
@@ -114,6 +115,11 @@ def test_a_pattern_stands_for_files(tmp_path):
 def test_a_name_that_stands_for_nothing_is_refused(name):
     with pytest.raises(ConfigError):
         build(name)
+
+
+def test_a_path_of_no_known_format_is_refused_by_its_name():
+    with pytest.raises(ConfigError, match=r"^x\.corpus: 'Tatoeba'"):
+        build("Tatoeba")
 
 
 @pytest.mark.parametrize(
@@ -218,7 +224,12 @@ def test_two_files_of_the_web_are_aligned(site, fetch):
         site.put(f"/a.{code}", whole("".join(f"{line}\n" for line in lines).encode()))
         for code, lines in zip(("de", "en"), zip(*PAIRS, strict=True), strict=True)
     ]
-    corpus = WebCorpus(kind="url", url=urls[0], target_url=urls[1])
+    digests = [
+        hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+        for lines in zip(*PAIRS, strict=True)
+    ]
+    pinned = {"sha256": digests[0], "target_sha256": digests[1]}
+    corpus = WebCorpus(kind="url", url=urls[0], target_url=urls[1], **pinned)
     assert read(corpus, GERMAN, fetch) == PAIRS
 
 
@@ -294,11 +305,13 @@ def test_what_is_no_index_is_refused(tmp_path, content):
 
 
 DATASET = "Statmt-europarl-9-deu-eng"
+REVERSED = "Statmt-europarl-9-eng_GB-deu"
+"""The same text, under a name that says otherwise."""
 
 PROGRAM = """#!{python}
 import os, sys
 print("reading the index", file=sys.stderr)
-if sys.argv[1:] == ["echo", "{dataset}"]:
+if sys.argv[1] == "echo" and sys.argv[2] in {datasets!r}:
     for pair in {pairs!r}:
         print("\\t".join(pair))
 elif sys.argv[1:] == ["list", "--id", "--langs", "de-en", "--not-groups", "OPUS"]:
@@ -318,7 +331,9 @@ def program(tmp_path, monkeypatch):
     path.parent.mkdir()
     # a third column holds what is known of a pair
     rows = [(*pair, '{"score": 1}') for pair in PAIRS]
-    text = PROGRAM.format(python=sys.executable, dataset=DATASET, pairs=rows, told=told)
+    text = PROGRAM.format(
+        python=sys.executable, datasets=(DATASET, REVERSED), pairs=rows, told=told
+    )
     path.write_text(text, encoding="utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
@@ -333,6 +348,10 @@ def test_mtdata_gives_its_text_once(program, languages, monkeypatch):
         found = read(corpus, languages, None)
         assert found == (BACKWARDS if languages is ENGLISH else PAIRS)
     assert program().count("PATH") == 1
+
+
+def test_the_name_of_a_dataset_says_which_side_comes_first(program):
+    assert read(build(f"mtdata:{REVERSED}"), GERMAN, None) == BACKWARDS
 
 
 def test_mtdata_is_told_nothing_of_ours(program, monkeypatch):

@@ -1,6 +1,8 @@
 """What is chosen by itself fits the text and the budget, and gives way to what a person says."""
 
 import gzip
+import hashlib
+import json
 import sys
 
 import pytest
@@ -10,6 +12,7 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.europarl import EuroparlCorpus
 from nmt_core.corpora.local import FilesCorpus
+from nmt_core.corpora.opus import opus_index
 from nmt_core.corpora.text_files import TextFiles
 from nmt_core.text.languages import Languages
 from nmt_core.training.budget import Budget
@@ -17,6 +20,7 @@ from stages.configure import auto, compose
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all
 from stages.demo.corpus import CHARACTERS, DemoCorpus
+from tests.support import opus
 from tests.support.projects import PROJECT
 
 LANGUAGES = Languages(source="de", target="en")
@@ -262,6 +266,21 @@ def test_a_corpus_of_unknown_size_is_told(project, monkeypatch):
     monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_, **__: None)
     with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
         compose_sections("data=demo", "model=auto", "train=auto")
+
+
+def test_the_kept_index_of_opus_tells_the_size_of_its_corpora(project):
+    with pytest.raises(ConfigError, match="make corpora"):
+        compose_sections("data=opus", "model=auto")
+    content = opus.index(opus.describe_archive("Tatoeba", "v2023-04-12", alignment_pairs=12_000))
+    path = project / "downloads" / opus_index(LANGUAGES).name
+    path.parent.mkdir()
+    path.write_bytes(content)
+    record = {"sha256": hashlib.sha256(content).hexdigest()}
+    path.with_name(f"{path.name}.json").write_text(json.dumps(record))
+    found = compose_sections("data=opus", "model=auto")
+    rows = auto.read_auto(PROJECT / "conf").text
+    expected = auto.take_row(rows, "pairs", 12_000).vocab_size
+    assert found["tokenize"].subwords.vocab_size == expected
 
 
 def test_text_that_is_not_there_is_told(project):
