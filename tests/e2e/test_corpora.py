@@ -12,12 +12,9 @@ pytestmark = pytest.mark.slow
 
 SETTINGS = (
     "train.budget.steps=20 train.training.validate_every=10 evaluate.behaviour.lines=0 "
-    "download.corpora.memory.kind=files download.corpora.memory.train.source=my/memory.tmx "
-    "download.corpora.memory.licence=own "
-    "download.corpora.agency.kind=files download.corpora.agency.train.source=my/agency.xlsx "
-    "download.corpora.agency.licence=own "
-    "download.corpora.opus.kind=files download.corpora.opus.train.source=my/Books.zip "
-    "download.corpora.opus.licence=cc-by-4.0"
+    "download.corpora.memory={name:my/memory.tmx,licence:own,weight:1.0} "
+    "download.corpora.agency={name:my/agency.xlsx,licence:own} "
+    "download.corpora.opus={name:my/Books.zip,licence:cc-by-4.0}"
 )
 """Beside the corpus of the small projects, which brings its test set."""
 
@@ -74,9 +71,8 @@ def test_what_changes_redoes_what_it_must(project):
         project.run(f"python -m stages.configure {settings}").run("dvc repro")
         return project.ran
 
-    renamed = "~download.corpora.opus download.corpora.books.kind=files"
-    renamed += " download.corpora.books.train.source=my/Books.zip"
-    assert change(f"{renamed} download.corpora.books.licence=cc-by-4.0") == ["download", "export"]
+    renamed = "~download.corpora.opus download.corpora.books={name:my/Books.zip,licence:cc-by-4.0}"
+    assert change(renamed) == ["download", "export"]
     trained = ["train", "evaluate", "export"]
     assert change("download.corpora.memory.weight=3.0") == ["download", *trained]
     assert change("train.mixture.phases=[{tokens:200},{corpora:[memory]}]") == trained
