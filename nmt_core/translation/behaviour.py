@@ -11,9 +11,9 @@ from itertools import islice
 
 import regex
 from numpy.random import Generator
-from scipy.stats import binomtest
 from typing_extensions import override
 
+from nmt_core.base.binomial import find_share_interval
 from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
 from nmt_core.data.modifiers import Capitals, Lines, Lower, Modifier, NoAccents, Title
@@ -123,10 +123,8 @@ class ProbeShare(Config):
     @classmethod
     def count(cls, passed: Sequence[bool]) -> "ProbeShare":
         """Count lines, of which there is one at least."""
-        found = binomtest(sum(passed), len(passed)).proportion_ci(CONFIDENCE, method="wilson")
-        return cls(
-            passed=sum(passed), total=len(passed), low=float(found.low), high=float(found.high)
-        )
+        low, high = find_share_interval(sum(passed), len(passed), CONFIDENCE)
+        return cls(passed=sum(passed), total=len(passed), low=low, high=high)
 
     def describe(self) -> str:
         """Return the share as ``98.0 % (96.1 to 99.0)``."""

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from scipy.stats import binomtest
-
+from nmt_core.base.binomial import find_tail
 from nmt_core.base.config import Config
 
 
@@ -42,12 +41,11 @@ def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Co
     if not pairs:
         return Condition(name="literals", label=label, sentences=0)
     lost, won = pairs.count((True, False)), pairs.count((False, True))
-    test = binomtest(lost, lost + won, alternative="greater") if lost + won else None
     return Condition(
         name="literals",
         label=label,
         sentences=len(pairs),
         champion=100 * sum(champion) / len(pairs),
         challenger=100 * sum(challenger) / len(pairs),
-        worse=float(test.pvalue) if test else 1.0,
+        worse=find_tail(lost, lost + won),
     )

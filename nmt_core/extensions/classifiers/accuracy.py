@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from scipy.stats import binomtest
-
+from nmt_core.base.binomial import find_share_interval, find_tail
 from nmt_core.base.errors import CorpusError
 from nmt_core.cli.lines import show_progress
 from nmt_core.extensions.classifiers.labelled import LabelledTexts, read_labelled
@@ -36,7 +35,7 @@ def measure_accuracy(
         pairs = list(zip(right, against, strict=True))
         first, second = pairs.count((True, False)), pairs.count((False, True))
         # the exact test of McNemar 1947: where one alone is right, a fair coin says which
-        p = binomtest(first, first + second).pvalue if first + second else 1.0
+        p = min(1.0, 2 * find_tail(max(first, second), first + second))
         lines = [f"right alone\t{first:,}, the other {second:,}\tMcNemar's p = {p:.2g}"]
     return "\n".join([*(describe_share(*count) for count in counts), *lines])
 
@@ -63,6 +62,6 @@ def find_right(classifier: TextClassifier, texts: LabelledTexts, path: Path) -> 
 
 def describe_share(name: str, good: int, total: int) -> str:
     """Return a line that tells a share with its interval (Wilson 1927)."""
-    low, high = binomtest(good, total).proportion_ci(method="wilson")
+    low, high = find_share_interval(good, total)
     share = f"{100 * good / total:.2f} %\t{100 * low:.2f} to {100 * high:.2f} %"
     return f"{name}\t{share}\t{good:,} of {total:,}"

@@ -228,7 +228,7 @@ def classify(
     if labelled is not None:
         other = open_classifier(against, device, threads) if against else None
         measure = resolve_name("nmt_core.extensions.classifiers.accuracy:measure_accuracy")
-        typer.echo(measure(classifier, labelled, other))  # by scipy.stats, slow to import
+        typer.echo(measure(classifier, labelled, other))  # by SciPy, slow to import
         return
     for lines in read_chunks(open_standard_input()):
         for judged in classifier.classify(lines):
