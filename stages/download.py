@@ -5,7 +5,8 @@ Reads:  the network, or the files that params.yaml names; the registry, if its c
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.near,
         data/corpus/corpus.json, data/weights.json, data/vectors/{source,target}.vec,
         data/vectors/source.bin, data/vectors/vectors.json, data/initial_model/,
-        metrics/download.json; and fetched files and what was read of them: downloads/
+        metrics/download.json, reports/data.html; and fetched files and what was read of them:
+        downloads/
 """
 
 import shutil
@@ -35,6 +36,7 @@ from nmt_core.corpora.replay import (
     weigh_replayed,
 )
 from nmt_core.corpora.splitting import SPLITS
+from nmt_core.corpora.statistics import measure_corpora
 from nmt_core.fetch import http
 from nmt_core.fetch.initial_model import (
     BundleModel,
@@ -43,10 +45,12 @@ from nmt_core.fetch.initial_model import (
     copy_initial_model,
     copy_language_models,
 )
+from nmt_core.text.languages import Languages
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
+from stages.reporting.data_page import render_data_page
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import hash_code_of
 
@@ -155,6 +159,7 @@ def main() -> None:
     files.write_json(paths.WEIGHTS, weights)
     metrics["initial_model"] = initial_model
     files.write_json(paths.METRICS / "download.json", metrics)
+    _write_page(metrics, params.languages)
     console = Console()
     console.print(_pairs_table(metrics))
     if len(metrics["corpora"]) > 1:
@@ -221,6 +226,12 @@ def describe_corpora(params: DownloadParams) -> dict[str, Any]:
         **describe_together(params.corpora)._asdict(),
         "held_out": describe_rule(params.corpora, params.split),
     }
+
+
+def _write_page(metrics: dict[str, Any], languages: Languages) -> None:
+    pairs = {name: corpus["pairs"]["train"] for name, corpus in metrics["corpora"].items()}
+    page = render_data_page(metrics, measure_corpora(paths.CORPUS, pairs), languages)
+    files.write_text(paths.REPORTS / "data.html", page)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ LIBRARIES = (
     "numpy",
     "onnx",
     "onnxruntime",
+    "py3langid",
     "pydantic",
     "rapidfuzz",
     "regex",

@@ -6,6 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.support import data_pages
 from tests.support.page import SLOW
 from tests.support.page_reading import TEXT, TRANSLATED, file, refuse, translated, word, write
 
@@ -99,6 +100,29 @@ def test_axe_has_nothing_to_say(open_page, way):
     page.select_option("#to", "ar")
     expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
     check(page)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_axe_has_nothing_to_say_of_the_page_about_data(chromium, tmp_path, way):
+    """And nothing is said or asked of others, though its text would like that."""
+    path = tmp_path / "data.html"
+    corpora = {name: data_pages.describe("files", licence=data_pages.HOSTILE) for name in "ab"}
+    path.write_text(data_pages.render(corpora), encoding="utf-8")
+    told = []
+    with chromium.new_context(**as_context(**WAYS[way])) as context:
+        page = context.new_page()
+        page.on("console", lambda message: told.append(message.text))
+        page.on("request", lambda request: told.append(request.url))
+        page.goto(path.as_uri())
+        check(page)
+
+        assert [path.as_uri()] == told
+        width = page.viewport_size["width"]
+        assert width == page.evaluate("() => document.documentElement.scrollWidth")
+
+
+def as_context(*, width=1280, height=800, **options):
+    return {"viewport": {"width": width, "height": height}, **options}
 
 
 def check(page):

@@ -1,0 +1,189 @@
+"""Statistics of corpora, on evenly spread samples of their training pairs."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nmt_core.corpora.near_duplicates import cut_words
+from nmt_core.corpora.staging import SIDES
+
+MOST_PAIRS = 20_000
+"""Pairs of a corpus that are counted."""
+
+MOST_IDENTIFIED = 1000
+"""Lines of a side whose language is told, 0.3 milliseconds each."""
+
+READ_CHARACTERS = 150
+"""Of such a line; more change little."""
+
+LEAST_BYTES = 16
+"""Of a line; of fewer no language is told."""
+
+MOST_FREQUENT = 30
+MOST_EXAMPLES = 4
+
+LENGTH_BINS = 20
+"""At most, besides the open one."""
+
+RATIOS = (0.0, *(2.0 ** (step / 4) for step in range(-8, 9)))
+"""Edges between ratios of lengths: from a quarter to four, four in an octave."""
+
+Counts = tuple[tuple[str, int], ...]
+"""The most frequent first, equal ones by name."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How often values fall between edges."""
+
+    edges: tuple[float, ...]
+    """Bin i holds values from edge i up to the next; the last is open."""
+    counts: tuple[int, ...]
+    """Values in each bin."""
+    quantiles: tuple[float, float, float]
+    """What 5, 50 and 95 in 100 values are at or below; 0 without any."""
+
+    @classmethod
+    def measure(cls, values: NDArray[np.float64], edges: Sequence[float]) -> "Distribution":
+        """Count values, none of which is below the first edge."""
+        bins = np.searchsorted(np.array(edges), values, side="right") - 1
+        counts = np.bincount(bins, minlength=len(edges)).tolist()
+        known = values if len(values) else np.zeros(1)
+        low, middle, high = np.quantile(known, (0.05, 0.5, 0.95), method="lower").tolist()
+        return cls(tuple(edges), tuple(counts), (low, middle, high))
+
+
+@dataclass(frozen=True)
+class SideStatistics:
+    """One side of a sample."""
+
+    lengths: Distribution
+    """Words of lines; a character is one in scripts that do not part words."""
+    words: int
+    distinct: int
+    """Words that differ in more than their case."""
+    characters: int
+    frequent: Counts
+    """The most frequent words."""
+    languages: Counts
+    """Lines in each language; "" is that of lines too short to tell."""
+    scripts: Counts
+    """Letters of each script."""
+
+
+@dataclass(frozen=True)
+class CorpusStatistics:
+    """A corpus as a sample of its training pairs shows it."""
+
+    sampled: int
+    """Pairs of the sample."""
+    source: SideStatistics
+    target: SideStatistics
+    ratios: Distribution
+    """Words of the target for each word of the source."""
+    examples: tuple[tuple[str, str], ...]
+    """A few pairs of the sample."""
+
+
+def measure_corpora(folder: Path, pairs: Mapping[str, int]) -> dict[str, CorpusStatistics]:
+    """Measure each corpus of a training text.
+
+    Args:
+        folder: has ``train.source`` and ``train.target``, one corpus after another.
+        pairs: of each corpus in train, in this order.
+    """
+    measured, begin = {}, 0
+    for name, count in pairs.items():
+        rows = [begin + row for row in _spread(count, MOST_PAIRS)]
+        source, target = (list(_read_rows(folder / f"train.{side}", rows)) for side in SIDES)
+        measured[name] = measure_sample(source, target)
+        begin += count
+    return measured
+
+
+def measure_sample(source: Sequence[str], target: Sequence[str]) -> CorpusStatistics:
+    """Measure pairs of lines."""
+    words = [[cut_words(line) for line in side] for side in (source, target)]
+    lengths = [np.array([len(line) for line in side], np.float64) for side in words]
+    longest = max((float(np.quantile(side, 0.98)) for side in lengths if len(side)), default=0)
+    step = max(1, -int(-longest // LENGTH_BINS))
+    edges = np.arange(0.0, longest + step, step).tolist()
+    ours, theirs = (
+        _measure_side(lines, words_of_side, Distribution.measure(counts, edges))
+        for lines, words_of_side, counts in zip((source, target), words, lengths, strict=True)
+    )
+    ratios = np.maximum(lengths[1], 1) / np.maximum(lengths[0], 1)
+    examples = tuple((source[row], target[row]) for row in _spread(len(source), MOST_EXAMPLES))
+    return CorpusStatistics(
+        len(source), ours, theirs, Distribution.measure(ratios, RATIOS), examples
+    )
+
+
+def _measure_side(
+    lines: Sequence[str], words: Sequence[Sequence[str]], lengths: Distribution
+) -> SideStatistics:
+    counted = Counter(word for line in words for word in line)
+    letters = Counter[str]()
+    for character, count in Counter("".join(lines)).items():
+        if script := _name_script(character):
+            letters[script] += count
+    identified = (lines[row] for row in _spread(len(lines), MOST_IDENTIFIED))
+    return SideStatistics(
+        lengths=lengths,
+        words=counted.total(),
+        distinct=len(counted),
+        characters=sum(map(len, lines)),
+        frequent=_rank(counted)[:MOST_FREQUENT],
+        languages=_rank(Counter(map(_identify, identified))),
+        scripts=_rank(letters),
+    )
+
+
+def _spread(count: int, most: int) -> list[int]:
+    """Return numbers below ``count``, evenly spread, at most so many."""
+    taken = min(count, most)
+    return [place * count // taken for place in range(taken)]
+
+
+def _read_rows(path: Path, rows: Sequence[int]) -> Iterator[str]:
+    """Yield lines of these numbers, which rise."""
+    with path.open("rb") as lines:
+        place = 0
+        for row in rows:
+            yield next(islice(lines, row - place, None)).decode("utf-8").removesuffix("\n")
+            place = row + 1
+
+
+def _rank(counts: Counter[str]) -> Counts:
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _name_script(character: str) -> str:
+    """Return the script of a letter, the first word of its name; empty if it is no letter."""
+    if not character.isalpha():
+        return ""
+    plain = unicodedata.normalize("NFKC", character)[0]  # of a full-width letter, what it is
+    return unicodedata.name(plain, "").partition(" ")[0].partition("-")[0]
+
+
+def _identify(line: str) -> str:
+    """Return the code of the language that a line is likely in; empty if it is too short."""
+    read = line[:READ_CHARACTERS]
+    if len(read.encode("utf-8")) < LEAST_BYTES:
+        return ""
+    return str(_load_classifier().classify(read)[0])
+
+
+@cache
+def _load_classifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 - 0.6 seconds
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE)

@@ -1,0 +1,66 @@
+"""Pages about data, of corpora that a test writes."""
+
+from nmt_core.corpora.statistics import measure_sample
+from nmt_core.text.languages import Languages
+from stages.reporting.data_page import render_data_page
+
+LANGUAGES = Languages(source="de", target="en")
+HOSTILE = "<script>alert('x')</script>&amp;\"><img src=https://e.example onerror=x>\0\x1b\u202e"
+PAIRS = [
+    ("Das ist ein kleines Haus am Rande der Stadt.", "This is a small house outside of the town."),
+    ("Der Hund schläft heute unter dem alten Tisch.", "Today the dog sleeps under the old table."),
+    ("Nein!", "No!"),
+]
+REASONS = {"duplicate": 3, "also_in_test": 4}
+NEAR = {
+    "pairs": 2,
+    "test_sentences": 1,
+    "validation_sentences": 1,
+    "examples": [
+        {"side": "test", "train": HOSTILE, "held_out": PAIRS[0][0], "edits": 2},
+        {"side": "validation", "train": "a b", "held_out": "a c", "edits": 1},
+    ],
+}
+
+
+def describe(name, *, train=3, weight=1.0, licence="own"):
+    """Return what the metrics of the download stage say of a corpus."""
+    return {
+        "kind": name,
+        "licence": licence,
+        "pairs": {"test": 1, "validation": 2, "train": train},
+        "removed": {"train": REASONS, "validation": {}, "test": {"empty_side": 1}},
+        "weight": weight,
+        "origins": [{"url": f"https://{name}.example/{HOSTILE}", "bytes": 12, "sha256": "0a"}],
+    }
+
+
+def gather(corpora, near):
+    """Return the metrics of a download stage of these corpora."""
+    splits = ("train", "validation", "test")
+    return {
+        "corpora": corpora,
+        "pairs": {
+            split: sum(corpus["pairs"][split] for corpus in corpora.values()) for split in splits
+        },
+        "removed": {
+            split: {
+                why: count * len(corpora)
+                for why, count in next(iter(corpora.values()))["removed"][split].items()
+            }
+            for split in splits
+        },
+        "near_duplicates": near,
+        "repaired": {},
+        "noticed": {"html_entities": 5},
+    }
+
+
+def render(corpora, *, pairs=PAIRS, near=NEAR, languages=LANGUAGES):
+    """Return the page of corpora that all have these pairs."""
+    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
+    statistics = {
+        name: measure_sample(source[: one["pairs"]["train"]], target[: one["pairs"]["train"]])
+        for name, one in corpora.items()
+    }
+    return render_data_page(gather(corpora, near), statistics, languages)

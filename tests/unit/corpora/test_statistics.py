@@ -1,0 +1,100 @@
+"""Statistics of corpora, against counting by hand."""
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+from nmt_core.corpora import statistics
+from nmt_core.corpora.statistics import measure_corpora, measure_sample
+
+LINES = st.text(st.sampled_from("aB ,日"), max_size=40)
+IDENTIFY = statistics._identify
+FAST = limits(max_examples=40, deadline=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_classifier():
+    """Loading one takes most of a second; the last test has a real one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics, "_identify", lambda line: "de" if "a" in line else "")
+        yield
+
+
+@FAST
+@given(st.lists(st.tuples(LINES, LINES), max_size=50))
+def test_counts_add_up(pairs):
+    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
+    measured = measure_sample(source, target)
+
+    assert len(pairs) == measured.sampled == sum(measured.ratios.counts)
+    for side, lines in ((measured.source, source), (measured.target, target)):
+        assert len(pairs) == sum(side.lengths.counts) == sum(n for _, n in side.languages)
+        assert len(side.lengths.counts) == len(side.lengths.edges)
+        words = [word for line in lines for word in by_hand(line)]
+        assert (len(words), len({*words})) == (side.words, side.distinct)
+        assert {word: words.count(word) for word in words} == dict(side.frequent)
+        assert sum(map(len, lines)) == side.characters
+        letters = [c for c in "".join(lines) if c.isalpha()]
+        scripts = {"LATIN": sum(c < "z" for c in letters), "CJK": letters.count("日")}
+        assert {name: n for name, n in scripts.items() if n} == dict(side.scripts)
+    assert measured == measure_sample(source, target)
+
+
+def by_hand(line):
+    """Words of letters, in lower case; a Chinese character is one."""
+    return line.replace("日", " 日 ").replace(",", " ").lower().split()
+
+
+def test_the_order_of_lines_decides_nothing_but_the_examples():
+    lines = ["a b c", "b a", "c", "a, a b", "日 a"] * 5
+    shuffled = random.Random(1).sample(lines, len(lines))
+
+    assert measure_sample(lines, lines).source == measure_sample(shuffled, shuffled).source
+
+
+def test_lengths_and_ratios_fall_where_they_belong():
+    source, target = ["a"] * 90 + ["a " * 50] * 10, ["a a"] * 90 + ["a " * 50] * 10
+    measured = measure_sample(source, target)
+    lengths = measured.source.lengths
+
+    assert 90 == lengths.counts[0]
+    assert (1.0, 1.0, 50.0) == lengths.quantiles
+    assert lengths.edges == measured.target.lengths.edges
+    ratios = {measured.ratios.edges[n]: c for n, c in enumerate(measured.ratios.counts) if c}
+    assert {2.0: 90, 1.0: 10} == ratios
+
+
+def test_every_corpus_is_its_range_of_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(statistics, "MOST_PAIRS", 7)
+    pairs = {"one": 5, "none": 0, "many": 23, "last": 7}
+    names = [name for name, count in pairs.items() for _ in range(count)]
+    for side in ("source", "target"):
+        lines = [f"{side} {name} {number}\r" for number, name in enumerate(names)]
+        text = "".join(f"{line}\n" for line in lines)
+        (tmp_path / f"train.{side}").write_text(text, newline="")
+    measured = measure_corpora(tmp_path, pairs)
+
+    assert [*pairs] == [*measured]
+    for name, count in pairs.items():
+        one = measured[name]
+        numbers = [int(word) for word, _ in one.source.frequent if word.isdigit()]
+        own = [number for number, each in enumerate(names) if each == name]
+        assert min(count, 7) == one.sampled == len(numbers)
+        assert {*numbers} <= {*own}
+        gaps = {after - before for before, after in pairwise(sorted(numbers))}
+        assert not gaps or max(gaps) - min(gaps) <= 1
+        assert all(a.replace("source", "target") == b for a, b in one.examples)
+
+
+def test_languages_are_told_but_of_lines_too_short(monkeypatch):
+    monkeypatch.setattr(statistics, "_identify", IDENTIFY)
+    german = "Die Sitzung wird morgen um neun Uhr wieder aufgenommen."
+    english = "The session will be resumed tomorrow morning."
+    measured = measure_sample([german] * 3 + ["Ja."], [english] * 4)
+
+    assert (("de", 3), ("", 1)) == measured.source.languages
+    assert (("en", 4),) == measured.target.languages
