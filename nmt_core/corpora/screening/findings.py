@@ -1,0 +1,258 @@
+"""What is wrong with a corpus as a whole, found on a sample before anything is trained on it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.screening.flat_text import Array
+from nmt_core.corpora.screening.language_scores import LanguageScorer, find_languages
+from nmt_core.corpora.screening.signals import LineList
+from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
+from nmt_core.corpora.screening.word_numbers import WordNumbers
+from nmt_core.corpora.screening.word_pairs import WordPairs
+
+FindingKind = Literal[
+    "swapped",
+    "wrong_language",
+    "shifted",
+    "unrelated",
+    "header",
+    "entities",
+    "tokenized",
+    "lower_case",
+]
+
+SideName = Literal["source", "target"]
+
+SIDES: tuple[SideName, SideName] = ("source", "target")
+
+MOST = 0.5
+"""Share of the lines that tell anything from which a fault is one of the whole corpus."""
+
+TELLING = 50
+"""LineList that must tell anything, or nothing is said."""
+
+SOME = 0.01
+"""Share of pairs with entities of HTML from which they are no accident."""
+
+OFFSETS = (-3, -2, -1, 1, 2, 3)
+"""LineList by which one side may be late."""
+
+BLOCK = 500
+"""Neighbouring pairs that are compared with shifted ones together."""
+
+LEARNT_PAIRS = 5000
+"""Pairs that an aligner learns from for that, the first of the sample."""
+
+RELATED = 0.4
+"""Nats that a word of sound text is explained better than by chance, at least, on average; in
+text shifted by a line it is 0.0 or less."""
+
+SHOWN = 60
+"""Characters of an example."""
+
+_ENTITY = re.compile("&(?:[A-Za-z]{2,8}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+_STOP = re.compile(r"\w ?[.,](?:\s|$)")
+_APART = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
+_HEADINGS = frozenset(
+    ("source", "target", "src", "trg", "tgt", "source_text", "target_text", "text", "translation")
+)
+
+
+class Finding(NamedTuple):
+    """A fault of a whole corpus."""
+
+    kind: FindingKind
+    sentence: str
+    """What is wrong, and what mends it."""
+    examples: tuple[Pair, ...]
+
+    def __str__(self) -> str:
+        shown = "; ".join(f"{_cut(one)!r} beside {_cut(other)!r}" for one, other in self.examples)
+        return f"{self.sentence} (for example {shown})"
+
+
+def inspect_sample(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Finding]:
+    """Return what is wrong with a corpus as a whole, the worst first.
+
+    Args:
+        pairs: the first pairs and others, in runs of neighbours, up to some 20,000.
+        languages: codes of source and target.
+
+    Raises:
+        CorpusError: if py3langid is missing.
+    """
+    sides = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    findings = _check_languages(pairs, sides, languages)
+    if not findings:
+        findings += _check_shift(pairs)
+    findings += _check_header(pairs, languages)
+    rows = [row for row, pair in enumerate(pairs) if any(map(_ENTITY.search, pair))]
+    if len(rows) >= max(1, SOME * len(pairs)):
+        findings.append(
+            _find(
+                "entities",
+                f"{len(rows) / len(pairs):.0%} of the pairs hold entities of HTML; replace them in "
+                f"the text, as html.unescape of Python does",
+                pairs,
+                rows,
+            )
+        )
+    for side, lines in zip(SIDES, sides, strict=True):
+        findings += _check_writing(pairs, lines, side)
+    return findings
+
+
+def refuse_findings(
+    name: str, findings: Sequence[Finding], accepted: Sequence[FindingKind] = ()
+) -> None:
+    """Stop for what is wrong with a corpus.
+
+    Args:
+        name: of the corpus.
+        findings: what was found.
+        accepted: faults that a person knows of and wants.
+
+    Raises:
+        CorpusError: naming the findings, if there are others than the accepted ones.
+    """
+    wrong = [finding for finding in findings if finding.kind not in accepted]
+    if wrong:
+        kinds = ", ".join(sorted({finding.kind for finding in wrong}))
+        raise CorpusError(
+            f"the corpus {name} is not fit to train on: {'; '.join(map(str, wrong))}; or, if it is "
+            f"to be so, say so by screen.accepted=[{kinds}]"
+        )
+
+
+def _check_languages(
+    pairs: Sequence[Pair], sides: tuple[LineList, LineList], languages: tuple[str, str]
+) -> list[Finding]:
+    scorer = LanguageScorer()
+    wrong: list[tuple[SideName, str, list[int]]] = []
+    part = slice(0, 4000)
+    for side, lines, code in zip(SIDES, sides, languages, strict=True):
+        doubt = scorer.measure_doubt(lines[part], code)
+        telling, off = np.isfinite(doubt), doubt > PLAINLY_WRONG["language"] / 3
+        if telling.sum() >= TELLING and off.sum() > MOST * telling.sum():
+            rows = np.flatnonzero(off).tolist()
+            scores = scorer.score([lines[row] for row in rows])
+            named = find_languages(scores, scorer.codes).most_common(1)[0][0]
+            wrong.append((side, named, rows))
+    if [named for _, named, _ in wrong] == [*languages[::-1]]:
+        sentence = (
+            f"the sides are swapped: the source is {languages[1]}, and the target is "
+            f"{languages[0]}; exchange the two files or columns, or the languages"
+        )
+        return [_find("swapped", sentence, pairs, wrong[0][2])]
+    return [
+        _find(
+            "wrong_language",
+            f"the {side} is {named} and not {languages[SIDES.index(side)]}; name another file or "
+            f"column, or set languages.{side}={named}",
+            pairs,
+            rows,
+        )
+        for side, named, rows in wrong
+    ]
+
+
+def _check_shift(pairs: Sequence[Pair]) -> list[Finding]:
+    """Compare how well neighbours explain each other with how well pairs do."""
+    if len(pairs) < 2 * BLOCK:
+        return []
+    words = _learn(pairs, 0)
+    scores = {0: _score_blocks(words, pairs, 0)}
+    offsets = [offset for offset in OFFSETS if words is not None]
+    if np.median(scores[0]) < RELATED:  # what was learnt of wrong pairs says nothing
+        for offset in OFFSETS:
+            other = _learn(pairs, offset)
+            scores[offset] = _score_blocks(other, pairs, offset)
+    else:
+        for offset in offsets:
+            scores[offset] = _score_blocks(words, pairs, offset)
+    best = max(OFFSETS, key=lambda offset: int((scores[offset] > scores[0] + RELATED).sum()))
+    late = np.flatnonzero(scores[best] > scores[0] + RELATED)
+    rows = [int(block) * BLOCK + row for block in late for row in (7, 8)]
+    if len(late):
+        side, lines = ("target", best) if best > 0 else ("source", -best)
+        sentence = (
+            f"the {side} is late by {lines} line{'s' if lines > 1 else ''} in "
+            f"{len(late) / len(scores[0]):.0%} of the pairs, so that they are no translations; "
+            f"mend the file where a line is missing or was added"
+        )
+        return [_find("shifted", sentence, pairs, rows)]
+    unrelated = np.flatnonzero(scores[0] < RELATED / 4)
+    if len(unrelated) > MOST * len(scores[0]):
+        sentence = (
+            f"the sides have nothing to do with each other in {len(unrelated)} of {len(scores[0])} "
+            f"parts; name two files of which line N of one translates line N of the other"
+        )
+        return [_find("unrelated", sentence, pairs, [int(block) * BLOCK for block in unrelated])]
+    return []
+
+
+def _shift(pairs: Sequence[Pair], offset: int) -> list[tuple[str, str]]:
+    """Return each source with the target so many lines later."""
+    sources, targets = pairs[max(-offset, 0) :], pairs[max(offset, 0) :]
+    return [(one[0], other[1]) for one, other in zip(sources, targets, strict=False)]
+
+
+def _learn(pairs: Sequence[Pair], offset: int) -> WordPairs | None:
+    try:
+        return WordPairs.learn(_shift(pairs[:LEARNT_PAIRS], offset))
+    except CorpusError:  # there is nothing to learn from
+        return None
+
+
+def _score_blocks(words: WordPairs | None, pairs: Sequence[Pair], offset: int) -> Array:
+    """Return by how many nats a word is explained better than by chance, of each block."""
+    blocks = len(pairs) // BLOCK
+    if words is None:
+        return np.zeros(blocks)
+    numbers, scores = WordNumbers(words.words), np.zeros(blocks)
+    for block in range(blocks):
+        shifted = _shift(pairs[block * BLOCK : (block + 1) * BLOCK], offset)
+        read = [numbers.read([pair[side] for pair in shifted]) for side in (0, 1)]
+        explained = words.explain(read[0], read[1])
+        scores[block] = min(side.score.sum() / max(side.words.sum(), 1) for side in explained)
+    return scores
+
+
+def _check_header(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Finding]:
+    first = [side.strip().casefold() for side in pairs[0]] if pairs else []
+    headings = [_HEADINGS | {code, code.partition("-")[0]} for code in languages]
+    if first and all(line in known for line, known in zip(first, headings, strict=True)):
+        sentence = "the first pair is a header and no text; remove the line from both sides"
+        return [_find("header", sentence, pairs, [0])]
+    return []
+
+
+def _check_writing(pairs: Sequence[Pair], lines: LineList, side: SideName) -> Iterator[Finding]:
+    stops = [row for row, line in enumerate(lines) if _STOP.search(line)]
+    apart = [row for row, line in enumerate(lines) if _APART.search(line)]
+    if len(apart) >= TELLING and len(apart) > MOST * len({*stops, *apart}):
+        sentence = (
+            f"the {side} was tokenized, with spaces before its signs or marks of subwords; give "
+            f"the text as it was before"
+        )
+        yield _find("tokenized", sentence, pairs, apart)
+    cased = [row for row, line in enumerate(lines) if line.lower() != line.upper()]
+    capital = [row for row in cased if lines[row].lower() != lines[row]]
+    if len(cased) >= TELLING and len(capital) <= SOME * len(cased):
+        sentence = f"the {side} is in lower case all through; give the text as it was before"
+        yield _find("lower_case", sentence, pairs, cased)
+
+
+def _find(kind: FindingKind, sentence: str, pairs: Sequence[Pair], rows: Sequence[int]) -> Finding:
+    """Return a finding with two of its pairs, from the middle of them."""
+    middle = rows[len(rows) // 2 :][:2]
+    return Finding(kind, sentence, tuple(pairs[row] for row in middle))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"

@@ -1,0 +1,91 @@
+"""Thresholds of filters: as much as can be taken for a stated loss of trusted pairs."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from nmt_core.corpora.screening.flat_text import Array
+from nmt_core.corpora.screening.settings import FilterName, ScreenConfig
+
+NEVER = float("inf")
+"""The threshold of a filter that is off."""
+
+PLAINLY_WRONG: Mapping[FilterName, float] = {
+    "language": 1.5,
+    "script": 0.5,
+    "copied": 0.6,
+    "repetition": 4.5,
+    "literals": 4.5,
+    "characters": 3.0,
+    "cross_entropy": 0.0,  # likelier by the other side's model
+    "truncated": 8.0,
+    "alignment": 0.0,  # explained no better than by chance
+}
+"""Thresholds where no text is trusted: what lies above is wrong in whatever text."""
+
+Measured = Mapping[FilterName, Array]
+
+
+def fit_thresholds(
+    sample: Measured, trusted: Measured | None, config: ScreenConfig
+) -> dict[FilterName, float]:
+    """Return the threshold of each filter, above which pairs are taken.
+
+    Args:
+        sample: what was measured of pairs of the corpus, (pairs,) of each filter.
+        trusted: the same of pairs that are known to be sound; without any, or with too few to state
+            the loss, thresholds are those of what is plainly wrong.
+        config: the share of trusted pairs that may be lost, and what a person has set.
+    """
+    settings = {name: getattr(config, name) for name in PLAINLY_WRONG}
+    chosen = {
+        name: NEVER if setting == "off" else float(setting)
+        for name, setting in settings.items()
+        if setting is not None
+    }
+    free = [name for name, setting in settings.items() if setting is None]
+    if trusted is None or count_losable(trusted, free, config) < 0:
+        return {name: chosen.get(name, PLAINLY_WRONG[name]) for name in settings}
+    return chosen | _fit(sample, trusted, free, config)
+
+
+def count_losable(trusted: Measured, names: Sequence[FilterName], config: ScreenConfig) -> int:
+    """Return how many trusted pairs thresholds may take; negative if too few are given.
+
+    A new pair is above the greatest of n values with probability 1 / (n + 1), so each filter has
+    lost one pair before it takes any.
+    """
+    pairs = max((len(values) for values in trusted.values()), default=0)
+    return int(config.lost_share * (pairs + 1)) - len(names)
+
+
+def _fit(
+    sample: Measured, trusted: Measured, names: Sequence[FilterName], config: ScreenConfig
+) -> dict[FilterName, float]:
+    """Lower thresholds step by step, each time where most of the sample is taken for the loss.
+
+    A step may be as long as the loss allows, since the first pairs that a filter loses may be
+    outliers, behind which much is to be taken. What filters lose is added up, though some lose the
+    same pairs: steps that look free for this are not so for other pairs.
+    """
+    losable = count_losable(trusted, names, config)
+    falling = {name: np.sort(trusted[name])[::-1] for name in names}
+    lost = dict.fromkeys(names, 0)
+    left = np.ones(max(len(sample[name]) for name in sample), np.bool_)
+    for name in names:
+        left &= sample[name] <= falling[name][0]
+    while losable:
+        steps: list[tuple[float, FilterName, int]] = []
+        costs = np.arange(1, losable + 1)
+        for name in names:
+            values = np.sort(sample[name][left])
+            lowered = falling[name][lost[name] + costs]
+            gains = (len(values) - np.searchsorted(values, lowered, side="right")) / costs
+            steps.append((float(gains.max()), name, int(costs[gains.argmax()])))
+        gain, name, cost = max(steps)
+        if not gain:
+            break
+        lost[name] += cost
+        losable -= cost
+        left &= sample[name] <= falling[name][lost[name]]
+    return {name: float(falling[name][lost[name]]) for name in names}

@@ -1,0 +1,76 @@
+"""What is wrong with a corpus as a whole is said, and nothing is said of a sound one."""
+
+import random
+import re
+from functools import cache
+
+import pytest
+
+from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.screening.findings import Finding, inspect_sample, refuse_findings
+from stages.demo.generate import GrammarConfig, generate
+
+
+@cache
+def text():
+    drawn = generate(GrammarConfig(train_pairs=1500, validation_pairs=100, test_pairs=100))
+    pairs = [Pair(*pair) for pair in drawn["train"]]
+    random.Random(1).shuffle(pairs)
+    return pairs
+
+
+def shift(pairs, lines):
+    return [
+        Pair(one.source, other.target) for one, other in zip(pairs, pairs[lines:], strict=False)
+    ]
+
+
+def shuffle(pairs):
+    targets = [pair.target for pair in pairs]
+    random.Random(2).shuffle(targets)
+    return [Pair(pair.source, target) for pair, target in zip(pairs, targets, strict=True)]
+
+
+def change(pairs, of_target):
+    return [Pair(source, of_target(target)) for source, target in pairs]
+
+
+WRONG = {
+    "swapped": lambda pairs: [pair[::-1] for pair in pairs[:200]],
+    "wrong_language": lambda pairs: change(
+        pairs[:200], lambda _: "Les enfants jouent dans la cour de l'école depuis ce matin."
+    ),
+    "shifted": lambda pairs: shift(pairs, 2),
+    "unrelated": shuffle,
+    "header": lambda pairs: [Pair("de", "en"), *pairs[:300]],
+    "entities": lambda pairs: change(pairs[:200], lambda line: line.replace(" ", "&nbsp;", 1)),
+    "tokenized": lambda pairs: change(pairs[:200], lambda line: re.sub(r"([.,?])", r" \1", line)),
+    "lower_case": lambda pairs: change(pairs[:200], str.lower),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_each_fault_is_found_and_no_other(kind):
+    found = inspect_sample(WRONG[kind](text()), ("de", "en"))
+    assert [finding.kind for finding in found] == [kind]
+    assert found[0].examples
+
+
+def test_a_file_that_loses_a_line_on_the_way_is_found():
+    part = [*text()[:500], *shift(text()[500:], 1)]
+    assert [finding.kind for finding in inspect_sample(part, ("de", "en"))] == ["shifted"]
+
+
+def test_nothing_is_said_of_sound_text():
+    assert inspect_sample(text(), ("de", "en")) == []
+    assert inspect_sample(text()[:3], ("de", "en")) == []
+    assert inspect_sample([], ("de", "en")) == []
+
+
+def test_a_fault_stops_unless_a_person_accepts_it():
+    found = [Finding("lower_case", "the target is in lower case", (Pair("A", "a"),))]
+    with pytest.raises(CorpusError, match=r"own.*lower case.*screen\.accepted"):
+        refuse_findings("own", found)
+    refuse_findings("own", found, ["lower_case"])
+    refuse_findings("own", [])
