@@ -233,7 +233,9 @@ def measure_copied(source: FlatLines, target: FlatLines) -> Array:
     rows = len(source.lengths)
     keys = [lines.owners * size + lines.values for lines in (source, target)]
     seen = [np.unique(side) for side in keys]
-    shared = np.bincount(np.intersect1d(seen[0], seen[1], assume_unique=True) // size, minlength=rows)
+    shared = np.bincount(
+        np.intersect1d(seen[0], seen[1], assume_unique=True) // size, minlength=rows
+    )
     most = np.maximum(*(np.bincount(side // size, minlength=rows) for side in seen))
     return shared / (most + 3.0)
 
