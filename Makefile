@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -78,6 +78,10 @@ plan: $(READY) ## Say what a run will take, from a short calibration on this mac
 	python -m stages.configure $(CHOICES)
 	python -m flows.repro download
 	@python -m stages.planning
+
+clean-report: $(READY) ## Look at 20,000 pairs of each corpus: what is wrong, and what each filter would take [DATA= SET=]
+	python -m stages.configure $(CHOICES)
+	@python -m stages.reporting.clean_report
 
 repro: $(READY) ## Run what is out of date, from text to exported model [DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)

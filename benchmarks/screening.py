@@ -113,7 +113,7 @@ def measure(
     return shares, 1e6 * seconds / len(pairs)
 
 
-def main(  # noqa: PLR0913 - options of a command
+def main(  # noqa: PLR0913, PLR0917 - options of a command
     source: Path,
     target: Path,
     languages: Annotated[str, typer.Option(help="Codes of source and target.")],

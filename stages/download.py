@@ -204,6 +204,7 @@ def _write_corpora(
         name: {
             **_measure_corpus(cleaned, corpora[name]),
             "weight": weights[name],
+            "examples": read[name].sifted.examples,
             "origins": read[name].origins,
         }
         for name, cleaned in outcome.corpora.items()

@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from nmt_core.base.config import Config
 from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.screening.settings import ScreenConfig
 from nmt_core.text.normalize import normalize
 
 
@@ -34,6 +35,10 @@ class FilterConfig(Config):
     remove_untranslated: bool = True
     """Remove pairs with twice the same sentence if longer than ``ratio_floor_characters``; models
     learn to copy from few of these (Khayrallah and Koehn 2018)."""
+
+    screen: ScreenConfig | None = None
+    """A look at the corpus, and filters whose thresholds are learnt from it; null leaves both out.
+    ``make clean-report`` shows what they would take."""
 
     remove_duplicates: bool = True
     """Keep the first of pairs that are equal but for case, punctuation and white space."""

@@ -91,9 +91,9 @@ class CorpusReader:
                         {"train": texts["train"]} if corpus.train_only else texts,
                         folder,
                         scratch=scratch,
-                        rules=SiftRules(filters, self.split, off),
+                        rules=SiftRules(filters, self.split, off, self.languages),
                         workers=self.workers,
-                        title=f"cleaning {name}",
+                        name=name,
                     )
                 sifted = SiftedCorpus.load(place)
                 assert sifted

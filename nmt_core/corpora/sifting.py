@@ -8,8 +8,8 @@ are. Validation and test keep every line as the corpus has it; only train is fil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from itertools import compress
+from dataclasses import dataclass, field, replace
+from itertools import compress, islice
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +27,14 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     read_pairs,
 )
+from nmt_core.corpora.screening.looking import (
+    MOST_TRUSTED,
+    look_at_corpus,
+    read_sample,
+    require_sound,
+)
+from nmt_core.corpora.screening.screen import Screen
+from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
 from nmt_core.corpora.sessions import (
     NOT_HELD_OUT,
     Ranks,
@@ -36,8 +44,12 @@ from nmt_core.corpora.sessions import (
 )
 from nmt_core.corpora.splitting import SPLITS, SessionSplit, Split, SplitConfig, split_of
 from nmt_core.corpora.staging import ASIDE, AsidePairs, PairWriter, StagedPairs
+from nmt_core.text.languages import Languages
 
 Home = Split | Literal["aside"]
+
+EXAMPLES = 3
+"""Pairs that are shown of those that a filter takes."""
 
 COUNTS = "counts.json"
 """Beside the pairs of a corpus: what was left out, repaired and noticed."""
@@ -53,6 +65,8 @@ class SiftRules:
     """How to split train."""
     split_off: frozenset[Split]
     """Splits that are taken from train, because no corpus brings them."""
+    languages: Languages | None = None
+    """Of the text; without, nothing is screened."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,8 @@ class Sieve:
     name: Split
     drop: tuple[Problem, ...]
     rules: SiftRules
+    screen: Path | None = None
+    """Folder of the screen of the corpus, where it has one."""
 
     @property
     def split_off(self) -> frozenset[Split]:
@@ -100,6 +116,14 @@ class SiftedRows:
 
     reading: CorpusReading = field(default_factory=CorpusReading)
     unfit: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[Pair]] = field(default_factory=dict)
+    """Some of the pairs that are unfit, by reason."""
+
+    def leave_out(self, pair: Pair, why: str) -> None:
+        """Count a pair that is unfit."""
+        self.unfit[why] += 1
+        if self.unfit[why] <= EXAMPLES:
+            self.examples.setdefault(why, []).append(pair)
 
 
 def sift(job: SiftJob, part: Path) -> SiftedRows:
@@ -108,17 +132,33 @@ def sift(job: SiftJob, part: Path) -> SiftedRows:
     with ExitStack() as stack:
         homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
         first = job.spans[0].first
-        for number, pair in read_pairs(job, drop=sieve.drop, reading=sifted.reading):
+        screen = Screen.load(sieve.screen) if sieve.screen else None
+        for number, pair, taken in _screen(
+            read_pairs(job, drop=sieve.drop, reading=sifted.reading), screen
+        ):
             rank = NOT_HELD_OUT if job.ranks is None else int(job.ranks[number - first])
             home = sieve.find_home(pair, rank)
-            why = find_fault(pair, sieve.rules.filters) if home in ("train", ASIDE) else None
+            why = None
+            if home in ("train", ASIDE):
+                why = find_fault(pair, sieve.rules.filters) or taken
             if home == ASIDE:
                 homes[home].add(pair, rank=rank, unfit=why)
             elif why is None:
                 homes[home].add(pair)
             else:
-                sifted.unfit[why] += 1
+                sifted.leave_out(pair, why)
     return sifted
+
+
+def _screen(
+    numbered: Iterator[tuple[int, Pair]], screen: Screen | None
+) -> Iterator[tuple[int, Pair, str | None]]:
+    """Yield pairs with the filters that take them, many of them being judged at once."""
+    while batch := [*islice(numbered, PAIRS_AT_ONCE)]:
+        pairs = [pair for _, pair in batch]
+        taken = screen.judge(pairs) if screen else [None] * len(pairs)
+        for (number, pair), why in zip(batch, taken, strict=True):
+            yield number, pair, why
 
 
 @dataclass
@@ -130,6 +170,8 @@ class SiftedCorpus:
     """Pairs of train that were left out, by reason."""
     readings: dict[Split, CorpusReading] = field(default_factory=dict)
     """Problems in each text that the corpus brought."""
+    examples: dict[str, list[Pair]] = field(default_factory=dict)
+    """Some of the pairs that were left out, by reason."""
     keep_duplicates: bool = False
     """Whether pairs that are repeated stay in train."""
     replayed: bool = False
@@ -146,12 +188,16 @@ class SiftedCorpus:
             split: CorpusReading(**{name: Counter(kind) for name, kind in reading.items()})
             for split, reading in counts["readings"].items()
         }
-        return cls(folder, Counter(counts["removed"]), readings)
+        examples = {why: [Pair(*pair) for pair in some] for why, some in counts["examples"].items()}
+        return cls(folder, Counter(counts["removed"]), readings, examples)
 
     def save(self) -> None:
         """Write the counts into the folder."""
         readings = {split: vars(reading) for split, reading in self.readings.items()}
-        files.write_json(self.folder / COUNTS, {"removed": self.removed, "readings": readings})
+        files.write_json(
+            self.folder / COUNTS,
+            {"removed": self.removed, "readings": readings, "examples": self.examples},
+        )
 
 
 def sift_corpus(
@@ -161,7 +207,7 @@ def sift_corpus(
     scratch: Path,
     rules: SiftRules,
     workers: WorkersConfig,
-    title: str = "cleaning",
+    name: str = "corpus",
 ) -> SiftedCorpus:
     """Write the pairs of each split with their digests into a folder.
 
@@ -171,22 +217,28 @@ def sift_corpus(
         scratch: folder for temporary files.
         rules: what is left out, and what is set aside.
         workers: processes or a cluster.
-        title: of the progress.
+        name: of the corpus.
 
     Raises:
-        CorpusError: if the text cannot be trusted.
+        CorpusError: if the text cannot be trusted, or all of it is wrong.
         WorkersError: if workers are lost.
     """
     sifted = SiftedCorpus(folder, readings={name: CorpusReading() for name in texts})
     staged: dict[Home, StagedPairs] = {name: StagedPairs(folder, name) for name in SPLITS}
     jobs = list(_jobs(texts, scratch, rules, workers.chunk_lines))
+    screen = learn_screen_of(jobs, rules, scratch / "screen", name)
+    jobs = [replace(job, sieve=replace(job.sieve, screen=screen)) for job in jobs]
     if any(ASIDE in job.sieve.homes for job in jobs):
         staged[ASIDE] = AsidePairs(folder)
-    with run_in_order(sift, jobs, workers, beside=scratch / "sifted", title=title) as done:
+    with run_in_order(
+        sift, jobs, workers, beside=scratch / "sifted", title=f"cleaning {name}"
+    ) as done:
         for job, (part, counts) in zip(jobs, done, strict=True):
             for home in staged.values():
                 home.take(part)
             sifted.removed.update(counts.unfit)
+            for why, some in counts.examples.items():
+                sifted.examples[why] = [*sifted.examples.get(why, []), *some][:EXAMPLES]
             sifted.readings[job.sieve.name].add(counts.reading)
     if ASIDE in staged:
         assert rules.split.sessions
@@ -194,6 +246,31 @@ def sift_corpus(
         _take_sessions(staged, rules.split.sessions, wanted, sifted.removed)
     sifted.save()
     return sifted
+
+
+def learn_screen_of(
+    jobs: Sequence[SiftJob], rules: SiftRules, folder: Path, name: str
+) -> Path | None:
+    """Look at a corpus and write its screen into a folder; return None if it is to have none.
+
+    Raises:
+        CorpusError: if something is wrong with all of the corpus.
+    """
+    config = rules.filters.screen
+    if config is None or rules.languages is None:
+        return None
+    of_train = [job for job in jobs if job.sieve.name == "train"]
+    given = [job for job in jobs if job.sieve.name != "train"]
+    pairs = [
+        read_sample(some, some[0].sieve.drop, most) if some else []
+        for some, most in ((of_train, config.sample_pairs), (given, MOST_TRUSTED))
+    ]
+    look = look_at_corpus(*pairs, rules.languages.codes, config)
+    require_sound(name, look, config)
+    if look.screen is None:
+        return None
+    look.screen.save(folder)
+    return folder
 
 
 def _jobs(

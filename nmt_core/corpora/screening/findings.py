@@ -10,21 +10,11 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.flat_text import Array
 from nmt_core.corpora.screening.language_scores import LanguageScorer, find_languages
+from nmt_core.corpora.screening.settings import FindingKind
 from nmt_core.corpora.screening.signals import LineList
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG
 from nmt_core.corpora.screening.word_numbers import WordNumbers
 from nmt_core.corpora.screening.word_pairs import WordPairs
-
-FindingKind = Literal[
-    "swapped",
-    "wrong_language",
-    "shifted",
-    "unrelated",
-    "header",
-    "entities",
-    "tokenized",
-    "lower_case",
-]
 
 SideName = Literal["source", "target"]
 
@@ -125,7 +115,7 @@ def refuse_findings(
         kinds = ", ".join(sorted({finding.kind for finding in wrong}))
         raise CorpusError(
             f"the corpus {name} is not fit to train on: {'; '.join(map(str, wrong))}; or, if it is "
-            f"to be so, say so by screen.accepted=[{kinds}]"
+            f"to be so, set download.corpora.{name}.filter.screen.accepted=[{kinds}]"
         )
 
 

@@ -19,6 +19,19 @@ FilterName = Literal[
 ]
 """The filters, in the order in which they are asked."""
 
+FindingKind = Literal[
+    "swapped",
+    "wrong_language",
+    "shifted",
+    "unrelated",
+    "noise",
+    "header",
+    "entities",
+    "tokenized",
+    "lower_case",
+]
+"""What may be wrong with a corpus as a whole."""
+
 Threshold = float | Literal["off"] | None
 """Of a signal: pairs above are taken. null fits it, a number is a person's, "off" takes none."""
 
@@ -31,6 +44,9 @@ class ScreenConfig(Config):
 
     sample_pairs: Annotated[int, Field(ge=100, le=1_000_000)] = 20_000
     """Pairs of a corpus that are looked at first, drawn evenly from all of it."""
+
+    accepted: list[FindingKind] = Field(default_factory=list)
+    """What is wrong with the corpus as a whole and is to be so; all else of it stops the run."""
 
     language: Threshold = None
     """By how much another language is likelier than that of the side: a difference of logarithms

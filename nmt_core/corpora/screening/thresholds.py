@@ -23,6 +23,13 @@ PLAINLY_WRONG: Mapping[FilterName, float] = {
 }
 """Thresholds where no text is trusted: what lies above is wrong in whatever text."""
 
+DOUBT = 2.0
+"""Standard deviations by which the number of trusted pairs above a threshold may be too low."""
+
+LEAST_GAIN = 2.0
+"""Share of the sample that a step must take, for one of the trusted pairs: what both have alike is
+no noise, and stays."""
+
 Measured = Mapping[FilterName, Array]
 
 
@@ -64,8 +71,9 @@ def _fit(
 ) -> dict[FilterName, float]:
     """Lower thresholds step by step, each time where most of the sample is taken for the loss.
 
-    A step may be as long as the loss allows, since the first pairs that a filter loses may be
-    outliers, behind which much is to be taken. What filters lose is added up, though some lose the
+    Text without noise is left alone: steps end where they take little more than they lose. One may
+    be as long as the loss allows, since the first pairs that a filter loses may be outliers, behind
+    which much is to be taken. What filters lose is added up, though some lose the
     same pairs: steps that look free for this are not so for other pairs.
     """
     losable = count_losable(trusted, names, config)
@@ -77,13 +85,14 @@ def _fit(
     while losable:
         steps: list[tuple[float, FilterName, int]] = []
         costs = np.arange(1, losable + 1)
+        likely = costs + DOUBT * np.sqrt(costs)
         for name in names:
             values = np.sort(sample[name][left])
             lowered = falling[name][lost[name] + costs]
-            gains = (len(values) - np.searchsorted(values, lowered, side="right")) / costs
+            gains = (len(values) - np.searchsorted(values, lowered, side="right")) / likely
             steps.append((float(gains.max()), name, int(costs[gains.argmax()])))
         gain, name, cost = max(steps)
-        if not gain:
+        if gain * len(trusted[name]) < LEAST_GAIN * len(sample[name]):
             break
         lost[name] += cost
         losable -= cost

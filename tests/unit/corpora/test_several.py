@@ -123,18 +123,18 @@ def test_no_sentence_of_one_corpus_is_tested_on_and_learnt_from_another(
 
 @pytest.fixture
 def sifted(monkeypatch):
-    """The titles of what is read, which does not happen for what was kept."""
-    titles = []
+    """The names of what is read, which does not happen for what was kept."""
+    names = []
     real = reading.sift_corpus
     monkeypatch.setattr(
         reading,
         "sift_corpus",
-        lambda *args, **options: (titles.append(options["title"]), real(*args, **options))[1],
+        lambda *args, **options: (names.append(options["name"]), real(*args, **options))[1],
     )
 
     def since():
-        read = Counter(title.removeprefix("cleaning ") for title in titles)
-        titles.clear()
+        read = Counter(names)
+        names.clear()
         return read
 
     return since

@@ -151,7 +151,16 @@ def test_the_loss_is_spent_where_noise_is():
     sample = dict.fromkeys(FILTERS, quiet[::10]) | {"alignment": np.linspace(0.985, 0.999, 300)}
     thresholds = fit_thresholds(sample, trusted, ScreenConfig())
     assert thresholds["alignment"] < 0.994
-    assert min(thresholds[name] for name in FILTERS if name != "alignment") > 0.999
+    assert min(thresholds[name] for name in FILTERS if name != "alignment") == 1
+
+
+def test_text_like_the_trusted_one_is_left_alone():
+    draw = np.random.default_rng(1)
+    sample, trusted = (
+        {name: draw.standard_normal(count) for name in FILTERS} for count in (4000, 3000)
+    )
+    thresholds = fit_thresholds(sample, trusted, ScreenConfig())
+    assert sum(int((sample[name] > thresholds[name]).sum()) for name in FILTERS) <= 0.01 * 4000
 
 
 def test_languages_are_scored_as_py3langid_scores_them():

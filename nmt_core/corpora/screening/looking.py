@@ -1,0 +1,102 @@
+"""Look at a corpus before it is used: a sample, what is wrong with all of it, and its screen."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from nmt_core.corpora.parallel_text import CorpusReading, Pair, PairRows, Problem, read_pairs
+from nmt_core.corpora.screening.findings import Finding, inspect_sample, refuse_findings
+from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
+from nmt_core.corpora.screening.settings import FilterName, ScreenConfig
+
+MOST_TRUSTED = 10_000
+"""Trusted pairs to which thresholds are fitted."""
+
+MOST_TAKEN = 0.5
+"""Share of a sample that filters may take; more of them is not noise in a text, but all of it."""
+
+
+@dataclass(frozen=True)
+class CorpusLook:
+    """A corpus as its sample shows it."""
+
+    pairs: list[Pair]
+    """The sample, in the order of the corpus."""
+    findings: list[Finding]
+    screen: Screen | None
+    """None where there are too few pairs to learn one from."""
+    taken: list[FilterName | None]
+    """The filter that takes each pair of the sample."""
+
+
+def look_at_corpus(
+    pairs: Sequence[Pair],
+    trusted: Sequence[Pair],
+    languages: tuple[str, str],
+    config: ScreenConfig,
+) -> CorpusLook:
+    """Inspect a sample, and learn a screen from it.
+
+    Args:
+        pairs: the sample, in runs of neighbours.
+        trusted: pairs that are known to be sound; see :func:`learn_screen`.
+        languages: codes of source and target.
+        config: thresholds that a person sets, and which share may be lost.
+
+    Raises:
+        CorpusError: if py3langid is missing.
+    """
+    findings = inspect_sample(pairs, languages)
+    if len(pairs) < LEAST_PAIRS or any(finding.kind in WHOLLY_WRONG for finding in findings):
+        return CorpusLook([*pairs], findings, None, [None] * len(pairs))
+    screen = learn_screen(pairs, trusted, languages, config)
+    taken = screen.judge(pairs)
+    rows = [row for row, why in enumerate(taken) if why]
+    if len(rows) > MOST_TAKEN * len(pairs):
+        counts = Counter(why for why in taken if why).most_common()
+        named = ", ".join(f"{name} {count:,}" for name, count in counts)
+        sentence = (
+            f"{len(rows) / len(pairs):.0%} of the pairs are noise (taken by the filters {named}); "
+            f"give other text, or set thresholds under screen"
+        )
+        middle = rows[len(rows) // 2 :][:2]
+        findings = [*findings, Finding("noise", sentence, tuple(pairs[row] for row in middle))]
+    return CorpusLook([*pairs], findings, screen, taken)
+
+
+WHOLLY_WRONG = frozenset({"swapped", "wrong_language", "unrelated"})
+"""Findings after which there is nothing to learn from."""
+
+
+def require_sound(name: str, look: CorpusLook, config: ScreenConfig) -> None:
+    """Stop for what is wrong with a corpus as a whole and was not accepted.
+
+    Raises:
+        CorpusError: with examples, and the setting that mends it.
+    """
+    refuse_findings(name, look.findings, config.accepted)
+
+
+def read_sample(
+    rows: Sequence[PairRows], drop: Collection[Problem], most: int, least: int = 100
+) -> list[Pair]:
+    """Return pairs from the beginning of each of many rows, about so many in all.
+
+    Args:
+        rows: all of a text, cut.
+        drop: problems for which a pair is left out.
+        most: pairs to return; a run of neighbours has ``least`` or more of them.
+        least: pairs of a run.
+
+    Raises:
+        CorpusError: if the text cannot be trusted.
+    """
+    step = max(1, len(rows) * least // most)
+    chosen = rows[::step]
+    each = -(-most // max(len(chosen), 1))
+    return [
+        pair
+        for part in chosen
+        for _, pair in islice(read_pairs(part, drop=drop, reading=CorpusReading()), each)
+    ]

@@ -1,0 +1,104 @@
+"""Show what a look at each corpus finds, and what every filter would take, before it is used.
+
+Usage: python -m stages.reporting.clean_report
+Reads:  the network, or the files that params.yaml names
+Writes: nothing but fetched files: downloads/
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from nmt_core.corpora.corpus import Corpus
+from nmt_core.corpora.filters import FilterConfig, find_fault
+from nmt_core.corpora.parallel_text import Pair, cut_rows
+from nmt_core.corpora.reading import locate
+from nmt_core.corpora.screening.looking import MOST_TRUSTED, CorpusLook, look_at_corpus, read_sample
+from nmt_core.corpora.screening.settings import ScreenConfig
+from nmt_core.corpora.splitting import Split
+from nmt_core.fetch import http
+from nmt_core.fetch.source import Fetched, Source
+from stages import paths
+from stages.params import DownloadParams, load
+
+ROWS = 20_000
+"""Lines between two places of which a sample has some."""
+
+SHOWN = 2
+"""Pairs that are shown of those that a filter takes."""
+
+SHOWN_CHARACTERS = 70
+"""Of a side of these."""
+
+
+def look_at(name: str, corpus: Corpus, params: DownloadParams, downloads: Path) -> CorpusLook:
+    """Look at a sample of a corpus.
+
+    Raises:
+        CorpusError: if a text cannot be read.
+        DownloadError: if a file cannot be fetched or is not what was promised.
+    """
+
+    def fetch(source: Source) -> Fetched:
+        return partial(http.fetch, folder=downloads, config=params.http)(locate(source, name))
+
+    config = (corpus.filter or params.filter).screen or ScreenConfig()
+    samples: dict[Split, list[Pair]] = {}
+    downloads.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=downloads, prefix="look-") as folder:
+        scratch = Path(folder)
+        texts = corpus.obtain(params.languages, fetch=fetch, scratch=scratch)
+        for split, text in texts.items():
+            most = config.sample_pairs if split == "train" else MOST_TRUSTED // 2
+            samples[split] = read_sample(cut_rows(text, ROWS, scratch=scratch), text.drop, most)
+    trusted = [*samples.get("validation", []), *samples.get("test", [])]
+    return look_at_corpus(samples["train"], trusted, params.languages.codes, config)
+
+
+def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
+    """Return what is to be said of a corpus: findings, and a table of all filters."""
+    taken: dict[str, list[Pair]] = {}
+    for pair, why in zip(look.pairs, look.taken, strict=True):
+        if reason := find_fault(pair, filters) or why:
+            taken.setdefault(reason, []).append(pair)
+    table = Table("filter", "above", "pairs", "%", "for example", title=name)
+    thresholds = look.screen.thresholds if look.screen else {}
+    for reason in {**taken, **thresholds}:
+        some = taken.get(reason, [])
+        threshold = next((f"{value:.2f}" for key, value in thresholds.items() if key == reason), "")
+        share = f"{100 * len(some) / max(len(look.pairs), 1):.2f}"
+        table.add_row(reason, threshold, f"{len(some):,}", share, _list_examples(some))
+    said = [Text(f"{name}: {finding}", style="red") for finding in look.findings]
+    if look.screen is None:
+        said.append(Text(f"{name}: no thresholds were learnt", style="yellow"))
+    elif not look.screen.fitted:
+        said.append(
+            Text(
+                f"{name}: there are too few validation and test pairs to fit thresholds to; these "
+                f"take what is wrong in any text",
+                style="yellow",
+            )
+        )
+    return Group(table, *said)
+
+
+def _list_examples(pairs: Sequence[Pair]) -> Text:
+    middle = pairs[len(pairs) // 2 :][:SHOWN]
+    return Text("\n".join(side[:SHOWN_CHARACTERS] for pair in middle for side in pair))
+
+
+def main() -> None:
+    """Look at the corpora of the project."""
+    params, console = load(DownloadParams, "download"), Console()
+    for name, corpus in params.corpora.items():
+        look = look_at(name, corpus, params, paths.DOWNLOADS)
+        console.print(show(name, look, corpus.filter or params.filter))
+
+
+if __name__ == "__main__":
+    main()

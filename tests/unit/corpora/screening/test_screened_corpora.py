@@ -1,0 +1,98 @@
+"""A corpus with a screen: looked at, filtered in jobs, and counted with examples."""
+
+import random
+from functools import cache
+
+import pytest
+from rich.console import Console
+
+from nmt_core.base import files
+from nmt_core.base.config import build
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.parallel.jobs import WorkersConfig
+from stages import download
+from stages.demo.generate import GrammarConfig, generate
+from stages.params import DownloadParams
+from stages.reporting import clean_report
+
+SPOILT = "Les enfants jouent dans la cour de l'école depuis ce matin."
+
+
+@cache
+def text():
+    drawn = generate(GrammarConfig(train_pairs=1300, validation_pairs=100, test_pairs=100))
+    pairs = [*drawn["train"]]
+    random.Random(1).shuffle(pairs)
+    return pairs, [*drawn["validation"]], [*drawn["test"]]
+
+
+@pytest.fixture
+def params(tmp_path):
+    def params(train, screen):
+        corpus = {"kind": "files", "filter": {"screen": screen}}
+        for split, pairs in zip(("train", "validation", "test"), (train, *text()[1:]), strict=True):
+            path = tmp_path / f"{split}.tsv"
+            path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+            corpus[split] = {"source": str(path)}
+        values = {"languages": {"source": "de", "target": "en"}, "corpora": {"own": corpus}}
+        return build(DownloadParams, values, at="download")
+
+    return params
+
+
+def run(params, folder, **workers):
+    places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
+    measured = download.run(
+        params, **places, workers=WorkersConfig(processes=1, **workers), code=str(folder)
+    )
+    return measured["corpora"]["own"], [*files.read_lines(folder / "corpus" / "train.target")]
+
+
+def test_noise_is_left_out_whatever_the_jobs(params, tmp_path):
+    train = [
+        (one, SPOILT if row % 10 == 3 else other) for row, (one, other) in enumerate(text()[0])
+    ]
+    config = params(train, {"sample_pairs": 1300})
+    measured, lines = run(config, tmp_path / "whole")
+    assert SPOILT not in lines
+    assert len(lines) >= 0.8 * len(train)
+    removed = measured["removed"]["train"]
+    assert removed["language"] >= 0.9 * len(train) / 10
+    assert SPOILT in [target for _, target in measured["examples"]["language"]]
+    assert all(len(some) <= 3 for some in measured["examples"].values())
+    assert run(config, tmp_path / "parts", chunk_lines=400)[1] == lines
+
+
+def test_what_is_wrong_with_all_of_it_stops(params, tmp_path):
+    lower = [(one, other.lower()) for one, other in text()[0]]
+    with pytest.raises(CorpusError, match=r"own.*lower case.*corpora\.own\.filter\.screen\.accept"):
+        run(params(lower, {}), tmp_path)
+    assert not (tmp_path / "corpus").exists()
+    assert run(params(lower, {"accepted": ["lower_case"]}), tmp_path)[1]
+
+
+def test_text_that_is_all_noise_is_refused_by_the_name_of_the_filter(params, tmp_path):
+    with pytest.raises(CorpusError, match=r"noise.*alignment 1,[23]\d\d"):
+        run(params(text()[0], {"alignment": -9.0}), tmp_path)
+
+
+def test_too_little_text_to_learn_from_is_left_as_it_is(params, tmp_path):
+    measured, lines = run(params(text()[0][:300], {}), tmp_path)
+    assert len(lines) > 250
+    assert not {"alignment", "truncated", "language"} & {*measured["removed"]["train"]}
+
+
+def test_the_report_shows_filters_and_findings(params, tmp_path):
+    train = [
+        (one, SPOILT if row % 10 == 3 else other.lower())
+        for row, (one, other) in enumerate(text()[0])
+    ]
+    config = params(train, None)
+    corpus = config.corpora["own"]
+    look = clean_report.look_at("own", corpus, config, tmp_path / "downloads")
+    console = Console(record=True, width=200)
+    console.print(clean_report.show("own", look, corpus.filter))
+    shown = console.export_text()
+    assert "language" in shown
+    assert SPOILT in shown
+    assert not [*(tmp_path / "downloads").glob("look-*")]
