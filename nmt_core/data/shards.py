@@ -17,7 +17,7 @@ from jaxtyping import Int
 from nmt_core.base import files
 from nmt_core.base.errors import ShardError
 
-FORMAT = 2
+FORMAT = 1
 INDEX = "index.json"
 ARRAYS = ("tokens", "lengths")
 """The arrays of a shard."""
@@ -125,8 +125,6 @@ class ShardDataset:
         if verify:
             verify_shards(folder)
         names = [shard["name"] for shard in index["shards"]]
-        self.corpora = [*starmap(range, pairwise(accumulate(index["corpora"], initial=0)))]
-        """Numbers of the pairs of each corpus, in order."""
         self._tokens = [_map(_file(folder, name, "tokens")) for name in names]
         lengths = [_map(_file(folder, name, "lengths")) for name in names]
         self.lengths: Int[np.ndarray, "pairs 2"] = (
@@ -135,6 +133,9 @@ class ShardDataset:
         totals = [part.sum(axis=1, dtype=np.int64) for part in lengths]
         self._starts = [np.concatenate([[0], total.cumsum()[:-1]]) for total in totals]
         self._first = np.cumsum([0, *(len(part) for part in lengths)])
+        sizes = index.get("corpora", [len(self)])  # shards of earlier versions are of one
+        self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
+        """Numbers of the pairs of each corpus, in order."""
 
     def __len__(self) -> int:
         return len(self.lengths)

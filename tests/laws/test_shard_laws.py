@@ -82,7 +82,7 @@ def test_another_format_is_refused(folder):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(index | {"format": 99}))
 
-    with pytest.raises(ShardError, match="is of format 99, this program reads 2; run shard"):
+    with pytest.raises(ShardError, match="is of format 99, this program reads 1; run shard"):
         ShardDataset(folder)
 
 
