@@ -265,7 +265,7 @@ def learn_screen_of(
         read_sample(some, some[0].sieve.drop, most) if some else []
         for some, most in ((of_train, config.sample_pairs), (given, MOST_TRUSTED))
     ]
-    look = look_at_corpus(*pairs, rules.languages.codes, config)
+    look = look_at_corpus(pairs[0], pairs[1], rules.languages.codes, config)
     require_sound(name, look, config)
     if look.screen is None:
         return None

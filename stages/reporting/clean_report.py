@@ -67,10 +67,10 @@ def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
         if reason := find_fault(pair, filters) or why:
             taken.setdefault(reason, []).append(pair)
     table = Table("filter", "above", "pairs", "%", "for example", title=name)
-    thresholds = look.screen.thresholds if look.screen else {}
-    for reason in {**taken, **thresholds}:
+    thresholds: dict[str, float] = {**look.screen.thresholds} if look.screen else {}
+    for reason in dict.fromkeys([*taken, *thresholds]):
         some = taken.get(reason, [])
-        threshold = next((f"{value:.2f}" for key, value in thresholds.items() if key == reason), "")
+        threshold = f"{thresholds[reason]:.2f}" if reason in thresholds else ""
         share = f"{100 * len(some) / max(len(look.pairs), 1):.2f}"
         table.add_row(reason, threshold, f"{len(some):,}", share, _list_examples(some))
     said = [Text(f"{name}: {finding}", style="red") for finding in look.findings]

@@ -21,7 +21,7 @@ from nmt_core.corpora.screening.signals import (
     Signals,
     learn_signals,
 )
-from nmt_core.corpora.screening.thresholds import count_losable, fit_thresholds
+from nmt_core.corpora.screening.thresholds import LEAST_LOSABLE, count_losable, fit_thresholds
 from nmt_core.corpora.screening.word_pairs import WordPairs
 
 LEAST_PAIRS = 1000
@@ -147,5 +147,4 @@ def learn_screen(
     signals = learn_signals(sides, sound, languages)
     measured = signals.measure(*sound)
     thresholds = fit_thresholds(signals.measure(*sides), measured, config)
-    free = [name for name in FILTERS if getattr(config, name) is None]
-    return Screen(signals, thresholds, count_losable(measured, free, config) >= 0)
+    return Screen(signals, thresholds, count_losable(measured, config) >= LEAST_LOSABLE)

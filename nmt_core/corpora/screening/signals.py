@@ -263,7 +263,7 @@ def learn_signals(
 
     Args:
         sample: lines of source and target.
-        trusted: the same of sound text, which teaches lengths and averages where it is enough.
+        trusted: the same of sound text, which teaches lengths, scripts and averages where it is enough.
         languages: codes of source and target.
 
     Raises:
@@ -281,7 +281,7 @@ def learn_signals(
     learnt = Signals(
         languages,
         candidates,
-        (find_usual_scripts(source), find_usual_scripts(target)),
+        (find_usual_scripts(taught[0]), find_usual_scripts(taught[1])),
         (CharacterModel.count(source), CharacterModel.count(target)),
         WordPairs.learn([*zip(source, target, strict=True)]),
         LengthModel.fit(*taught),

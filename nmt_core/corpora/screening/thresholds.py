@@ -26,6 +26,9 @@ PLAINLY_WRONG: Mapping[FilterName, float] = {
 DOUBT = 2.0
 """Standard deviations by which the number of trusted pairs above a threshold may be too low."""
 
+LEAST_LOSABLE = 10
+"""Trusted pairs that must be allowed to be lost; of fewer, thresholds would be left to chance."""
+
 LEAST_GAIN = 2.0
 """Share of the sample that a step must take, for one of the trusted pairs: what both have alike is
 no noise, and stays."""
@@ -51,19 +54,19 @@ def fit_thresholds(
         if setting is not None
     }
     free = [name for name, setting in settings.items() if setting is None]
-    if trusted is None or count_losable(trusted, free, config) < 0:
+    if trusted is None or count_losable(trusted, config) < LEAST_LOSABLE:
         return {name: chosen.get(name, PLAINLY_WRONG[name]) for name in settings}
     return chosen | _fit(sample, trusted, free, config)
 
 
-def count_losable(trusted: Measured, names: Sequence[FilterName], config: ScreenConfig) -> int:
-    """Return how many trusted pairs thresholds may take; negative if too few are given.
+def count_losable(trusted: Measured, config: ScreenConfig) -> int:
+    """Return how many trusted pairs thresholds may take; 0 if too few are given to state a loss.
 
-    A new pair is above the greatest of n values with probability 1 / (n + 1), so each filter has
-    lost one pair before it takes any.
+    A new pair is above the greatest of n values with probability 1 / (n + 1), and above the k-th
+    with k / (n + 1).
     """
     pairs = max((len(values) for values in trusted.values()), default=0)
-    return int(config.lost_share * (pairs + 1)) - len(names)
+    return int(config.lost_share * (pairs + 1))
 
 
 def _fit(
@@ -71,24 +74,26 @@ def _fit(
 ) -> dict[FilterName, float]:
     """Lower thresholds step by step, each time where most of the sample is taken for the loss.
 
-    Text without noise is left alone: steps end where they take little more than they lose. One may
-    be as long as the loss allows, since the first pairs that a filter loses may be outliers, behind
-    which much is to be taken. What filters lose is added up, though some lose the
-    same pairs: steps that look free for this are not so for other pairs.
+    Filters begin above all trusted pairs, at what is plainly wrong or higher, and stay there where
+    the text has no more for them than the trusted one. A step may be as long as the loss allows,
+    since the first pairs that a filter loses may be outliers, behind which much is to be taken.
+    What filters lose is added up, though some lose the same pairs: steps that look free for this
+    are not so for other pairs.
     """
-    losable = count_losable(trusted, names, config)
+    losable = count_losable(trusted, config)
     falling = {name: np.sort(trusted[name])[::-1] for name in names}
+    thresholds = {name: max(PLAINLY_WRONG[name], float(falling[name][0])) for name in names}
     lost = dict.fromkeys(names, 0)
     left = np.ones(max(len(sample[name]) for name in sample), np.bool_)
     for name in names:
-        left &= sample[name] <= falling[name][0]
+        left &= sample[name] <= thresholds[name]
     while losable:
         steps: list[tuple[float, FilterName, int]] = []
         costs = np.arange(1, losable + 1)
         likely = costs + DOUBT * np.sqrt(costs)
         for name in names:
             values = np.sort(sample[name][left])
-            lowered = falling[name][lost[name] + costs]
+            lowered = falling[name][lost[name] + costs - 1]
             gains = (len(values) - np.searchsorted(values, lowered, side="right")) / likely
             steps.append((float(gains.max()), name, int(costs[gains.argmax()])))
         gain, name, cost = max(steps)
@@ -96,5 +101,6 @@ def _fit(
             break
         lost[name] += cost
         losable -= cost
-        left &= sample[name] <= falling[name][lost[name]]
-    return {name: float(falling[name][lost[name]]) for name in names}
+        thresholds[name] = float(falling[name][lost[name] - 1])
+        left &= sample[name] <= thresholds[name]
+    return thresholds

@@ -23,6 +23,7 @@ from nmt_core.corpora.screening.word_numbers import WordNumbers, measure_repetit
 from stages.demo.generate import GrammarConfig, generate
 
 LANGUAGES = "de", "en"
+KINDS = "shifted", "language", "copied", "repetition", "truncated", "script", "literals"
 FRENCH = [
     "Les enfants jouent au ballon dans la cour de l'école depuis ce matin.",
     "Nous avons décidé de reporter la réunion à la semaine prochaine.",
@@ -39,7 +40,12 @@ def text():
 
 @cache
 def screen():
-    return learn_screen(text()[:2500], text()[2500:4500], LANGUAGES, ScreenConfig())
+    sample = text()[:2500]
+    for place, kind in enumerate(KINDS):
+        sample[200 * place : 200 * (place + 1)] = spoil(
+            kind, sample[200 * place : 200 * place + 200]
+        )
+    return learn_screen(sample, text()[2500:4500], LANGUAGES, ScreenConfig())
 
 
 def spoil(kind, pairs):
@@ -63,9 +69,7 @@ def spoil(kind, pairs):
                 yield Pair(source, f"{target} 17 and 345 and 8912 and 77 and 2019 and 51")
 
 
-@pytest.mark.parametrize(
-    "kind", ["shifted", "language", "copied", "repetition", "truncated", "script", "literals"]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_is_planted_is_found(kind):
     pairs = [pair for pair in text()[4500:4900] if len(pair.target.split()) > 5]
     taken = screen().judge([*spoil(kind, pairs)])
@@ -136,11 +140,13 @@ def test_no_more_trusted_pairs_are_lost_than_stated(seed, pairs, share):
 
     sample, trusted = measure(500), measure(pairs)
     thresholds = fit_thresholds(sample, trusted, ScreenConfig(lost_share=share))
-    enough = int(share * (pairs + 1)) >= len(FILTERS)
-    if enough:
-        lost = sum(int((trusted[name] > thresholds[name]).sum()) for name in FILTERS)
-        # a filter that takes none is passed by one of n + 1 pairs, too
-        assert lost + len(FILTERS) <= share * (pairs + 1)
+    if share * (pairs + 1) >= 10:
+        lost = {name: int((trusted[name] > thresholds[name]).sum()) for name in FILTERS}
+        # a filter that takes none of n is passed by one of n + 1 pairs
+        lowered = sum(
+            thresholds[name] < max(PLAINLY_WRONG[name], trusted[name].max()) for name in FILTERS
+        )
+        assert sum(lost.values()) + lowered <= share * (pairs + 1)
     else:
         assert thresholds == PLAINLY_WRONG
 
@@ -151,7 +157,7 @@ def test_the_loss_is_spent_where_noise_is():
     sample = dict.fromkeys(FILTERS, quiet[::10]) | {"alignment": np.linspace(0.985, 0.999, 300)}
     thresholds = fit_thresholds(sample, trusted, ScreenConfig())
     assert thresholds["alignment"] < 0.994
-    assert min(thresholds[name] for name in FILTERS if name != "alignment") == 1
+    assert min(thresholds[name] for name in FILTERS if name not in {"alignment", "script"}) >= 1
 
 
 def test_text_like_the_trusted_one_is_left_alone():
