@@ -137,7 +137,7 @@ def _write(dataset: str, path: Path) -> None:
         _run("echo", dataset) as lines,
     ):
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
-        table.writerow(["de", "en"])
+        table.writerow(_list_codes(dataset))
         for line in lines:
             columns = line.decode(errors="surrogateescape").removesuffix("\n").split("\t")
             table.writerow(columns[:2])
