@@ -46,9 +46,10 @@ def test_another_index_is_compared_with_that_of_last_time(renew):
     _, first = renew(serve(BOOKS, OLD))
     _, same = renew(serve(BOOKS, OLD))
     assert first == same
-    entries, said = renew(serve(BOOKS | {"size": 1}, SMALL))
-    assert [entry.name for entry in entries] == ["opus:Books/v1", "opus:Small/v2"]
-    assert "1 came, 1 went and 1 changed" in said
+    more = opus.describe_archive("More", "v1", alignment_pairs=1)
+    entries, said = renew(serve(BOOKS | {"size": 1}, SMALL, more))
+    assert [entry.corpus for entry in entries] == ["Books", "Small", "More"]
+    assert "2 came, 1 went and 1 changed" in said
     assert said != first
 
 
