@@ -67,7 +67,8 @@ def show(name: str, look: CorpusLook, filters: FilterConfig) -> RenderableType:
         if reason := find_fault(pair, filters) or why:
             taken.setdefault(reason, []).append(pair)
     table = Table("filter", "above", "pairs", "%", "for example", title=name)
-    thresholds: dict[str, float] = {**look.screen.thresholds} if look.screen else {}
+    learnt = look.screen.thresholds.items() if look.screen else ()
+    thresholds = {str(name): value for name, value in learnt}
     for reason in dict.fromkeys([*taken, *thresholds]):
         some = taken.get(reason, [])
         threshold = f"{thresholds[reason]:.2f}" if reason in thresholds else ""

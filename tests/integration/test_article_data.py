@@ -41,7 +41,7 @@ def test_it_composes_with_the_articles_models(model):
     assert (download.languages.source, download.languages.target) == ("de", "en")
     europarl = download.corpora["europarl"]
     assert (europarl.kind, europarl.release) == ("europarl", "v7")
-    assert "https://www.statmt.org/europarl/v7/{pair}.tgz" == download.corpora.europarl.url
+    assert "https://www.statmt.org/europarl/v7/{pair}.tgz" == europarl.url
     assert download.vectors.url.endswith("/wiki.{language}.vec")
     assert (download.vectors.kind, download.vectors.rows) == ("download", 100_000)
     assert (settings["tokenize"].kind, settings["tokenize"].numbers) == ("spacy", "drop")

@@ -68,7 +68,7 @@ def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, mak
 @pytest.mark.parametrize(
     ("stage", "path", "maker"),
     [
-        ("shard", "data/tokenized/train.source", "tokenize"),
+        ("shard", "data/corpus/corpus.json", "download"),
         ("evaluate", "models/trained/digests.json", "train"),
         ("export", "models/trained/digests.json", "train"),
     ],

@@ -229,7 +229,7 @@ def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):
             {"one": {"filter": {"max_word": 1}}},
             "corpora.one.filter.max_word is not a parameter; did",
         ),
-        ({"one": {"kind": "file"}}, "corpora.one.kind must be one of .*'files', got 'file'"),
+        ({"one": {"kind": "file"}}, "corpora.one.kind must be one of .*'files'.*, got 'file'"),
         ({"Eins": {}}, "corpora.Eins: a corpus has a name of at most 40 lower-case letters"),
         ({"../x": {}}, "a corpus has a name"),
     ],

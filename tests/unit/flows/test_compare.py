@@ -348,7 +348,7 @@ def test_all_files_of_a_folder_are_found_from_any_other(tmp_path, monkeypatch):
     Path("days").write_text("a\nb\n")
     download = DownloadParams(
         languages=Languages(source="de", target="en"),
-        corpus=FilesCorpus(kind="files", train=train),
+        corpora={"files": FilesCorpus(kind="files", train=train)},
         split=SplitConfig(sessions=SessionSplit(file=Path("days"), held_out=("b",))),
     )
     settings = experiments.list_file_settings(download)
