@@ -126,7 +126,11 @@ def test_bars_are_as_high_as_their_share():
     """Of lines of 1, 1, 1 and 2 words: the second bar is a third of the first."""
     pairs = [("eins", "a b c")] * 3 + [("eins zwei", "a b c")]
     tree = parse(render({"one": describe("files", train=4)}, pairs=pairs))
-    bars = [float(bar.attributes["height"]) for bar in tree.css_first("svg").css("rect.source")]
+    picture = tree.css_first("svg")
+    top, floor = (float(line.attributes["y1"]) for line in picture.css("line"))
+    bars = [bar.attributes for bar in picture.css("rect.source")]
+    heights = [float(bar["height"]) for bar in bars]
 
-    assert pytest.approx(bars[0] / 3, abs=0.1) == bars[1]
-    assert 2 == len(bars)
+    assert [floor - top, pytest.approx((floor - top) / 3, abs=0.1)] == heights
+    feet = [float(bar["y"]) + float(bar["height"]) for bar in bars]
+    assert [pytest.approx(floor, abs=0.11)] * 2 == feet
