@@ -263,7 +263,7 @@ def learn_signals(
 
     Args:
         sample: lines of source and target.
-        trusted: the same of sound text, which teaches lengths, scripts and averages where it is enough.
+        trusted: the same of sound text, which teaches lengths, scripts and averages if enough.
         languages: codes of source and target.
 
     Raises:
