@@ -1,18 +1,17 @@
 """Statistics of corpora, on evenly spread samples of their training pairs."""
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.corpora.near_duplicates import cut_words
+from nmt_core.corpora.screening.language_scores import READ_CHARACTERS, load_langid
+from nmt_core.corpora.screening.scripts import name_script
 from nmt_core.corpora.staging import SIDES
 
 MOST_PAIRS = 20_000
@@ -21,11 +20,8 @@ MOST_PAIRS = 20_000
 MOST_IDENTIFIED = 1000
 """Lines of a side whose language is told, 0.3 milliseconds each."""
 
-READ_CHARACTERS = 150
-"""Of such a line; more change little."""
-
 LEAST_BYTES = 16
-"""Of a line; of fewer no language is told."""
+"""Of a line whose language is told."""
 
 MOST_FREQUENT = 30
 MOST_EXAMPLES = 4
@@ -133,7 +129,7 @@ def _measure_side(
     counted = Counter(word for line in words for word in line)
     letters = Counter[str]()
     for character, count in Counter("".join(lines)).items():
-        if script := _name_script(character):
+        if script := name_script(ord(character)):
             letters[script] += count
     identified = (lines[row] for row in _spread(len(lines), MOST_IDENTIFIED))
     return SideStatistics(
@@ -166,24 +162,9 @@ def _rank(counts: Counter[str]) -> Counts:
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _name_script(character: str) -> str:
-    """Return the script of a letter, the first word of its name; empty if it is no letter."""
-    if not character.isalpha():
-        return ""
-    plain = unicodedata.normalize("NFKC", character)[0]  # of a full-width letter, what it is
-    return unicodedata.name(plain, "").partition(" ")[0].partition("-")[0]
-
-
 def _identify(line: str) -> str:
     """Return the code of the language that a line is likely in; empty if it is too short."""
     read = line[:READ_CHARACTERS]
     if len(read.encode("utf-8")) < LEAST_BYTES:
         return ""
-    return str(_load_classifier().classify(read)[0])
-
-
-@cache
-def _load_classifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # noqa: PLC0415 - 0.6 seconds
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
+    return str(load_langid().classify(read)[0])

@@ -159,6 +159,13 @@ def _show_corpus(
     )
     if any(corpus["removed"].values()):
         section.append(_tabulate_removed(corpus["removed"]))
+    left_out = [
+        [_name(why), *map(_quote, pair, languages.codes)]
+        for why, pairs in sorted(corpus["examples"].items())
+        for pair in pairs
+    ]
+    if left_out:
+        section.append(make_table("Examples left out", ["Why", *languages.codes], left_out))
     examples: list[Row] = [
         [number + 1, *map(_quote, pair, languages.codes)]
         for number, pair in enumerate(statistics.examples)

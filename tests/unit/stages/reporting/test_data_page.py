@@ -112,6 +112,14 @@ def test_near_duplicates_are_shown_beside_what_they_are_near():
     assert not parse(render(SEVERAL, near={})).css("section:not([id]) bdi")
 
 
+def test_examples_of_what_was_left_out_are_shown_by_reason():
+    rows = table(parse(render({"one": describe("files")})), "Examples left out").css("tbody tr")
+
+    assert [["duplicate", *PAIRS[2]], ["length ratio", "Ja.", f"Yes {SHOWN}"]] == [
+        *map(cells, rows)
+    ]
+
+
 def test_pictures_and_tables_can_be_heard():
     tree = parse(render(SEVERAL))
 
@@ -124,7 +132,7 @@ def test_pictures_and_tables_can_be_heard():
 
 def test_bars_are_as_high_as_their_share():
     """Of lines of 1, 1, 1 and 2 words: the second bar is a third of the first."""
-    pairs = [("eins", "a b c")] * 3 + [("eins zwei", "a b c")]
+    pairs = [("eins", "one")] * 3 + [("eins zwei", "one two")]
     tree = parse(render({"one": describe("files", train=4)}, pairs=pairs))
     picture = tree.css_first("svg")
     top, floor = (float(line.attributes["y1"]) for line in picture.css("line"))
