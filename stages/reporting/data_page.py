@@ -159,7 +159,7 @@ def _show_corpus(
     )
     if any(corpus["removed"].values()):
         section.append(_tabulate_removed(corpus["removed"]))
-    left_out = [
+    left_out: list[Row] = [
         [_name(why), *map(_quote, pair, languages.codes)]
         for why, pairs in sorted(corpus["examples"].items())
         for pair in pairs
