@@ -90,8 +90,9 @@ def _fit(
     while losable:
         steps: list[tuple[float, FilterName, int]] = []
         costs = np.arange(1, losable + 1)
-        likely = costs + DOUBT * np.sqrt(costs)
         for name in names:
+            before = lost[name]
+            likely = costs + DOUBT * (np.sqrt(before + costs) - np.sqrt(before))
             values = np.sort(sample[name][left])
             lowered = falling[name][lost[name] + costs - 1]
             gains = (len(values) - np.searchsorted(values, lowered, side="right")) / likely
