@@ -9,6 +9,7 @@ Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/test.ne
         downloads/
 """
 
+import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -53,6 +54,8 @@ from stages.registry.registry import Registry
 from stages.reporting.data_page import render_data_page
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import hash_code_of
+
+LOGGER = logging.getLogger(__name__)
 
 KEPT = "sifted"
 """In the folder of downloads: what comes of each corpus, until its text or a setting changes."""
@@ -175,6 +178,12 @@ def _write_corpora(
 ) -> dict[str, dict[str, Any]]:
     read = reader.read(params.corpora)
     replay = getattr(params.initial_model, "replay", 0.0)
+    if replay and not texts:
+        LOGGER.warning(
+            "the export of the initial model names no text, as earlier ones do not, so none is "
+            "replayed, and much of what the model knows may be forgotten; add that text to "
+            "download.corpora"
+        )
     wanted = list_replayed(texts if replay else (), params.corpora, params.languages)
     replayed, more = read_replayed(
         wanted,

@@ -11,10 +11,11 @@ from typing import Any
 
 from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
+from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import Corpora, list_split_off
-from nmt_core.corpora.sifting import SiftedCorpus, SiftRules, sift_corpus
-from nmt_core.corpora.splitting import SplitConfig
+from nmt_core.corpora.sifting import COUNTS, SiftedCorpus, SiftRules, sift_corpus
+from nmt_core.corpora.splitting import Split, SplitConfig
 from nmt_core.fetch.source import Fetch, Fetched, Source
 from nmt_core.text.languages import Languages
 
@@ -62,45 +63,49 @@ class CorpusReader:
             WorkersError: if workers are lost.
         """
         split_off = list_split_off(corpora)
-        read = {}
-        for name, corpus in corpora.items():
+        return {
+            name: self._read_one(name, corpus, frozenset() if corpus.train_only else split_off)
+            for name, corpus in corpora.items()
+        }
 
-            def fetch(source: Source, name: str = name) -> Fetched:
-                return self.fetch(locate(source, name))
+    def _read_one(self, name: str, corpus: Corpus, split_off: frozenset[Split]) -> ReadCorpus:
+        def fetch(source: Source) -> Fetched:
+            return self.fetch(locate(source, name))
 
-            origins = corpus.find_origins(self.languages, fetch=fetch)
-            off = frozenset() if corpus.train_only else split_off
-            filters = corpus.filter or self.filters
-            settings = {
-                "corpus": corpus.model_dump(mode="json", exclude=OF_MIXTURE),
-                "train_only": corpus.train_only,
-                "languages": self.languages.codes,
-                "filter": filters.model_dump(mode="json"),
-                "split": self.split.model_dump(mode="json") if off else None,
-                "split_off": sorted(off),
-                "origins": [origin["sha256"] for origin in origins],
-                "code": self.code,
-            }
-            key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
-            place = self.kept / key if origins else self.scratch / f"sifted-{name}"
-            sifted = SiftedCorpus.load(place)
-            if sifted is None:
-                with files.whole_folder(place) as folder, self._unpacked(name) as scratch:
-                    texts = corpus.obtain(self.languages, fetch=fetch, scratch=scratch)
-                    sift_corpus(
-                        {"train": texts["train"]} if corpus.train_only else texts,
-                        folder,
-                        scratch=scratch,
-                        rules=SiftRules(filters, self.split, off, self.languages),
-                        workers=self.workers,
-                        name=name,
-                    )
-                sifted = SiftedCorpus.load(place)
-                assert sifted
-            sifted.keep_duplicates = not filters.remove_duplicates
-            sifted.replayed = self.replayed
-            read[name] = ReadCorpus(sifted, origins)
-        return read
+        origins = corpus.find_origins(self.languages, fetch=fetch)
+        filters = corpus.filter or self.filters
+        rules = SiftRules(filters, self.split, split_off, self.languages)
+        key = self._make_key(corpus, rules, origins)
+        place = self.kept / key if origins else self.scratch / "sifted" / name
+        if not (place / COUNTS).exists():
+            with files.whole_folder(place) as folder, self._unpacked(name) as scratch:
+                texts = corpus.obtain(self.languages, fetch=fetch, scratch=scratch)
+                sift_corpus(
+                    {"train": texts["train"]} if corpus.train_only else texts,
+                    folder,
+                    scratch=scratch,
+                    rules=rules,
+                    workers=self.workers,
+                    name=name,
+                )
+        sifted = SiftedCorpus.load(place)
+        sifted.keep_duplicates = not filters.remove_duplicates
+        sifted.replayed = self.replayed
+        return ReadCorpus(sifted, origins)
+
+    def _make_key(self, corpus: Corpus, rules: SiftRules, origins: list[dict[str, Any]]) -> str:
+        """Return a digest of all that decides what comes of a corpus; its name is not."""
+        settings = {
+            "corpus": corpus.model_dump(mode="json", exclude=OF_MIXTURE),
+            "train_only": corpus.train_only,
+            "languages": self.languages.codes,
+            "filter": rules.filters.model_dump(mode="json"),
+            "split": self.split.model_dump(mode="json") if rules.split_off else None,
+            "split_off": sorted(rules.split_off),
+            "origins": [origin["sha256"] for origin in origins],
+            "code": self.code,
+        }
+        return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
     def forget_others(self, read: Iterable[ReadCorpus]) -> None:
         """Remove what was kept of any but these corpora."""
@@ -111,8 +116,8 @@ class CorpusReader:
 
     @contextmanager
     def _unpacked(self, name: str) -> Iterator[Path]:
-        folder = self.scratch / name
-        folder.mkdir()
+        folder = self.scratch / "unpacked" / name
+        folder.mkdir(parents=True)
         try:
             yield folder
         finally:

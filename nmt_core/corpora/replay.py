@@ -1,7 +1,7 @@
 """The text that a model was trained on, named in its export, so that training on can mix it in."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def list_replayed(
 
 
 def read_replayed(
-    replayed: Iterator[tuple[str, TrainedText]],
+    replayed: Iterable[tuple[str, TrainedText]],
     read: Callable[[TrainedText], Mapping[str, ReadCorpus]],
 ) -> tuple[dict[str, Corpus], dict[str, ReadCorpus]]:
     """Read the corpora that can still be had; tell of the others.
@@ -108,5 +108,14 @@ def weigh_replayed(
 
 
 def _identify(corpus: Corpus) -> dict[str, Any]:
-    """Return the settings that make one text another."""
-    return corpus.model_dump(exclude={"weight", "licence", "filter", "train_only", "renewed"})
+    """Return the settings that say where text comes from; it may have grown since."""
+    settings = corpus.model_dump(exclude={"weight", "licence", "filter", "train_only", "renewed"})
+    return _drop_digests(settings)
+
+
+def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _drop_digests(value) if isinstance(value, dict) else value
+        for name, value in settings.items()
+        if not name.endswith("sha256")
+    }

@@ -178,12 +178,9 @@ class SiftedCorpus:
     """Whether it is of an earlier training: nothing that was held out then is learnt now."""
 
     @classmethod
-    def load(cls, folder: Path) -> "SiftedCorpus | None":
-        """Return the corpus in a folder; None if there is none."""
-        try:
-            counts = files.read_json(folder / COUNTS)
-        except FileNotFoundError:
-            return None
+    def load(cls, folder: Path) -> "SiftedCorpus":
+        """Return the corpus in a folder."""
+        counts = files.read_json(folder / COUNTS)
         readings: dict[Split, CorpusReading] = {
             split: CorpusReading(**{name: Counter(kind) for name, kind in reading.items()})
             for split, reading in counts["readings"].items()

@@ -203,7 +203,8 @@ def invoke(*arguments):
 def test_the_registry_by_hand(three, project):
     files.write_text(
         project / "params.yaml",
-        "download: {languages: {source: de, target: en}, corpus: {kind: demo, grammar: {}}}\n",
+        "download: {languages: {source: de, target: en}, "
+        "corpora: {demo: {kind: demo, grammar: {}}}}\n",
     )
     promoted = invoke("promote", "3", "--reason", "it looks better").output
     assert promoted.startswith("warning: version 3 has a BLEU of 3")

@@ -1,6 +1,5 @@
 """Whatever is learnt, a training stops, goes on, chooses and fails in the same way."""
 
-import os
 import signal
 from functools import partial
 
@@ -87,7 +86,7 @@ class AsksToStop(trainings.Log):
     def step(self, *, step, **_):
         self.steps = step
         if step == self.cut_at:
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
 
 
 @every_learner

@@ -4,7 +4,7 @@ FAULTS = [
     (
         "a corpus taken for another one of other filters",
         "nmt_core/corpora/reading.py",
-        '"filter": filters.model_dump(mode="json"),\n',
+        '"filter": rules.filters.model_dump(mode="json"),\n',
         "",
     ),
     (

@@ -2,9 +2,8 @@
 
 import json
 import math
-import os
 from dataclasses import replace
-from signal import SIGINT
+from signal import SIGINT, raise_signal
 
 import pytest
 
@@ -66,7 +65,7 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without)
 
 def test_a_training_that_is_asked_to_stop_saves_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(EpochTrainingConfig, "log_every", 3)
-    monkeypatch.setattr(TrainingDisplay, "step", lambda *_, **__: os.kill(os.getpid(), SIGINT))
+    monkeypatch.setattr(TrainingDisplay, "step", lambda *_, **__: raise_signal(SIGINT))
     (tmp_path / "text.txt").write_text(TEXT)
     given = ("learn", "--kind", "rnn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm")
     assert run(*given, *SMALL).exit_code == 128 + SIGINT

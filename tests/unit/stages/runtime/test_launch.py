@@ -134,7 +134,7 @@ def test_a_process_that_ends_is_not_asked_to_end(rank):
     with pytest.raises(SystemExit), record_errors():
         raise BROKEN
 
-    os.kill(os.getpid(), signal.SIGTERM)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def test_a_mistake_of_ours_is_no_message(rank, tmp_path):
