@@ -77,31 +77,33 @@ def _fit(
     Filters begin above all trusted pairs, at what is plainly wrong or higher, and stay there where
     the text has no more for them than the trusted one. A step may be as long as the loss allows,
     since the first pairs that a filter loses may be outliers, behind which much is to be taken.
-    What filters lose is added up, though some lose the same pairs: steps that look free for this
-    are not so for other pairs.
+    A pair that several filters lose is lost once.
     """
     losable = count_losable(trusted, config)
-    falling = {name: np.sort(trusted[name])[::-1] for name in names}
-    thresholds = {name: max(PLAINLY_WRONG[name], float(falling[name][0])) for name in names}
+    thresholds = {name: max(PLAINLY_WRONG[name], float(trusted[name].max())) for name in names}
     lost = dict.fromkeys(names, 0)
+    kept = np.ones(max(len(trusted[name]) for name in trusted), np.bool_)
     left = np.ones(max(len(sample[name]) for name in sample), np.bool_)
     for name in names:
         left &= sample[name] <= thresholds[name]
     while losable:
-        steps: list[tuple[float, FilterName, int]] = []
+        steps: list[tuple[float, FilterName, int, float]] = []
         costs = np.arange(1, losable + 1)
         for name in names:
             before = lost[name]
             likely = costs + DOUBT * (np.sqrt(before + costs) - np.sqrt(before))
+            # the first pair that a filter costs is the one at its threshold, which stays
+            falling = np.sort(trusted[name][kept])[::-1][costs - (0 if before else 1)]
             values = np.sort(sample[name][left])
-            lowered = falling[name][lost[name] + costs - 1]
-            gains = (len(values) - np.searchsorted(values, lowered, side="right")) / likely
-            steps.append((float(gains.max()), name, int(costs[gains.argmax()])))
-        gain, name, cost = max(steps)
-        if gain * len(trusted[name]) < LEAST_GAIN * len(sample[name]):
+            gains = (len(values) - np.searchsorted(values, falling, side="right")) / likely
+            best = int(gains.argmax())
+            steps.append((float(gains[best]), name, int(costs[best]), float(falling[best])))
+        gain, name, cost, threshold = max(steps)
+        if gain * len(kept) < LEAST_GAIN * len(left):
             break
         lost[name] += cost
         losable -= cost
-        thresholds[name] = float(falling[name][lost[name] - 1])
-        left &= sample[name] <= thresholds[name]
+        thresholds[name] = threshold
+        kept &= trusted[name] <= threshold
+        left &= sample[name] <= threshold
     return thresholds
