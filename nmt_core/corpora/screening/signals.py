@@ -74,7 +74,7 @@ class LengthModel:
         for rows in np.array_split(order, max(1, min(20, len(order) // 50))):
             spread.append((TO_DEVIATION * np.median(np.abs(ratios[rows] - mean))) ** 2)
             size.append(1 / np.median(letters[rows]))
-        slope, level = np.polyfit(size, spread, 1) if len(size) > 1 else (0.0, spread[0])
+        slope, level = np.polyfit(size, spread, 1) if len({*size}) > 1 else (0.0, spread[0])
         without = [
             float(side.sum() + 1) / (len(side) + 2) for side in _find_endless(source, target)
         ]

@@ -57,6 +57,13 @@ def test_each_fault_is_found_and_no_other(kind):
     assert found[0].examples
 
 
+@pytest.mark.parametrize(("swapped", "late"), [(False, "source"), (True, "target")])
+def test_the_side_that_is_late_is_named(swapped, late):
+    pairs = [Pair(*pair[::-1]) if swapped else pair for pair in shift(text(), 2)]
+    (found,) = inspect_sample(pairs, ("en", "de") if swapped else ("de", "en"))
+    assert f"{late} is late by 2" in found.sentence
+
+
 def test_a_file_that_loses_a_line_on_the_way_is_found():
     part = [*text()[:500], *shift(text()[500:], 1)]
     assert [finding.kind for finding in inspect_sample(part, ("de", "en"))] == ["shifted"]

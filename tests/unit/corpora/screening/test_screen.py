@@ -17,7 +17,12 @@ from nmt_core.corpora.screening.language_scores import LanguageScorer, load_lang
 from nmt_core.corpora.screening.screen import Screen, learn_screen
 from nmt_core.corpora.screening.scripts import find_usual_scripts, measure_foreign_letters
 from nmt_core.corpora.screening.settings import ScreenConfig
-from nmt_core.corpora.screening.signals import FILTERS, count_differing_literals, measure_copied
+from nmt_core.corpora.screening.signals import (
+    FILTERS,
+    LengthModel,
+    count_differing_literals,
+    measure_copied,
+)
 from nmt_core.corpora.screening.thresholds import PLAINLY_WRONG, fit_thresholds
 from nmt_core.corpora.screening.word_numbers import WordNumbers, measure_repetition
 from stages.demo.generate import GrammarConfig, generate
@@ -154,6 +159,32 @@ def test_the_loss_is_spent_where_noise_is():
     thresholds = fit_thresholds(sample, trusted, ScreenConfig())
     assert thresholds["alignment"] < 0.994
     assert min(thresholds[name] for name in FILTERS if name not in {"alignment", "script"}) >= 1
+
+
+def test_a_pair_that_several_filters_lose_is_lost_once():
+    alike = np.linspace(10, 20, 3000)
+    trusted = dict.fromkeys(FILTERS, np.zeros(3000)) | dict.fromkeys(
+        ("truncated", "alignment"), alike
+    )
+    sample = dict(trusted) | {
+        "truncated": np.repeat([19.95, 0.0, 0.0], 1000),
+        "alignment": np.repeat([0.0, 19.95, 0.0], 1000),
+    }
+    thresholds = fit_thresholds(sample, trusted, ScreenConfig(lost_share=0.008))
+    assert max(thresholds["truncated"], thresholds["alignment"]) < 19.95
+
+
+def test_the_shorter_side_is_the_one_that_lacks_its_end():
+    lines = ["The same sentence, said once more." for _ in range(100)]
+    model = LengthModel.fit(lines, lines)
+    short, endless = "The same sentence, said.", "The same sentence, said"
+    surprise = model.measure(
+        [short, endless, lines[0], lines[0]], [lines[0]] * 2 + [short, endless]
+    )
+    assert surprise[1] > surprise[0] + 3
+    assert surprise[3] > surprise[2] + 3
+    longer = model.measure([lines[0]], [f"{lines[0]} And so on and on"])
+    assert longer[0] < model.measure([lines[0]], [f"{lines[0]} And so on and on."])[0] + 1
 
 
 def test_text_like_the_trusted_one_is_left_alone():
