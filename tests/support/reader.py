@@ -270,6 +270,13 @@ def bring(folder):
     (folder / "my/train.en.gz").write_bytes(gzip.compress(target.read_bytes()))
     for name, lines, side in (("novel.txt", 50, target), ("in.txt", 2, source)):
         (folder / name).write_text("".join(side.read_text().splitlines(keepends=True)[:lines]))
+    units = "".join(
+        f"<tu><tuv xml:lang='de'><seg>Die Eule liest Buch {number}.</seg></tuv>"
+        f"<tuv xml:lang='en'><seg>The owl reads book {number}.</seg></tuv></tu>"
+        for number in range(20)
+    )
+    memory = f"<tmx version='1.4'><header/><body>{units}</body></tmx>"
+    (folder / "my/memory.tmx").write_text(memory)
     shutil.copy(folder / "in.txt", folder / "other.txt")
     (folder / "terms.tsv").write_text("Ausschuss\tpanel\n")
 
