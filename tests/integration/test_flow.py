@@ -48,7 +48,7 @@ if stage == "export":
 PARAMS = """\
 download:
   languages: {source: de, target: en}
-  corpus: {kind: files, train: {source: text.tsv}}
+  corpora: {own: {kind: files, train: {source: text.tsv}}}
 """
 
 FLOW = """\
