@@ -270,9 +270,9 @@ def bring(folder):
     (folder / "my/train.en.gz").write_bytes(gzip.compress(target.read_bytes()))
     for name, lines, side in (("novel.txt", 50, target), ("in.txt", 2, source)):
         (folder / name).write_text("".join(side.read_text().splitlines(keepends=True)[:lines]))
-    units = "".join(
-        f"<tu><tuv xml:lang='de'><seg>Die Eule liest Buch {number}.</seg></tuv>"
-        f"<tuv xml:lang='en'><seg>The owl reads book {number}.</seg></tuv></tu>"
+    units = "".join(  # so short that none is near another
+        f"<tu><tuv xml:lang='de'><seg>Eulen lesen {number}.</seg></tuv>"
+        f"<tuv xml:lang='en'><seg>Owls read {number}.</seg></tuv></tu>"
         for number in range(20)
     )
     memory = f"<tmx version='1.4'><header/><body>{units}</body></tmx>"
