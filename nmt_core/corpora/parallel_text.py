@@ -45,7 +45,7 @@ UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _LINE_ENDS = re.compile("\r\n|\n|\r")
-_ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 """Of HTML, such as &quot; and &#39;."""
 
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u200b\ufeff]")
@@ -158,7 +158,7 @@ def read_pairs(
                 raise CorpusError(str(bad)) from None
             reading.dropped[bad.problem] += 1
         else:
-            if any("&" in side and _ENTITY.search(side) for side in pair):
+            if any("&" in side and ENTITY.search(side) for side in pair):
                 reading.noticed["html_entities"] += 1
             yield number, pair
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from nmt_core.base import files
-from nmt_core.base.parallel.jobs import WorkersConfig, run_in_order
+from nmt_core.base.parallel.jobs import WorkersConfig, load_cached, run_in_order
 from nmt_core.corpora.filters import FilterConfig, find_fault
 from nmt_core.corpora.parallel_text import (
     CorpusReading,
@@ -27,11 +27,11 @@ from nmt_core.corpora.parallel_text import (
     cut_rows,
     read_pairs,
 )
+from nmt_core.corpora.screening.findings import refuse_findings
 from nmt_core.corpora.screening.looking import (
     MOST_TRUSTED,
     look_at_corpus,
     read_sample,
-    require_sound,
 )
 from nmt_core.corpora.screening.screen import Screen
 from nmt_core.corpora.screening.signals import PAIRS_AT_ONCE
@@ -132,7 +132,7 @@ def sift(job: SiftJob, part: Path) -> SiftedRows:
     with ExitStack() as stack:
         homes = {name: PairWriter(part, name, stack) for name in sieve.homes}
         first = job.spans[0].first
-        screen = Screen.load(sieve.screen) if sieve.screen else None
+        screen = load_cached(Screen.load, sieve.screen) if sieve.screen else None
         for number, pair, taken in _screen(
             read_pairs(job, drop=sieve.drop, reading=sifted.reading), screen
         ):
@@ -263,7 +263,7 @@ def learn_screen_of(
         for some, most in ((of_train, config.sample_pairs), (given, MOST_TRUSTED))
     ]
     look = look_at_corpus(pairs[0], pairs[1], rules.languages.codes, config)
-    require_sound(name, look, config)
+    refuse_findings(name, look.findings, config.accepted)
     if look.screen is None:
         return None
     look.screen.save(folder)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -96,13 +96,17 @@ def measure_corpora(folder: Path, pairs: Mapping[str, int]) -> dict[str, CorpusS
         folder: has ``train.source`` and ``train.target``, one corpus after another.
         pairs: of each corpus in train, in this order.
     """
-    measured, begin = {}, 0
-    for name, count in pairs.items():
-        rows = [begin + row for row in _spread(count, MOST_PAIRS)]
-        source, target = (list(_read_rows(folder / f"train.{side}", rows)) for side in SIDES)
-        measured[name] = measure_sample(source, target)
-        begin += count
-    return measured
+    begins = accumulate(pairs.values(), initial=0)
+    rows = {
+        name: [begin + row for row in _spread(count, MOST_PAIRS)]
+        for (name, count), begin in zip(pairs.items(), begins, strict=False)
+    }
+    every = [*chain.from_iterable(rows.values())]
+    sides = [_read_rows(folder / f"train.{side}", every) for side in SIDES]
+    return {
+        name: measure_sample(*(list(islice(side, len(sampled))) for side in sides))
+        for name, sampled in rows.items()
+    }
 
 
 def measure_sample(source: Sequence[str], target: Sequence[str]) -> CorpusStatistics:

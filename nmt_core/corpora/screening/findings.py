@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.parallel_text import ENTITY, Pair
 from nmt_core.corpora.screening.flat_text import Array
 from nmt_core.corpora.screening.language_scores import LanguageScorer, find_languages
 from nmt_core.corpora.screening.settings import FindingKind
@@ -24,13 +24,13 @@ MOST = 0.5
 """Share of the lines that tell anything from which a fault is one of the whole corpus."""
 
 TELLING = 50
-"""LineList that must tell anything, or nothing is said."""
+"""Lines that must tell anything, or nothing is said."""
 
 SOME = 0.01
 """Share of pairs with entities of HTML from which they are no accident."""
 
 OFFSETS = (-3, -2, -1, 1, 2, 3)
-"""LineList by which one side may be late."""
+"""Lines by which one side may be late."""
 
 BLOCK = 500
 """Neighbouring pairs that are compared with shifted ones together."""
@@ -45,7 +45,6 @@ text shifted by a line it is 0.0 or less."""
 SHOWN = 60
 """Characters of an example."""
 
-_ENTITY = re.compile("&(?:[A-Za-z]{2,8}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _STOP = re.compile(r"\w ?[.,](?:\s|$)")
 _APART = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
 _HEADINGS = frozenset(
@@ -81,10 +80,10 @@ def inspect_sample(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Fi
     if not findings:
         findings += _check_shift(pairs)
     findings += _check_header(pairs, languages)
-    rows = [row for row, pair in enumerate(pairs) if any(map(_ENTITY.search, pair))]
+    rows = [row for row, pair in enumerate(pairs) if any(map(ENTITY.search, pair))]
     if len(rows) >= max(1, SOME * len(pairs)):
         findings.append(
-            _find(
+            show_finding(
                 "entities",
                 f"{len(rows) / len(pairs):.0%} of the pairs hold entities of HTML; replace them in "
                 f"the text, as html.unescape of Python does",
@@ -138,9 +137,9 @@ def _check_languages(
             f"the sides are swapped: the source is {languages[1]}, and the target is "
             f"{languages[0]}; exchange the two files or columns, or the languages"
         )
-        return [_find("swapped", sentence, pairs, wrong[0][2])]
+        return [show_finding("swapped", sentence, pairs, wrong[0][2])]
     return [
-        _find(
+        show_finding(
             "wrong_language",
             f"the {side} is {named} and not {languages[SIDES.index(side)]}; name another file or "
             f"column, or set languages.{side}={named}",
@@ -157,14 +156,10 @@ def _check_shift(pairs: Sequence[Pair]) -> list[Finding]:
         return []
     words = _learn(pairs, 0)
     scores = {0: _score_blocks(words, pairs, 0)}
-    offsets = [offset for offset in OFFSETS if words is not None]
-    if np.median(scores[0]) < RELATED:  # what was learnt of wrong pairs says nothing
-        for offset in OFFSETS:
-            other = _learn(pairs, offset)
-            scores[offset] = _score_blocks(other, pairs, offset)
-    else:
-        for offset in offsets:
-            scores[offset] = _score_blocks(words, pairs, offset)
+    sound = np.median(scores[0]) >= RELATED  # what was learnt of wrong pairs says nothing
+    for offset in OFFSETS:
+        learnt = words if sound else _learn(pairs, offset)
+        scores[offset] = _score_blocks(learnt, pairs, offset)
     best = max(OFFSETS, key=lambda offset: int((scores[offset] > scores[0] + RELATED).sum()))
     late = np.flatnonzero(scores[best] > scores[0] + RELATED)
     rows = [int(block) * BLOCK + row for block in late for row in (7, 8)]
@@ -175,14 +170,16 @@ def _check_shift(pairs: Sequence[Pair]) -> list[Finding]:
             f"{len(late) / len(scores[0]):.0%} of the pairs, so that they are no translations; "
             f"mend the file where a line is missing or was added"
         )
-        return [_find("shifted", sentence, pairs, rows)]
+        return [show_finding("shifted", sentence, pairs, rows)]
     unrelated = np.flatnonzero(scores[0] < RELATED / 4)
     if len(unrelated) > MOST * len(scores[0]):
         sentence = (
             f"the sides have nothing to do with each other in {len(unrelated)} of {len(scores[0])} "
             f"parts; name two files of which line N of one translates line N of the other"
         )
-        return [_find("unrelated", sentence, pairs, [int(block) * BLOCK for block in unrelated])]
+        return [
+            show_finding("unrelated", sentence, pairs, [int(block) * BLOCK for block in unrelated])
+        ]
     return []
 
 
@@ -218,7 +215,7 @@ def _check_header(pairs: Sequence[Pair], languages: tuple[str, str]) -> list[Fin
     headings = [_HEADINGS | {code, code.partition("-")[0]} for code in languages]
     if first and all(line in known for line, known in zip(first, headings, strict=True)):
         sentence = "the first pair is a header and no text; remove the line from both sides"
-        return [_find("header", sentence, pairs, [0])]
+        return [show_finding("header", sentence, pairs, [0])]
     return []
 
 
@@ -230,15 +227,17 @@ def _check_writing(pairs: Sequence[Pair], lines: LineList, side: SideName) -> It
             f"the {side} was tokenized, with spaces before its signs or marks of subwords; give "
             f"the text as it was before"
         )
-        yield _find("tokenized", sentence, pairs, apart)
+        yield show_finding("tokenized", sentence, pairs, apart)
     cased = [row for row, line in enumerate(lines) if line.lower() != line.upper()]
     capital = [row for row in cased if lines[row].lower() != lines[row]]
     if len(cased) >= TELLING and len(capital) <= SOME * len(cased):
         sentence = f"the {side} is in lower case all through; give the text as it was before"
-        yield _find("lower_case", sentence, pairs, cased)
+        yield show_finding("lower_case", sentence, pairs, cased)
 
 
-def _find(kind: FindingKind, sentence: str, pairs: Sequence[Pair], rows: Sequence[int]) -> Finding:
+def show_finding(
+    kind: FindingKind, sentence: str, pairs: Sequence[Pair], rows: Sequence[int]
+) -> Finding:
     """Return a finding with two of its pairs, from the middle of them."""
     middle = rows[len(rows) // 2 :][:2]
     return Finding(kind, sentence, tuple(pairs[row] for row in middle))

@@ -1,4 +1,4 @@
-"""LineList as one flat array, so that NumPy measures thousands of them at once."""
+"""Lines as one flat array, so that NumPy measures thousands of them at once."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 class FlatLines(NamedTuple):
-    """LineList one after another, each some numbers: code points, or numbers of words."""
+    """Lines one after another, each some numbers: code points, or numbers of words."""
 
     values: Numbers
     """Of all lines, (values,)."""

@@ -21,7 +21,7 @@ READ_CHARACTERS = 150
 """Of a line; more do not help."""
 
 LEAST_LETTERS = 16
-"""LineList of fewer abstain: little can be said of so little."""
+"""Lines of fewer abstain: little can be said of so little."""
 
 FREQUENT = (
     "ar",

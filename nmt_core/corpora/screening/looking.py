@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from nmt_core.corpora.parallel_text import CorpusReading, Pair, PairRows, Problem, read_pairs
-from nmt_core.corpora.screening.findings import Finding, inspect_sample, refuse_findings
+from nmt_core.corpora.screening.findings import Finding, inspect_sample, show_finding
 from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
 from nmt_core.corpora.screening.settings import FilterName, ScreenConfig
 
@@ -15,6 +15,9 @@ MOST_TRUSTED = 10_000
 
 MOST_TAKEN = 0.5
 """Share of a sample that filters may take; more of them is not noise in a text, but all of it."""
+
+WHOLLY_WRONG = frozenset({"swapped", "wrong_language", "unrelated"})
+"""Findings after which there is nothing to learn from."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,8 @@ def look_at_corpus(
             f"{len(rows) / len(pairs):.0%} of the pairs are noise (taken by the filters {named}); "
             f"give other text, or set thresholds under screen"
         )
-        middle = rows[len(rows) // 2 :][:2]
-        findings = [*findings, Finding("noise", sentence, tuple(pairs[row] for row in middle))]
+        findings = [*findings, show_finding("noise", sentence, pairs, rows)]
     return CorpusLook([*pairs], findings, screen, taken)
-
-
-WHOLLY_WRONG = frozenset({"swapped", "wrong_language", "unrelated"})
-"""Findings after which there is nothing to learn from."""
-
-
-def require_sound(name: str, look: CorpusLook, config: ScreenConfig) -> None:
-    """Stop for what is wrong with a corpus as a whole and was not accepted.
-
-    Raises:
-        CorpusError: with examples, and the setting that mends it.
-    """
-    refuse_findings(name, look.findings, config.accepted)
 
 
 def read_sample(

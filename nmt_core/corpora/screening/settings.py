@@ -50,7 +50,7 @@ class ScreenConfig(Config):
 
     language: Threshold = None
     """By how much another language is likelier than that of the side: a difference of logarithms
-    over the root of the line's bytes (py3langid). LineList of fewer than 16 letters abstain."""
+    over the root of the line's bytes (py3langid). Lines of fewer than 16 letters abstain."""
 
     script: Threshold = None
     """Share of letters of a script that the side is not written in."""

@@ -34,7 +34,7 @@ SHRINKING = {"words": 6, "characters": 20}
 """Average words or characters that are added to a line, so that short ones seldom stand out."""
 
 READ_FOR_LANGUAGES = 2000
-"""LineList of a side in which languages are looked for."""
+"""Lines of a side in which languages are looked for."""
 
 MOST_FOUND = 15
 """Languages found there that are told apart, besides frequent ones."""
