@@ -27,7 +27,7 @@ from nmt_core.base import files
 from nmt_core.base.parallel.jobs import WorkersConfig
 from nmt_core.corpora.cleaning import CleanedCorpus, CleaningOutcome, join_corpora
 from nmt_core.corpora.corpus import Corpus
-from nmt_core.corpora.named import describe_licence, describe_rule, describe_together
+from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
 from nmt_core.corpora.reading import CorpusReader
 from nmt_core.corpora.replay import (
     TrainedText,
@@ -218,7 +218,7 @@ def _write_corpora(
         }
         for name, cleaned in outcome.corpora.items()
     }
-    measured["corpus"] = describe_corpora(params)
+    measured["corpus"] = describe_corpora(params, replayed)
     described = {
         "languages": params.languages.model_dump(),
         "pairs": measured["pairs"],
@@ -229,11 +229,16 @@ def _write_corpora(
     return measured
 
 
-def describe_corpora(params: DownloadParams) -> dict[str, Any]:
-    """Describe the corpora for the export and the registration of a model."""
+def describe_corpora(params: DownloadParams, replayed: Corpora | None = None) -> dict[str, Any]:
+    """Describe the corpora for the export and the registration of a model.
+
+    Args:
+        params: of the text.
+        replayed: corpora of the initial model that are read, too.
+    """
     return {
         "kind": ", ".join(dict.fromkeys(corpus.kind for corpus in params.corpora.values())),
-        **describe_together(params.corpora)._asdict(),
+        **describe_together({**params.corpora, **(replayed or {})})._asdict(),
         "held_out": describe_rule(params.corpora, params.split),
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nmt_core.alignment.words import cut_word, is_sign
+from nmt_core.corpora.near_duplicates import UNSPACED
 from nmt_core.corpora.screening.flat_text import Array, FlatLines, flatten_lines
 
 STEM_LETTERS = 6
@@ -17,8 +18,8 @@ MOST_WORDS = 300_000
 LONGEST_UNIT = 8
 """Words of a run that is looked for again right behind it."""
 
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Characters that are written without spaces, each of which is taken for a word."""
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+"""Each such character is taken for a word."""
 
 
 class WordNumbers:
@@ -61,7 +62,7 @@ class WordNumbers:
 
 def cut_stems(word: str) -> list[str]:
     """Return the pieces of a word without signs, as stems in lower case."""
-    spaced = UNSPACED.sub(r" \g<0> ", word)
+    spaced = _UNSPACED.sub(r" \g<0> ", word)
     pieces = [piece for part in spaced.split() for piece in cut_word(part)]
     return [
         piece.casefold()[:STEM_LETTERS]

@@ -83,6 +83,7 @@ def test_old_text_has_its_share_and_what_was_held_out_then_is_not_learnt(tmp_pat
 
     corpora = measured["corpora"]
     assert [*corpora] == ["own", "replay-old"]
+    assert "replay-old (own)" in measured["corpus"]["text"]  # for the card of the model
     read = {name: one["weight"] * one["pairs"]["train"] for name, one in corpora.items()}
     assert read["replay-old"] / sum(read.values()) == pytest.approx(0.6)
     learnt = {*map(make_comparison_key, lines["train"])}
