@@ -9,7 +9,7 @@ import ast
 import inspect
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -52,6 +52,8 @@ class OpenUnion:
     """Types of settings by their tag."""
     tag: str = "kind"
     """The key of the tag that names the kind of settings."""
+    expand: Callable[[Any], Any] = lambda values: values
+    """Returns the settings that a short form stands for; raises a ValueError if for none."""
 
     def __get_pydantic_core_schema__(self, base: type[Config], _: object) -> Any:
         """Return pydantic's schema of the setting."""
@@ -59,6 +61,7 @@ class OpenUnion:
         def read(values: Any, info: ValidationInfo) -> Config:
             if isinstance(values, base):
                 return values
+            values = self.expand(values)
             kind = self.find(values)
             if info.mode == "json":
                 return kind.model_validate_json(json.dumps(values))
@@ -229,8 +232,8 @@ def _kinds_of(field: FieldInfo, values: Any) -> list[type[Config]]:
     """Return the types that the given values may have."""
     unions = [union for union in field.metadata if isinstance(union, OpenUnion)]
     try:
-        return [union.find(values) for union in unions] or list_kinds(field)
-    except (PydanticCustomError, PydanticKnownError):
+        return [union.find(union.expand(values)) for union in unions] or list_kinds(field)
+    except (PydanticCustomError, PydanticKnownError, ValueError):
         return []
 
 

@@ -2,8 +2,6 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
-
 from nmt_core.base.config import OpenUnion
 from nmt_core.base.registry import Registry
 from nmt_core.corpora.corpus import Corpus
@@ -34,6 +32,6 @@ def _expand(settings: Any) -> Any:
     return settings
 
 
-CorpusConfig = Annotated[Corpus, OpenUnion(CORPORA), BeforeValidator(_expand)]
+CorpusConfig = Annotated[Corpus, OpenUnion(CORPORA, expand=_expand)]
 """The settings of any corpus, told apart by ``kind``; or a name that stands for them, alone or as
 ``name`` beside other settings."""

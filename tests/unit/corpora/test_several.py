@@ -242,6 +242,12 @@ def test_what_cannot_be_meant_is_told(corpus, change, expected):
         settings(corpora)
 
 
+def test_a_wrong_key_beside_a_short_name_is_answered_from_its_kind(corpus):
+    short = {"name": "my.tmx", "wieght": 1.0, "licence": "own"}
+    with pytest.raises(ConfigError, match=r"corpora.two.wieght is not .* did you mean 'weight'"):
+        settings({"one": corpus("one", [("a", "b")]), "two": short})
+
+
 def test_the_old_key_is_answered_by_the_new(corpus):
     with pytest.raises(ConfigError, match=r"download.corpus is not a parameter; it is now corpora"):
         settings({"one": corpus("one", [("a", "b")])}, corpus={"kind": "demo"})
