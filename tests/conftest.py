@@ -10,6 +10,8 @@ import nmt_core  # noqa: F401 - before torch, see there
 
 # isort: split
 
+import signal
+
 import pytest
 import torch
 from hypothesis import settings
@@ -68,3 +70,15 @@ def site(web_server):
     web_server.queries.clear()
     web_server.behaviours.clear()
     return web_server
+
+
+@pytest.fixture
+def heard():
+    """Hear what nohup, or a script that works in the background, has us ignore."""
+    stopping = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    ignored = [number for number in stopping if signal.getsignal(number) == signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)

@@ -13,16 +13,7 @@ from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.interrupt import Interrupted
 from tests.support import trainings
 
-
-@pytest.fixture(autouse=True)
-def _heard():
-    """Hear what nohup, or a script that works in the background, has us ignore."""
-    ignored = [number for number in module.STOPPING if signal.getsignal(number) == signal.SIG_IGN]
-    for number in ignored:
-        signal.signal(number, signal.SIG_DFL)
-    yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
+pytestmark = pytest.mark.usefixtures("heard")
 
 
 class Asks(trainings.Log):

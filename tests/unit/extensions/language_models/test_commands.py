@@ -63,6 +63,7 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lm", "text.txt"]
 
 
+@pytest.mark.usefixtures("heard")
 def test_a_training_that_is_asked_to_stop_saves_and_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(EpochTrainingConfig, "log_every", 3)
     monkeypatch.setattr(TrainingDisplay, "step", lambda *_, **__: raise_signal(SIGINT))
