@@ -42,7 +42,7 @@ print("ready", flush=True)
 time.sleep(60)
 """
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("heard")]
 
 
 @pytest.fixture
