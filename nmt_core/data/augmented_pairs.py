@@ -39,7 +39,7 @@ class AugmentedPairs:
         self._dataset, self._sides, self._seed = dataset, sides, seed
         self._modifiers = modifiers
         self._shares = np.array([config.merged, *shares])
-        self._longest = int(dataset.lengths.max(initial=0))
+        self._longest = dataset.longest
 
     def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the source and target tokens that a pair has in an epoch."""

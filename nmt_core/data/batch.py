@@ -13,7 +13,13 @@ from typing_extensions import override
 
 from nmt_core.base.config import Config
 from nmt_core.base.random import make_generator
-from nmt_core.data.batching import Batches, batches_in_order, batches_of_epoch, split_evenly
+from nmt_core.data.batching import (
+    Batches,
+    batches_in_order,
+    batches_of_epoch,
+    name_place,
+    split_evenly,
+)
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.settings import BatchingConfig, BucketBatching
 from nmt_core.data.shards import ShardDataset
@@ -168,10 +174,18 @@ class Position(Config):
 
     epoch: int = 0
     batch: int = 0
+    """Of the group."""
+    group: int = 0
+    """Of an epoch that is planned in several."""
     phase: int = 0
     """Of the mixture."""
     tokens: int = 0
     """Target tokens so far of a phase that ends by them, ends of sentences counted."""
+
+    @property
+    def begins_epoch(self) -> bool:
+        """Whether nothing of the epoch was read."""
+        return self.group == 0 and self.batch == 0
 
 
 BatchT = TypeVar("BatchT", bound=TensorBatch)
@@ -212,11 +226,12 @@ class TrainingBatches:
     Batches are planned by those of the dataset, and become longer as what is drawn is longer;
     ``pool_batches`` at a time are made anew, of pairs that were drawn with similar lengths."""
     mixture: Mixture | None = None
-    """Says which pairs an epoch has, where it has not all of them once."""
+    """Says which pairs an epoch has, and plans them in groups; without, it has all of them once,
+    planned together."""
 
     def in_epochs(self, epochs: int) -> int:
         """Estimate the batches of some epochs; an epoch may differ by a few."""
-        return epochs * len(self._plan(Position()))
+        return epochs * self._count_groups(0) * len(self._plan(Position()))
 
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
@@ -239,26 +254,34 @@ class TrainingBatches:
                     break
 
     def _plan(self, at: Position) -> Batches:
-        """Return the batches of the epoch of a place."""
-        rows = self.mixture.list_rows(at.epoch, at.phase) if self.mixture else None
-        lengths = self.dataset.lengths
-        return batches_of_epoch(lengths, self.config, seed=self.seed, epoch=at.epoch, rows=rows)
+        """Return the batches of the group of a place."""
+        rows = self.mixture.list_rows(at.epoch, at.phase, at.group) if self.mixture else None
+        lengths = self.dataset.measure(rows)
+        batches = batches_of_epoch(
+            lengths, self.config, seed=self.seed, epoch=at.epoch, group=at.group
+        )
+        return batches if rows is None else [rows[batch] for batch in batches]
+
+    def _count_groups(self, phase: int) -> int:
+        return self.mixture.count_groups(phase) if self.mixture else 1
 
     def _advance(self, at: Position, tokens: int, batches: int) -> Position:
-        """Return the place after a batch, in the same epoch, the next one, or the next phase."""
+        """Return the place after a batch: in its group, the next one, epoch or phase."""
         limit = self.mixture and self.mixture.find_phase(at.phase).tokens
         read = at.tokens + tokens if limit else 0
         if limit and read >= limit:
             return Position(epoch=at.epoch + 1, phase=at.phase + 1)
-        if at.batch + 1 == batches:
-            return Position(epoch=at.epoch + 1, phase=at.phase, tokens=read)
-        return Position(epoch=at.epoch, batch=at.batch + 1, phase=at.phase, tokens=read)
+        if at.batch + 1 < batches:
+            return at.model_copy(update={"batch": at.batch + 1, "tokens": read})
+        if at.group + 1 < self._count_groups(at.phase):
+            return at.model_copy(update={"group": at.group + 1, "batch": 0, "tokens": read})
+        return Position(epoch=at.epoch + 1, phase=at.phase, tokens=read)
 
     def _read(self, batches: Batches, position: Position, rank: int, size: int) -> Iterator[_Rows]:
         """Yield the batches from a place on."""
         for rows in batches[position.batch :]:
             mine: list[NumberedPair] = [self.dataset[int(row)] for row in rows[rank::size]]
-            yield rows, mine, int(self.dataset.lengths[rows, 1].sum())
+            yield rows, mine, int(self.dataset.measure(rows)[:, 1].sum())
 
     def _draw(
         self, sample: Sample, batches: Batches, position: Position, rank: int, size: int
@@ -270,7 +293,8 @@ class TrainingBatches:
             numbers = np.concatenate(planned)
             pairs = [sample(int(number), position.epoch) for number in numbers]
             lengths = np.array([[len(side) for side in pair] for pair in pairs])
-            draw = make_generator(self.seed, "drawn batches", position.epoch, start)
+            place = name_place(position.epoch, position.group)
+            draw = make_generator(self.seed, "drawn batches", *place, start)
             for rows in split_evenly(lengths, len(planned), draw)[max(0, position.batch - start) :]:
                 mine = [pairs[row] for row in rows[rank::size]]
                 yield numbers[rows], mine, int(lengths[rows, 1].sum())

@@ -1,7 +1,7 @@
 """Group sentence pairs of similar length so that a batch holds many tokens and little padding.
 
-Batches are a function of the lengths, a seed and the epoch alone, so a resumed run sees the batches
-that the interrupted one would have seen.
+Batches are a function of the lengths, a seed, the epoch and the group alone, so a resumed run sees
+the batches that the interrupted one would have seen.
 """
 
 from bisect import bisect_left
@@ -26,25 +26,23 @@ def batches_of_epoch(
     *,
     seed: int,
     epoch: int,
-    rows: Int[np.ndarray, " pairs"] | None = None,
+    group: int = 0,
 ) -> Batches:
     """Return the batches of one epoch, in the order of training; every pair is in exactly one.
 
     A pair longer than ``max_tokens`` is a batch of its own.
 
     Args:
-        lengths: of all pairs.
+        lengths: of the pairs.
         config: of batches.
-        seed: decides the order, with the epoch.
+        seed: decides the order, with the epoch and the group.
         epoch: its number.
-        rows: numbers of the pairs of the epoch, each as often as it is to be read; None for all.
+        group: number of the group of pairs, of an epoch that is planned in several.
     """
-    if rows is not None:
-        batches = batches_of_epoch(lengths[rows], config, seed=seed, epoch=epoch)
-        return [rows[batch] for batch in batches]
+    place = name_place(epoch, group)
     if isinstance(config, BucketBatching):
-        return list(_buckets(lengths, config, seed=seed, epoch=epoch))
-    draw = make_generator(seed, "batches", epoch)
+        return list(_buckets(lengths, config, make_generator(seed, "buckets", *place)))
+    draw = make_generator(seed, "batches", *place)
     order = draw.permutation(len(lengths))
     pool = _pool_size(lengths, config)
     batches = [
@@ -53,6 +51,11 @@ def batches_of_epoch(
         for batch in _fill(_snake(lengths, order[start : start + pool]), lengths, config.max_tokens)
     ]
     return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def name_place(epoch: int, group: int) -> tuple[int, ...]:
+    """Return what names the randomness of a group; of the first, the epoch alone."""
+    return (epoch, group) if group else (epoch,)
 
 
 def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
@@ -113,9 +116,8 @@ def _fill(
 
 
 def _buckets(
-    lengths: Lengths, config: BucketBatching, *, seed: int, epoch: int
+    lengths: Lengths, config: BucketBatching, draw: np.random.Generator
 ) -> Iterator[Int[np.ndarray, " rows"]]:
-    draw = make_generator(seed, "buckets", epoch)
     sides = np.searchsorted(config.boundaries, lengths[:, 0], side="right")
     buckets: dict[int, list[int]] = {}
     for number in _through_buffer(len(lengths), config.shuffle_pairs, draw.integers):

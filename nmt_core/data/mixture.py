@@ -1,4 +1,4 @@
-"""Mix corpora: which pairs an epoch reads, as a function of seed, epoch and phase alone."""
+"""Mix corpora: which pairs an epoch reads, as a function of seed, epoch, phase and group alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +13,12 @@ from nmt_core.data.settings import MixtureConfig, Phase
 PairNumbers = Int[np.ndarray, " pairs"]
 """Numbers of pairs, some of them several times."""
 
+GROUP = 2**22
+"""Pairs whose batches are planned together, which takes about 155 MiB and a second."""
+
+PIECES = 16
+"""Pieces of a long corpus that a group is made of."""
+
 
 @dataclass(frozen=True)
 class Mixture:
@@ -20,19 +26,23 @@ class Mixture:
 
     An epoch has as many pairs as the corpora of its phase have together. Of each corpus it takes a
     share of them, the next ones of an endless sequence in which every pass over the corpus is
-    shuffled anew: so all pairs are read, and none twice more often than another.
+    shuffled anew: so all pairs are read, and none twice more often than another. An epoch of many
+    pairs is cut into groups in which each corpus has its share, so that memory holds one group
+    whatever text there is; a corpus longer than a group is shuffled piece by piece.
 
     Attributes:
         ranges: pairs of each corpus.
         weights: of each, by which its size is multiplied.
         config: temperature and phases.
         seed: decides all orders, with the place of the corpus.
+        group_pairs: most pairs of a group.
     """
 
     ranges: Mapping[str, range]
     weights: Mapping[str, float]
     config: MixtureConfig
     seed: int
+    group_pairs: int = GROUP
 
     def find_phase(self, number: int) -> Phase:
         """Return a phase by its number; without any there is one, of all corpora."""
@@ -53,33 +63,67 @@ class Mixture:
         sizes = (sizes / sizes.max()) ** (1 / self.config.temperature)
         return dict(zip(names, (sizes / sizes.sum()).tolist(), strict=True))
 
-    def list_rows(self, epoch: int, phase: int) -> PairNumbers | None:
-        """Return the pairs of an epoch, in no order; None if these are all pairs, once each.
+    def count_groups(self, phase: int) -> int:
+        """Return the number of groups of an epoch of a phase."""
+        pairs = sum(len(self.ranges[name]) for name in self.compute_shares(phase))
+        return -(-pairs // self.group_pairs)
+
+    def list_rows(self, epoch: int, phase: int, group: int = 0) -> PairNumbers | None:
+        """Return the pairs of a group, in no order; None if these are all pairs, once each.
 
         Args:
             epoch: its number, those of earlier phases counted.
             phase: number of its phase.
+            group: its number in the epoch.
         """
         shares = self.compute_shares(phase)
-        equal = {self.weights[name] for name in shares}
-        everything = len(shares) == sum(map(bool, self.ranges.values()))
-        if everything and len(equal) == 1 and self.config.temperature == 1:
-            return None
         pairs = sum(len(self.ranges[name]) for name in shares)
+        counts = {name: Fraction(share) * pairs for name, share in shares.items()}
+        groups = self.count_groups(phase)
+        if self._reads_all_once(shares):
+            if groups == 1:
+                return None
+            counts = {name: Fraction(len(self.ranges[name])) for name in shares}
         rows = []
         for place, (name, numbers) in enumerate(self.ranges.items()):
-            per_epoch = Fraction(shares.get(name, 0)) * pairs
-            begin, end = int(epoch * per_epoch), int((epoch + 1) * per_epoch)
+            count = counts.get(name, Fraction(0))
+            first, last = int(epoch * count), int((epoch + 1) * count)
+            begin, end = (first + (last - first) * n // groups for n in (group, group + 1))
             rows.append(numbers.start + self._draw(place, len(numbers), begin, end))
         return np.concatenate(rows)
+
+    def _reads_all_once(self, shares: Mapping[str, float]) -> bool:
+        """Say whether an epoch of these shares has each pair of each corpus once."""
+        everything = len(shares) == sum(map(bool, self.ranges.values()))
+        equal = len({self.weights[name] for name in shares}) == 1
+        return everything and equal and self.config.temperature == 1
 
     def _draw(self, place: int, pairs: int, begin: int, end: int) -> PairNumbers:
         """Return a part of the endless sequence of a corpus, which another name does not change."""
         if begin == end:
             return np.zeros(0, np.int64)
-        first, last = begin // pairs, (end - 1) // pairs
-        passes = [
-            make_generator(self.seed, "mixture", place, number).permutation(pairs)
-            for number in range(first, last + 1)
+        parts = []
+        for number in range(begin // pairs, (end - 1) // pairs + 1):
+            start = number * pairs
+            part = self._shuffle(place, pairs, number, max(begin - start, 0), end - start)
+            parts.append(part)
+        return np.concatenate(parts)
+
+    def _shuffle(self, place: int, pairs: int, number: int, begin: int, end: int) -> PairNumbers:
+        """Return a part of one pass over a corpus; only pieces that it touches are shuffled."""
+        if pairs <= self.group_pairs:
+            return make_generator(self.seed, "mixture", place, number).permutation(pairs)[begin:end]
+        size = max(1, self.group_pairs // PIECES)
+        order = make_generator(self.seed, "pieces", place, number).permutation(-(-pairs // size))
+        bounds = np.minimum(np.stack([order, order + 1]) * size, pairs)
+        ends = np.cumsum(bounds[1] - bounds[0])
+        first, last = np.searchsorted(ends, [begin, min(end, pairs) - 1], side="right")
+        pieces = [
+            bounds[0, piece]
+            + make_generator(self.seed, "mixture", place, number, int(order[piece])).permutation(
+                bounds[1, piece] - bounds[0, piece]
+            )
+            for piece in range(first, last + 1)
         ]
-        return np.concatenate(passes)[begin - first * pairs : end - first * pairs]
+        skipped = int(ends[first - 1]) if first else 0
+        return np.concatenate(pieces)[begin - skipped : end - skipped]

@@ -22,6 +22,9 @@ INDEX = "index.json"
 ARRAYS = ("tokens", "lengths")
 """The arrays of a shard."""
 
+STRIDE = 64
+"""Pairs of a shard of which the place of the first is held in memory."""
+
 
 class IdPair(NamedTuple):
     """The token numbers of one sentence pair, without BOS and EOS."""
@@ -112,6 +115,8 @@ def write_shards(
 class ShardDataset:
     """The pairs of a folder, by number, read from memory-mapped shards.
 
+    Of a pair, 1/8 byte is held in memory.
+
     Args:
         folder: as :func:`write_shards` left it.
         verify: compare every shard with its digest first.
@@ -126,27 +131,38 @@ class ShardDataset:
             verify_shards(folder)
         names = [shard["name"] for shard in index["shards"]]
         self._tokens = [_map(_file(folder, name, "tokens")) for name in names]
-        lengths = [_map(_file(folder, name, "lengths")) for name in names]
-        self.lengths: Int[np.ndarray, "pairs 2"] = (
-            np.concatenate(lengths) if lengths else np.zeros((0, 2), dtype=np.int32)
-        )
-        totals = [part.sum(axis=1, dtype=np.int64) for part in lengths]
-        self._starts = [np.concatenate([[0], total.cumsum()[:-1]]) for total in totals]
-        self._first = np.cumsum([0, *(len(part) for part in lengths)])
+        self._lengths = [_map(_file(folder, name, "lengths")) for name in names]
+        self._starts = [*map(_find_starts, self._lengths)]
+        self._first = np.cumsum([0, *map(len, self._lengths)])
+        self.longest = max((int(lengths.max(initial=0)) for lengths in self._lengths), default=0)
+        """Tokens of the longest sentence on either side."""
         sizes = index.get("corpora", [len(self)])  # shards of earlier versions are of one
         self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
         """Numbers of the pairs of each corpus, in order."""
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return int(self._first[-1])
 
     def __getitem__(self, number: int) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " T"]]:
         """Return the source and target tokens of one pair."""
         shard = int(np.searchsorted(self._first, number, side="right")) - 1
-        start = int(self._starts[shard][number - self._first[shard]])
-        source, target = (int(length) for length in self.lengths[number])
-        tokens = self._tokens[shard]
+        row = number - int(self._first[shard])
+        lengths, tokens = self._lengths[shard], self._tokens[shard]
+        start = int(self._starts[shard][row // STRIDE])
+        start += int(lengths[row // STRIDE * STRIDE : row].sum())
+        source, target = lengths[row].tolist()
         return tokens[start : start + source], tokens[start + source : start + source + target]
+
+    def measure(self, rows: Int[np.ndarray, " pairs"] | None = None) -> Int[np.ndarray, "pairs 2"]:
+        """Return the source and target lengths of some pairs, by their numbers, or of all."""
+        if rows is None:
+            return np.concatenate([np.zeros((0, 2), np.int32), *self._lengths])
+        shards = np.searchsorted(self._first, rows, side="right") - 1
+        measured = np.empty((len(rows), 2), np.int32)
+        for shard in np.unique(shards).tolist():
+            of_shard = shards == shard
+            measured[of_shard] = self._lengths[shard][rows[of_shard] - self._first[shard]]
+        return measured
 
     def draw(self, number: int, epoch: int) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " T"]]:
         """Return a pair, which is the same in every epoch."""
@@ -208,6 +224,12 @@ def _regrouped(blocks: Iterable[Block], pairs: int) -> Iterator[Block]:
 
 def _file(folder: Path, name: str, kind: str) -> Path:
     return folder / f"{name}.{kind}.npy"
+
+
+def _find_starts(lengths: Int[np.ndarray, "pairs 2"]) -> Int[np.ndarray, " strides"]:
+    """Return where the tokens of every ``STRIDE``-th pair of a shard begin."""
+    sums = np.add.reduceat(lengths.sum(axis=1, dtype=np.int64), np.arange(0, len(lengths), STRIDE))
+    return np.cumsum(sums) - sums
 
 
 def _map(path: Path) -> np.ndarray:

@@ -272,7 +272,7 @@ class Trainer:
     def _validation_is_due(self, before: float) -> bool:
         """Tell whether updates, or the clock since the seconds before this one, ask for it."""
         progress, every = self.progress, self.objective.config.validate_every
-        regular = progress.step % every == 0 if every else progress.position.batch == 0
+        regular = progress.step % every == 0 if every else progress.position.begins_epoch
         seconds = self.budget.validation_seconds
         timed = progress.seconds // seconds > before // seconds
         return regular or timed or progress.has_spent(self.budget)

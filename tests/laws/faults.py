@@ -53,7 +53,7 @@ FAULTS = [
         "subwords: batches cut by the lengths before drawing",
         "nmt_core/data/batch.py",
         "split_evenly(lengths, len(planned), draw)",
-        "split_evenly(self.dataset.lengths[numbers], len(planned), draw)",
+        "split_evenly(self.dataset.measure(numbers), len(planned), draw)",
     ),
     (
         "fewer parts of a pool than were planned",

@@ -1,6 +1,7 @@
 """What is read of several corpora is a function of seed, epoch and place, in the shares wanted."""
 
 from collections import Counter
+from itertools import islice, takewhile
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError
 from nmt_core.data.batch import Position, TrainingBatches
-from nmt_core.data.batching import batches_of_epoch
-from nmt_core.data.mixture import Mixture
+from nmt_core.data.mixture import GROUP, Mixture
 from nmt_core.data.settings import BucketBatching, MixtureConfig, TokenBatching
 from tests.support.pairs import write_pairs
+from tests.support.processes import run_python
 from tests.support.slow_cases import mark_slow
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
 
@@ -27,12 +28,17 @@ corpora = st.lists(
 ).filter(lambda given: any(weight for _, weight in given))
 
 
-def mix(sizes, weight, *, temperature=1.0, phases=(), seed=3, names=NAMES):
+def mix(sizes, weight, *, temperature=1.0, phases=(), seed=3, names=NAMES, group_pairs=GROUP):
     ends = np.cumsum([0, *sizes]).tolist()
     ranges = {name: range(*ends[n : n + 2]) for n, name in enumerate(names[: len(sizes)])}
     values = {"temperature": temperature, "phases": [*phases]}
     settings = config.build(MixtureConfig, values, at="mixture")
-    return Mixture(ranges, dict(zip(ranges, weight, strict=True)), settings, seed)
+    return Mixture(ranges, dict(zip(ranges, weight, strict=True)), settings, seed, group_pairs)
+
+
+def read_epoch(mixture, epoch=0, phase=0):
+    """Return the rows of an epoch, group by group."""
+    return [mixture.list_rows(epoch, phase, n) for n in range(mixture.count_groups(phase))]
 
 
 def count(mixture, rows):
@@ -57,14 +63,14 @@ def test_shares_are_met_to_the_pair(given, temperature, epoch):
         assert taken == pytest.approx(total * wanted[name] / sum(wanted.values()), abs=1.001)
 
 
-@given(given=corpora, epochs=st.integers(1, 6))
-def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs):
+@given(given=corpora, epochs=st.integers(1, 6), group_pairs=st.sampled_from([GROUP, 70, 300]))
+def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs, group_pairs):
     sizes, weight = zip(*given, strict=True)
-    mixture = mix(sizes, weight)
+    mixture = mix(sizes, weight, group_pairs=group_pairs)
     read = Counter()
     for epoch in range(epochs):
-        rows = mixture.list_rows(epoch, 0)
-        read.update(range(sum(sizes)) if rows is None else rows.tolist())
+        for rows in read_epoch(mixture, epoch):
+            read.update(range(sum(sizes)) if rows is None else rows.tolist())
     for name, numbers in mixture.ranges.items():
         times = {read[number] for number in numbers}
         assert max(times) - min(times) <= 1
@@ -90,20 +96,101 @@ def test_a_name_draws_nothing_and_a_seed_everything():
     assert rows != mix(*given).list_rows(3, 0).tolist()
 
 
+@given(given=corpora, group_pairs=st.integers(40, 300), epoch=st.integers(0, 3))
+def test_each_group_has_the_shares_of_its_epoch(given, group_pairs, epoch):
+    sizes, weight = zip(*given, strict=True)
+    mixture = mix(sizes, weight, group_pairs=group_pairs)
+    groups = read_epoch(mixture, epoch)
+    total = sum(size for size, one in given if one)
+    assert len(groups) == -(-total // group_pairs)
+    for rows in groups if len(groups) > 1 else ():
+        assert len(rows) == pytest.approx(total / len(groups), abs=1 + 2 * len(given))
+        for name, taken in count(mixture, rows.tolist()).items():
+            wanted = mixture.compute_shares(0).get(name, 0) * total / len(groups)
+            assert taken == pytest.approx(wanted, abs=2.001)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 400), min_size=1, max_size=4),
+    group_pairs=st.integers(1, 200),
+    epoch=st.integers(0, 3),
+)
+def test_groups_of_equal_weights_hold_each_pair_once(sizes, group_pairs, epoch):
+    groups = read_epoch(mix(sizes, [2.0] * len(sizes), group_pairs=group_pairs), epoch)
+    if groups[0] is not None:
+        assert sorted(np.concatenate(groups).tolist()) == [*range(sum(sizes))]
+
+
+def test_a_long_corpus_is_shuffled_by_pieces_and_within_them():
+    """Anew in each epoch, so that a group has other pairs each time."""
+    mixture = mix([1000], [1.0], group_pairs=160)
+    first, again = (read_epoch(mixture, epoch)[0].tolist() for epoch in (0, 1))
+    assert set(first) != set(again)
+    assert first[:10] != sorted(first[:10])
+    pieces = {row // 10 for row in first}
+    assert len(pieces) <= 17
+    assert pieces != set(range(min(pieces), max(pieces) + 1))
+
+
 @pytest.mark.parametrize("batching", [TokenBatching(max_tokens=90), BucketBatching(batch_size=4)])
-def test_batches_hold_each_row_as_often_as_it_is_given(batching):
-    lengths = np.random.default_rng(1).integers(1, 30, (40, 2))
-    rows = np.array([5, 5, 5, *range(7, 30)])
-    batches = batches_of_epoch(lengths, batching, seed=1, epoch=0, rows=rows)
-    assert sorted(np.concatenate(batches).tolist()) == rows.tolist()
+@pytest.mark.parametrize("group_pairs", [GROUP, 30])
+def test_batches_hold_each_row_as_often_as_the_mixture(batching, group_pairs):
+    mixture = mix([20, 30, 40], [1.0, 3.0, 0.5], group_pairs=group_pairs)
+    lengths = np.random.default_rng(1).integers(1, 30, (90, 2))
+    batches = TrainingBatches(Numbered(lengths), batching, 1, None, mixture)
+    read = takewhile(lambda s: s.after.epoch < 2, batches.start_from(Position(epoch=1)))
+    found = Counter(pair for share in read for pair in share.pairs)
+    last = Counter(np.concatenate(read_epoch(mixture, 1)).tolist()) - found
+    assert last.total() <= 12  # of the last batch, after which another epoch begins
+    assert not found - Counter(np.concatenate(read_epoch(mixture, 1)).tolist())
+
+
+def test_groups_of_one_epoch_are_in_orders_of_their_own():
+    batches = TrainingBatches(
+        Numbered(np.full((200, 2), 4)),
+        TokenBatching(max_tokens=10),
+        1,
+        None,
+        mix([200], [1.0], group_pairs=100),
+    )
+    pairs = [pair for share in islice(batches.start_from(Position()), 100) for pair in share.pairs]
+    ranked = [[sorted(half).index(pair) for pair in half] for half in (pairs[:100], pairs[100:])]
+    assert ranked[0] != ranked[1]
+
+
+@pytest.mark.slow
+def test_two_hundred_million_pairs_are_planned_in_little_memory():
+    """Whatever there is, memory holds one group of it."""
+    planned = run_python(PLANNING)
+    pairs, mebibytes = map(int, planned.split())
+    assert pairs >= GROUP * 0.9
+    assert mebibytes < 1024 * 0.9
+
+
+PLANNING = """
+import resource
+from types import SimpleNamespace
+import numpy as np
+from nmt_core.data.batch import Position, TrainingBatches
+from nmt_core.data.mixture import Mixture
+from nmt_core.data.settings import MixtureConfig, TokenBatching
+
+ranges = {"a": range(150_000_000), "b": range(150_000_000, 200_000_000)}
+mixture = Mixture(ranges, {"a": 1.0, "b": 3.0}, MixtureConfig(), 1)
+dataset = SimpleNamespace(measure=lambda rows: np.stack([rows % 50, rows % 47], 1).astype(np.int32))
+batches = TrainingBatches(dataset, TokenBatching(max_tokens=4096), 1, None, mixture)
+planned = batches._plan(Position(group=17))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+print(sum(map(len, planned)), peak)
+"""
 
 
 PHASES = [{"corpora": ["one"], "tokens": 300}, {"tokens": 200}, {"corpora": ["three"]}]
 
 
-def mixed_batches(phases=PHASES, lengths=None):
+def mixed_batches(phases=PHASES, lengths=None, group_pairs=GROUP):
     lengths = np.random.default_rng(1).integers(1, 30, (90, 2)) if lengths is None else lengths
-    mixture = mix([20, 30, 40], [1.0, 2.0, 0.5], phases=phases)
+    mixture = mix([20, 30, 40], [1.0, 2.0, 0.5], phases=phases, group_pairs=group_pairs)
     dataset = Numbered(lengths)
     return TrainingBatches(dataset, TokenBatching(max_tokens=60), 7, None, mixture)
 
@@ -111,6 +198,9 @@ def mixed_batches(phases=PHASES, lengths=None):
 class Numbered(SimpleNamespace):
     def __init__(self, lengths):
         super().__init__(lengths=lengths)
+
+    def measure(self, rows=None):
+        return self.lengths if rows is None else self.lengths[rows]
 
     def __getitem__(self, number):
         source, target = self.lengths[number]
@@ -133,9 +223,9 @@ def test_a_phase_reads_its_corpora_until_its_tokens_are_read():
     assert place.phase == 2
 
 
-@given(st.integers(0, 50))
-def test_reading_from_any_place_continues_the_mixture(skipped):
-    batches = mixed_batches()
+@given(st.integers(0, 50), st.sampled_from([GROUP, 25]))
+def test_reading_from_any_place_continues_the_mixture(skipped, group_pairs):
+    batches = mixed_batches(group_pairs=group_pairs)
     stream, place = batches.start_from(Position()), Position()
     for _ in range(skipped):
         place = next(stream).after
@@ -158,9 +248,11 @@ def test_processes_read_the_mixture_together():
     "name", mark_slow(["transformer", "convs2s", "rnn_plain"], but=["rnn_plain"])
 )
 def test_resuming_with_five_corpora_in_phases_is_continuing(tmp_path, name):
+    """An epoch of all corpora is planned in two groups."""
     dataset = write_pairs(tmp_path / "pairs", longest=6)
     phases = [{"tokens": 150}, {"corpora": ["two", "five"], "tokens": 100}, {"corpora": ["one"]}]
-    mixture = mix([5, 10, 15, 20, 10], [1.0, 3.0, 0.0, 1.0, 9.0], phases=phases)
+    weight = [1.0, 3.0, 0.0, 1.0, 9.0]
+    mixture = mix([5, 10, 15, 20, 10], weight, phases=phases, group_pairs=30)
     whole = trainer(dataset, tmp_path / "whole", Log(), name=name, mixture=mixture)
     whole.fit()
     assert whole.progress.position.phase == 2

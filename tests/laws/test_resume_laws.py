@@ -162,7 +162,7 @@ def test_the_best_score_is_the_highest_or_the_lowest(dataset, tmp_path, higher_i
 
 def test_epochs_end_training(dataset, tmp_path):
     progress = trainer(dataset, tmp_path, Log(), budget=Budget(steps=500, epochs=2)).fit()
-    tokens = int((dataset.lengths[:, 1] + 1).sum())
+    tokens = int((dataset.measure()[:, 1] + 1).sum())
 
     assert progress.target_tokens == 2 * tokens
 
