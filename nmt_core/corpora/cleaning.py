@@ -1,7 +1,8 @@
 """Join sifted corpora into train, validation and test sets that share no sentence.
 
-16 bytes per pair come into memory, the digests by which duplicates and leaks are found, whichever
-corpora they are of. Pairs stay in the order of the corpora, so each has its range of lines.
+Duplicates and leaks are found by digests, whichever corpora they are of; those of a part of the
+pairs come into memory at a time. Pairs stay in the order of the corpora, so each has its range of
+lines.
 """
 
 from collections import Counter
@@ -91,19 +92,18 @@ class JoinedSplit:
         for corpus, (begin, end) in zip(self.corpora, pairwise(self.bounds), strict=True):
             yield corpus, slice(begin, end)
 
-    def strike(self, keep: Mask, marked: Mask, why: str) -> Mask:
-        """Return which pairs are left without the marked ones, which are counted."""
+    def strike(self, keep: Mask, marked: Mask, why: str) -> None:
+        """Keep none of the marked pairs, and count them."""
         for corpus, rows in self.ranges():
             if struck := int((keep[rows] & marked[rows]).sum()):
                 corpus.removed[self.name][why] += struck
-        return keep & ~marked
+        keep[marked] = False
 
-    def write(self, folder: Path, keep: Mask) -> PairKeys:
-        """Write the pairs that are kept; return their digests."""
+    def write(self, folder: Path, keep: Mask) -> None:
+        """Write the pairs that are kept."""
         self.pairs.write(folder, keep)
         for corpus, rows in self.ranges():
             corpus.kept[self.name] = int(keep[rows].sum())
-        return self.keys.only(keep)
 
 
 def join_corpora(
@@ -143,9 +143,9 @@ def join_corpora(
         joined = JoinedSplit.read(name, [*sifted.values()], [*corpora.values()], scratch)
         keep = np.ones(joined.bounds[-1], dtype=np.bool_)
         for other, other_keys in held_out.items():
-            keep = joined.strike(keep, joined.keys.shared_with(other_keys), f"also_in_{other}")
+            joined.strike(keep, joined.keys.shared_with(other_keys), f"also_in_{other}")
         if name == "train":
-            keep = joined.strike(keep, _mark_held_out_before(joined), "held_out_before")
+            joined.strike(keep, _mark_held_out_before(joined), "held_out_before")
         if name == "train" and near_duplicates.distance:
             outcome.near = _find_near(joined.pairs, folder, scratch, near_duplicates, workers)
             near_tests = outcome.near.counts[: outcome.kept["test"]]
@@ -153,9 +153,11 @@ def join_corpora(
             if near_duplicates.remove:
                 marked = np.zeros_like(keep)
                 marked[outcome.near.rows] = True
-                keep = joined.strike(keep, marked, "near_duplicate")
-        keep = joined.strike(keep, _mark_repeated(joined), "duplicate")
-        held_out[name] = joined.write(folder, keep)
+                joined.strike(keep, marked, "near_duplicate")
+        joined.strike(keep, _mark_repeated(joined), "duplicate")
+        if name != "train":
+            held_out[name] = joined.keys.only(keep)
+        joined.write(folder, keep)
     _check(outcome, sifted, split)
     return outcome
 

@@ -1,6 +1,6 @@
 """Pairs on disk with the digests of their sentences, while splits are compared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import compress
@@ -19,6 +19,9 @@ from nmt_core.corpora.splitting import digest
 
 Digests = npt.NDArray[np.uint64]
 
+PAIRS_AT_ONCE = 2**22
+"""Pairs whose digests are compared at once; those of others stay on disk."""
+
 SIDES = ("source", "target")
 
 KINDS = (*SIDES, "digests")
@@ -32,30 +35,71 @@ ASIDE_KINDS = (*KINDS, "marks")
 
 @dataclass(frozen=True)
 class PairKeys:
-    """Digests of the sentences of some pairs, in order."""
+    """Digests of the sentences of some pairs, in order, which may lie on disk."""
 
     BYTES: ClassVar = 16
     """Of a pair in a file."""
 
-    source: Digests
-    target: Digests
+    rows: Digests
+    """Those of source and target, a row a pair."""
+
+    @property
+    def source(self) -> Digests:
+        """Digests of the source sentences."""
+        return self.rows[:, 0]
+
+    @property
+    def target(self) -> Digests:
+        """Digests of the target sentences."""
+        return self.rows[:, 1]
 
     def only(self, keep: Mask) -> "PairKeys":
         """Return the digests of some of them."""
-        return PairKeys(self.source[keep], self.target[keep])
+        return PairKeys(self.rows[keep])
 
     def shared_with(self, other: "PairKeys") -> Mask:
         """Mark pairs with a side that occurs in ``other``."""
-        in_source: Mask = np.isin(self.source, other.source)
-        return in_source | np.isin(self.target, other.target)
+        marked = np.zeros(len(self.rows), dtype=np.bool_)
+        for some in cut_rows_at_once(len(marked)):
+            source, target = self.rows[some].T
+            marked[some] = np.isin(source, other.source) | np.isin(target, other.target)
+        return marked
 
     def repeated(self) -> Mask:
-        """Mark pairs that an earlier pair equals on both sides."""
-        order = np.lexsort((self.target, self.source))  # stable: equals keep their order
-        source, target = self.source[order], self.target[order]
-        marked = np.zeros(len(order), dtype=np.bool_)
-        marked[order[1:]] = (source[1:] == source[:-1]) & (target[1:] == target[:-1])
+        """Mark pairs that an earlier pair equals on both sides.
+
+        Equal pairs fall into one part, by the digest of their source; each part is sorted alone.
+        """
+        marked = np.zeros(len(self.rows), dtype=np.bool_)
+        parts = len([*cut_rows_at_once(len(marked))])
+        for part in range(parts):
+            places = self._find_part(part, parts)
+            source, target = self.rows[places].T
+            order = np.lexsort((target, source))  # stable: equals keep their order
+            source, target = source[order], target[order]
+            equal = (source[1:] == source[:-1]) & (target[1:] == target[:-1])
+            marked[places[order[1:]]] = equal
         return marked
+
+    def _find_part(self, part: int, parts: int) -> npt.NDArray[np.int64]:
+        return np.concatenate(
+            [
+                some.start + np.flatnonzero(self.source[some] % np.uint64(parts) == part)
+                for some in cut_rows_at_once(len(self.rows))
+            ]
+        )
+
+
+def cut_rows_at_once(rows: int) -> Iterator[slice]:
+    """Yield ranges of at most ``PAIRS_AT_ONCE`` rows that are all rows together."""
+    for start in range(0, rows, PAIRS_AT_ONCE):
+        yield slice(start, min(rows, start + PAIRS_AT_ONCE))
+
+
+def iterate_mask(mask: Mask) -> Iterator[bool]:
+    """Yield the flags of a mask, of which few are Python's at once."""
+    for some in cut_rows_at_once(len(mask)):
+        yield from mask[some].tolist()
 
 
 class PairWriter:
@@ -91,16 +135,18 @@ class StagedPairs:
                 append(part / path.name, path)
 
     def keys(self) -> PairKeys:
-        """Return the digests of all."""
-        digests = np.fromfile(self.files["digests"], dtype="<u8").reshape(-1, 2)
-        return PairKeys(digests[:, 0].copy(), digests[:, 1].copy())
+        """Return the digests of all, which stay on disk."""
+        path = self.files["digests"]
+        if not path.stat().st_size:
+            return PairKeys(np.zeros((0, 2), np.uint64))
+        return PairKeys(np.memmap(path, dtype="<u8", mode="r").reshape(-1, 2))
 
     def write(self, folder: Path, keep: Mask) -> None:
         """Write the text of some, and forget the others."""
         for kind in SIDES:
             path = self.files[kind]
             with path.open("rb") as lines, (folder / path.name).open("wb") as file:
-                file.writelines(compress(lines, keep.tolist()))
+                file.writelines(compress(lines, iterate_mask(keep)))
         self.remove()
 
     def remove(self) -> None:
@@ -112,10 +158,9 @@ class StagedPairs:
         """Add some pairs to another split."""
         for kind in SIDES:
             with self.files[kind].open("rb") as lines, to.files[kind].open("ab") as file:
-                file.writelines(compress(lines, chosen.tolist()))
+                file.writelines(compress(lines, iterate_mask(chosen)))
         with to.files["digests"].open("ab") as file:
-            keys = self.keys()
-            np.stack([keys.source[chosen], keys.target[chosen]], axis=1).tofile(file)
+            self.keys().only(chosen).rows.tofile(file)
 
 
 class AsidePairs(StagedPairs):

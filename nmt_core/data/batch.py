@@ -231,7 +231,7 @@ class TrainingBatches:
 
     def in_epochs(self, epochs: int) -> int:
         """Estimate the batches of some epochs; an epoch may differ by a few."""
-        return epochs * self._count_groups(0) * len(self._plan(Position()))
+        return epochs * self._count_groups(0) * len(self.plan(Position()))
 
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
@@ -240,7 +240,7 @@ class TrainingBatches:
         at = position
         read = self._read if self.sample is None else partial(self._draw, self.sample)
         while True:
-            batches = self._plan(at)
+            batches = self.plan(at)
             for rows, mine, tokens in read(batches, at, rank, size):
                 at = self._advance(at, tokens + len(rows), len(batches))
                 yield Share(
@@ -253,7 +253,7 @@ class TrainingBatches:
                 if not at.batch:
                     break
 
-    def _plan(self, at: Position) -> Batches:
+    def plan(self, at: Position) -> Batches:
         """Return the batches of the group of a place."""
         rows = self.mixture.list_rows(at.epoch, at.phase, at.group) if self.mixture else None
         lengths = self.dataset.measure(rows)

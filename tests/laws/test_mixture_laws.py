@@ -179,7 +179,7 @@ ranges = {"a": range(150_000_000), "b": range(150_000_000, 200_000_000)}
 mixture = Mixture(ranges, {"a": 1.0, "b": 3.0}, MixtureConfig(), 1)
 dataset = SimpleNamespace(measure=lambda rows: np.stack([rows % 50, rows % 47], 1).astype(np.int32))
 batches = TrainingBatches(dataset, TokenBatching(max_tokens=4096), 1, None, mixture)
-planned = batches._plan(Position(group=17))
+planned = batches.plan(Position(group=17))
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 print(sum(map(len, planned)), peak)
 """

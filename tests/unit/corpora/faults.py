@@ -46,8 +46,8 @@ FAULTS = [
     (
         "what left a split still strikes",
         "nmt_core/corpora/cleaning.py",
-        "return self.keys.only(keep)",
-        "return self.keys",
+        "held_out[name] = joined.keys.only(keep)",
+        "held_out[name] = joined.keys",
     ),
     (
         "an endless line on the other side of a pivot",

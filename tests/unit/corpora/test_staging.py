@@ -1,0 +1,45 @@
+"""Digests of pairs on disk are compared part by part, with the outcome of comparing all at once."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.corpora import staging
+from nmt_core.corpora.staging import PairKeys, StagedPairs, iterate_mask
+
+rows = st.lists(st.tuples(st.integers(0, 6), st.integers(2**63, 2**63 + 4)), max_size=40)
+
+
+@pytest.fixture(params=[1, 3, 7, 1000])
+def at_once(request, monkeypatch):
+    monkeypatch.setattr(staging, "PAIRS_AT_ONCE", request.param)
+
+
+def lay_down(folder, pairs):
+    folder.mkdir()
+    np.array(pairs, dtype="<u8").reshape(-1, 2).tofile(folder / "train.digests")
+    return StagedPairs(folder, "train").keys()
+
+
+@pytest.mark.usefixtures("at_once")
+@given(pairs=rows)
+def test_repeated_pairs_are_those_that_stood_before(tmp_path_factory, pairs):
+    keys = lay_down(tmp_path_factory.mktemp("keys") / "pairs", pairs)
+    expected = [pair in pairs[:place] for place, pair in enumerate(pairs)]
+    assert keys.repeated().tolist() == expected
+
+
+@pytest.mark.usefixtures("at_once")
+@given(pairs=rows, others=rows)
+def test_shared_pairs_have_a_side_of_another(pairs, others):
+    keys, other = (PairKeys(np.array(p, np.uint64).reshape(-1, 2)) for p in (pairs, others))
+    sources, targets = {source for source, _ in others}, {target for _, target in others}
+    expected = [source in sources or target in targets for source, target in pairs]
+    assert keys.shared_with(other).tolist() == expected
+
+
+@pytest.mark.usefixtures("at_once")
+@given(flags=st.lists(st.booleans(), max_size=20))
+def test_a_mask_is_iterated_whole(flags):
+    assert [*iterate_mask(np.array(flags, dtype=np.bool_))] == flags
