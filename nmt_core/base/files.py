@@ -26,7 +26,7 @@ DISK_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, *, mode: int = READABLE) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that takes its name when the block ends well.
 
     The bytes reach the disk before the name does, so a crash leaves the old file or the new one.
@@ -38,10 +38,10 @@ def whole_file(path: Path) -> Iterator[Path]:
     with _translate_disk_errors(path), _temporary_sibling(path, _make_file) as part:
         try:
             yield part
-            part.chmod(READABLE)
-            _sync(part)
+            part.chmod(mode)
+            sync(part)
             part.replace(path)
-            _sync(path.parent)
+            sync(path.parent)
         finally:
             part.unlink(missing_ok=True)
 
@@ -65,11 +65,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
             for inner in part.rglob("*"):
                 if inner.is_file():
                     inner.chmod(READABLE)
-                _sync(inner)
-            _sync(part)
+                sync(inner)
+            sync(part)
             with _set_aside(target, part.with_suffix(OLD_SUFFIX)):
                 part.rename(target)
-                _sync(target.parent)
+                sync(target.parent)
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -226,7 +226,8 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,0 +1,1 @@
+"""What users give back: corrections of translations, and memories of approved ones."""
