@@ -25,8 +25,8 @@ from flows.artifacts import publish
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, leave_nothing_behind, report_errors
 from flows.pipeline import RETRY_SECONDS, hold_up_to_date, plan_stages
-from nmt_core.evaluation.statistics.gate import GateConfig
-from stages.params import DownloadParams, EvaluateParams, load
+from nmt_core.evaluation.statistics.settings import GateConfig
+from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
 from stages.registry.exported import read_exported
 from stages.registry.promotion import (
     Contest,
@@ -68,6 +68,7 @@ def decide(test_set: Judged, gate: GateConfig, *, promotion: str, by: str) -> Co
             load(EvaluateParams, "evaluate"),
             test_set=test_set,
             gate=gate,
+            promotion=load(PromotionParams, "promotion"),
         )
         record_verdict(
             verdict_contest, challenger

@@ -19,6 +19,7 @@ from nmt_core.decoding.settings import BeamConfig
 from nmt_core.embeddings.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.engines.settings import Precision
 from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
+from nmt_core.evaluation.statistics.settings import SliceBounds
 from nmt_core.fetch.address import redact
 from nmt_core.fetch.initial_model import BundleModel, InitialModelConfig, NoInitialModel
 from nmt_core.fetch.settings import HttpConfig
@@ -305,6 +306,20 @@ class ExportParams(Config):
     renamed: ClassVar = {"canaries": "golden_sentences"}
 
 
+class PromotionParams(Config):
+    """What a challenger may not lose, whatever it gains elsewhere."""
+
+    slices: SliceBounds = Field({})
+    """Points of the gate's first metric that a challenger may lose in each of these slices of the
+    test set: ``{numbers: 1.0, negation: 1.0}``. Who is proved to lose more is rejected, who seems
+    to is held. None by default, for a slice of few sentences seems to lose by chance and would hold
+    what is better; ``reports/index.html`` shows sentences and interval of each."""
+
+    glossary: Path | None = None
+    """A glossary as ``nmt translate --glossary`` reads it; the sentences that have a term of it are
+    the slice ``glossary``."""
+
+
 SECTIONS: dict[str, type[Config]] = {
     "download": DownloadParams,
     "tokenize": TokenizeParams,
@@ -315,10 +330,14 @@ SECTIONS: dict[str, type[Config]] = {
     "evaluate": EvaluateParams,
     "export": ExportParams,
     "workers": WorkersConfig,
+    "promotion": PromotionParams,
 }
 """The type of every section: of each stage, in order; then those that change no result, and that no
 stage lists in dvc.yaml."""
 
+
+OPTIONAL = ("promotion",)
+"""Sections that a params.yaml of an earlier version lacks; their defaults hold then."""
 
 Section = TypeVar("Section", bound=Config)
 
@@ -340,7 +359,7 @@ def build_section(
     Raises:
         ConfigError: naming ``source`` and every wrong key.
     """
-    values = document.get(name)
+    values = document.get(name, {} if name in OPTIONAL else None)
     if not isinstance(values, dict):
         section = (
             f"must be a mapping, got {config.shorten(values)}" if name in document else "is missing"

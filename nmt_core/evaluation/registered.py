@@ -1,7 +1,7 @@
-"""Metrics by name: each is a file of ``metrics/``, or comes with another package.
+"""Metrics and slices by name: of this package, or from another one.
 
-This file imports none of them: settings name metrics, and are read before anything slow is loaded;
-and a new metric changes no byte of what is trained without it.
+This file imports none of them: settings name them, and are read before anything slow is loaded; and
+a new metric changes no byte of what is trained without it.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ from nmt_core.evaluation import metrics
 
 if TYPE_CHECKING:
     from nmt_core.evaluation.metric import Metric
+    from nmt_core.evaluation.slices import Slice
 
 
 def list_metrics() -> dict[str, str]:
@@ -23,6 +24,28 @@ def list_metrics() -> dict[str, str]:
 
 METRICS: "Registry[type[Metric]]" = Registry("a metric", "nmt.metrics", list_metrics())
 """The class of each metric by its name."""
+
+SLICES: "Registry[Slice]" = Registry(
+    "a slice",
+    "nmt.slices",
+    {
+        name: f"nmt_core.evaluation.slices:{name.upper()}"
+        for name in (
+            "short",
+            "middling",
+            "long",
+            "rare_words",
+            "numbers",
+            "names",
+            "negation",
+            "questions",
+            "unsure",
+            "sure",
+            "glossary",
+        )
+    },
+)
+"""Each slice of a test set by its name."""
 
 DEFAULT_METRICS = ["bleu", "chrf"]
 """The default metrics, the most important one first."""

@@ -18,7 +18,7 @@ from stages.runtime.usage import Usage
 from stages.tokenize import make_jobs
 from stages.tracking.journal import Entry
 
-STAGES = [name for name in SECTIONS if name not in ("download", "workers")]
+STAGES = [name for name in SECTIONS if name not in ("download", "workers", "promotion")]
 """All stages but the first, which fetches the text."""
 
 DATA_STAGES = STAGES[: STAGES.index("train")]

@@ -18,17 +18,12 @@ from nmt_core.base.config import Config
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import find_label
 from nmt_core.evaluation.statistics.conditions import Condition
-from nmt_core.evaluation.statistics.gate import (
-    Candidate,
-    Effect,
-    GateConfig,
-    GateError,
-    Verdict,
-    judge,
-)
+from nmt_core.evaluation.statistics.gate import Candidate, Effect, Verdict, judge
+from nmt_core.evaluation.statistics.settings import GateConfig, GateError
+from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.translator import Translator
 from stages import paths
-from stages.params import EvaluateParams
+from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.registry import Registry
 from stages.registry.versions import Promotion, Version
@@ -66,6 +61,7 @@ def run_contest(
     *,
     gate: GateConfig,
     test_set: Judged = "same",
+    promotion: PromotionParams = PromotionParams(),  # noqa: B008 - frozen
 ) -> Contest:
     """Test the challenger against the champion.
 
@@ -78,8 +74,10 @@ def run_contest(
         gate: settings of the tests.
         test_set: ``same`` refuses a test set other than the champion's own; ``current`` takes
             today's, if the champion cannot have been trained on it.
+        promotion: slices that may not be lost, beside those of the gate, which come first.
 
     Raises:
+        ConfigError: if the glossary cannot be read.
         GateError: if the two cannot be compared.
         RegistryError: if MLflow is away, or lacks the champion.
     """
@@ -99,6 +97,9 @@ def run_contest(
             champion=champion.number,
         )
     check_same_test_set(champion, challenger, test_set)
+    gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
+    codes = challenger.languages.codes
+    terms = Glossary.load(promotion.glossary, codes).kinds if promotion.glossary else ()
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     with TemporaryDirectory() as scratch:
         folders = {
@@ -110,7 +111,7 @@ def run_contest(
             translate_test_set(name, folder, challenger.held_out, recased, compute.device)
             for name, folder in folders.items()
         )
-    verdict = judge(old, new, gate, languages=challenger.languages.codes)
+    verdict = judge(old, new, gate, languages=codes, terms=terms)
     return Contest(
         outcome=verdict.outcome,
         reason=verdict.reason,

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from nmt_core.base import files, seal
-from nmt_core.evaluation.statistics.gate import GateConfig
+from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.registry.registry import Registry
 

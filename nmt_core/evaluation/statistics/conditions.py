@@ -1,7 +1,9 @@
 """Conditions of the gate: what a challenger may not do worse than the champion."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated
+
+from pydantic import Field
 
 from nmt_core.base.binomial import find_tail
 from nmt_core.base.config import Config
@@ -10,7 +12,7 @@ from nmt_core.base.config import Config
 class Condition(Config):
     """A condition, with what was measured of both systems."""
 
-    name: Literal["literals", "case"]
+    name: Annotated[str, Field(pattern="^(literals|case|slice_.+)$")]
     label: str
     """What is measured, in words."""
     sentences: int
@@ -18,12 +20,22 @@ class Condition(Config):
     champion: float = 0.0
     challenger: float = 0.0
     worse: float = 1.0
-    """Probability of so large a loss by chance."""
+    """Probability of so large a loss by chance; of a slice, beyond its bound."""
+    bound: float | None = None
+    """Of a slice: points that it may lose. Of others none: whatever is proved counts."""
+    lost: float = 0.0
+    """Of a slice: points that were lost; below 0 where it has gained."""
+
+    @property
+    def exceeds(self) -> bool:
+        """Tells whether a slice has lost more than it may, proved or not."""
+        return self.bound is not None and self.lost > self.bound
 
     @property
     def loss(self) -> str:
         """Says in words what has got worse."""
-        return f"{self.label}: {self.challenger:.2f} instead of {self.champion:.2f}"
+        may = "" if self.bound is None else f", where it may lose {self.bound:g}"
+        return f"{self.label}: {self.challenger:.2f} instead of {self.champion:.2f}{may}"
 
 
 def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Condition:

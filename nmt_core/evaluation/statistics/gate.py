@@ -4,9 +4,11 @@ Both have translated the same untouched test set. The challenger is promoted if 
 first metric by a useful amount, and by more than chance gives according to two tests at once
 (paired bootstrap and approximate randomisation, one-sided), while it is no worse in the others. It
 is rejected if it is shown to be worse in any, or to fall short of a condition: to keep numbers,
-placeholders and the like in no fewer sentences, and to translate text in other case no worse. These
-p-values are corrected for their number (Holm 1979): more tests are no more occasions to be rejected
-by chance. Anything else is held: the champion stays, and neither is proved better.
+placeholders and the like in no fewer sentences, to translate text in other case no worse, and to
+lose no slice that the settings name by more than they allow. These p-values are corrected for their
+number (Holm 1979): more tests are no more occasions to be rejected by chance. Anything else is
+held, a slice that seems to have lost more than it may among it: the champion stays, and neither is
+proved better.
 
 All this is of two models as they are, on the choice of test sentences. It says nothing of the
 settings that made them: with another seed the same settings may lose.
@@ -16,55 +18,20 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import AfterValidator, Field
 
 from nmt_core.base.config import Config
-from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.metric import Counts, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
-from nmt_core.evaluation.registered import (
-    DEFAULT_METRICS,
-    METRICS,
-    find_label,
-    load_metric,
-)
+from nmt_core.evaluation.registered import METRICS, find_label, load_metric
+from nmt_core.evaluation.slices import SlicedText, find_slice
 from nmt_core.evaluation.statistics.conditions import Condition, compare_literals
 from nmt_core.evaluation.statistics.resampling import run_paired_test
+from nmt_core.evaluation.statistics.settings import GateConfig, GateError
 from nmt_core.evaluation.statistics.significance import correct_holm
-
-
-class GateError(NmtError):
-    """Two systems cannot be compared."""
-
-
-class GateConfig(Config):
-    """Settings of the gate."""
-
-    metrics: list[Annotated[str, AfterValidator(METRICS.check)]] = Field(
-        DEFAULT_METRICS, min_length=1
-    )
-    """By which the two are judged: better in the first, no worse in any other."""
-
-    significance: float = Field(0.04, gt=0, lt=0.5)
-    """Probability up to which a difference is taken for more than chance; of equal systems, at most
-    about this share is promoted, and as many are rejected. It keeps some distance to the usual
-    0.05, which is the promise."""
-
-    minimum_effect: float = Field(0.3, ge=0)
-    """Points of the first metric below which a better model is not worth a change, however sure one
-    is."""
-
-    resamples: int = Field(1000, ge=100)
-    """Of the bootstrap."""
-
-    trials: int = Field(10_000, ge=100)
-    """Of the randomisation; no probability comes out below one in so many."""
-
-    seed: int = Field(1, ge=0)
-    """Draws resamples and trials."""
+from nmt_core.literals.kind import LiteralKind
 
 
 @dataclass(frozen=True)
@@ -123,7 +90,12 @@ class Verdict(Config):
 
 
 def judge(
-    champion: Candidate, challenger: Candidate, config: GateConfig, *, languages: tuple[str, str]
+    champion: Candidate,
+    challenger: Candidate,
+    config: GateConfig,
+    *,
+    languages: tuple[str, str],
+    terms: Sequence[LiteralKind] = (),
 ) -> Verdict:
     """Decide on the challenger.
 
@@ -132,10 +104,12 @@ def judge(
         challenger: has to bring it.
         config: how much evidence.
         languages: codes of source and target.
+        terms: those of a glossary, whose sentences can be a slice.
 
     Raises:
         ConfigError: if what cuts the language into words is not installed.
-        GateError: if the two did not translate the same test set, or a metric cannot be tested.
+        GateError: if the two did not translate the same test set, a metric cannot be tested, or
+            a slice cannot be told.
         CorpusError: if translations do not pair up with references.
     """
     check_outputs(champion, challenger)
@@ -143,18 +117,19 @@ def judge(
     for system in (champion, challenger):
         check_pairs(system.hypotheses, references)
     metrics = {name: load_testable_metric(name, languages[1]) for name in config.metrics}
+    counts = {
+        name: [
+            metric.counts(system.hypotheses, references, challenger.sources)
+            for system in (champion, challenger)
+        ]
+        for name, metric in metrics.items()
+    }
     effects = tuple(
-        measure_effect(
-            name,
-            metric,
-            *(
-                metric.counts(system.hypotheses, references, challenger.sources)
-                for system in (champion, challenger)
-            ),
-            config=config,
-        )
+        measure_effect(name, metric, *counts[name], config=config)
         for name, metric in metrics.items()
     )
+    first, metric = next(iter(metrics.items()))
+    text = SlicedText(challenger.sources, references, languages, terms=terms)
     conditions = (
         compare_literals(
             *(
@@ -162,7 +137,11 @@ def judge(
                 for system in (champion, challenger)
             )
         ),
-        compare_recased(champion, challenger, *next(iter(metrics.items())), config=config),
+        compare_recased(champion, challenger, first, metric, config=config),
+        *(
+            compare_slice(name, text, first, metric, *counts[first], config=config)
+            for name in config.slices
+        ),
     )
     outcome, reason, refused_by = judge_effects(effects, config, conditions)
     return Verdict(
@@ -216,9 +195,18 @@ def load_testable_metric(name: str, language: str) -> SummedMetric:
 
 
 def measure_effect(
-    name: str, metric: SummedMetric, champion: Counts, challenger: Counts, *, config: GateConfig
+    name: str,
+    metric: SummedMetric,
+    champion: Counts,
+    challenger: Counts,
+    *,
+    config: GateConfig,
+    margin: float = 0.0,
 ) -> Effect:
-    """Measure and test the difference in one metric, from counts of sentences."""
+    """Measure and test the difference in one metric, from counts of sentences.
+
+    A loss is tested against one by the margin, which is allowed.
+    """
     test = run_paired_test(
         metric.score_of_sums,
         challenger,
@@ -227,9 +215,9 @@ def measure_effect(
         trials=config.trials,
         seed=config.seed,
     )
-    gain, loss = test.above(), test.below()
+    gain, loss = test.above(), test.below(margin)
     if not metric.higher_is_better:
-        gain, loss = loss, gain
+        gain, loss = test.below(), test.above(margin)
     old, new = metric.score_of_sums(np.stack([champion.sum(axis=0), challenger.sum(axis=0)]))
     return Effect(
         metric=name,
@@ -272,6 +260,51 @@ def compare_recased(
     )
 
 
+def compare_slice(
+    name: str,
+    text: SlicedText,
+    metric_name: str,
+    metric: SummedMetric,
+    champion: Counts,
+    challenger: Counts,
+    *,
+    config: GateConfig,
+) -> Condition:
+    """Test whether the challenger loses more of a slice than it may.
+
+    Raises:
+        GateError: if it cannot be told which sentences belong to it.
+    """
+    mask = find_slice(name, text)
+    if mask is None:
+        raise GateError(
+            f"the slice {name!r} cannot be told of a test set in {' and '.join(text.languages)}, "
+            f"with what the gate knows of it; leave it out of the gate's slices"
+        )
+    label = f"{find_label(metric_name)} of the slice {name}"
+    bound = config.slices[name]
+    if not mask.any():
+        return Condition(name=f"slice_{name}", label=label, sentences=0, bound=bound)
+    effect = measure_effect(
+        metric_name,
+        metric,
+        champion[mask],
+        challenger[mask],
+        config=config,
+        margin=bound,
+    )
+    return Condition(
+        name=f"slice_{name}",
+        label=label,
+        bound=bound,
+        sentences=int(mask.sum()),
+        champion=effect.champion,
+        challenger=effect.challenger,
+        worse=effect.worse,
+        lost=-effect.gain,
+    )
+
+
 def judge_effects(
     effects: Sequence[Effect], config: GateConfig, conditions: Sequence[Condition] = ()
 ) -> tuple[Literal["promote", "hold", "reject"], str, tuple[str, ...]]:
@@ -292,6 +325,9 @@ def judge_effects(
         refused_by = tuple(name for name, _, _ in proved)
         return "reject", f"{loss}, {told} {probability:.4f}{among}", refused_by
     outcome, reason = judge_gain(effects, config)
+    for one in conditions:
+        if outcome == "promote" and one.exceeds:
+            return "hold", f"{one.loss}, which is not proved; more test sentences may decide", ()
     return outcome, reason, ()
 
 

@@ -45,16 +45,24 @@ class PairedTest:
     """If, sentence by sentence, chance decides which system it was from: approximate randomisation
     (Riezler and Maxwell 2005)."""
 
-    def above(self) -> PValues:
-        """Return the probability that chance puts the first system ahead by as much."""
+    def above(self, margin: float = 0.0) -> PValues:
+        """Return the probability that chance puts the first system ahead by as much.
+
+        With a margin, of one that is ahead by that already: by as much more.
+        """
         return PValues(
-            compute_p_value(self.drawn <= 0), compute_p_value(self.exchanged >= self.seen)
+            compute_p_value(self.drawn <= margin),
+            compute_p_value(self.exchanged >= self.seen - margin),
         )
 
-    def below(self) -> PValues:
-        """Return the probability that chance puts the first system behind by as much."""
+    def below(self, margin: float = 0.0) -> PValues:
+        """Return the probability that chance puts the first system behind by as much.
+
+        With a margin, of one that is behind by that already: by as much more.
+        """
         return PValues(
-            compute_p_value(self.drawn >= 0), compute_p_value(self.exchanged <= self.seen)
+            compute_p_value(self.drawn >= -margin),
+            compute_p_value(self.exchanged <= self.seen + margin),
         )
 
     def apart(self) -> PValues:
@@ -98,6 +106,21 @@ def run_paired_test(
     moved = (_flips(len(first), chunk, seed) @ (second - first) for chunk in _chunks(trials))
     exchanged = [score_of_sums(sums[0] + m) - score_of_sums(sums[1] - m) for m in moved]
     return PairedTest(float(ours - theirs), np.concatenate(drawn), np.concatenate(exchanged))
+
+
+def resample_scores(
+    score_of_sums: ScoreOfSums, counts: Counts, *, resamples: int, seed: int
+) -> Float[np.ndarray, " R"]:
+    """Return the scores of test sets drawn with replacement (Koehn 2004).
+
+    Args:
+        score_of_sums: the metric.
+        counts: the metric's counts of each sentence.
+        resamples: how many are drawn.
+        seed: draws them.
+    """
+    draws = (_drawn(len(counts), chunk, seed) for chunk in _chunks(resamples))
+    return np.concatenate([score_of_sums(draw @ counts) for draw in draws])
 
 
 def compute_p_value(as_extreme: Bool[np.ndarray, " R"]) -> float:

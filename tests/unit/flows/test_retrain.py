@@ -9,7 +9,7 @@ import pytest
 
 from flows import retrain
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.statistics.gate import GateConfig
+from nmt_core.evaluation.statistics.settings import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
 from stages.registry.versions import ChampionMovedError, RegistryAwayError, RegistryError
@@ -28,13 +28,14 @@ def said(monkeypatch):
     told = []
     champions = iter(range(1, 10))
 
-    def run_contest(registry, challenger, params, *, test_set, gate):
+    def run_contest(registry, challenger, params, *, test_set, gate, promotion):
         assert (challenger, test_set, gate) == (CHALLENGER, "current", GATE)
+        assert promotion == "section promotion"
         told.append("judged")
         return contest(champion=next(champions))
 
     for name, value in {
-        "load": lambda *_: None,
+        "load": lambda _, section: f"section {section}",
         "read_exported": lambda _: CHALLENGER,
         "Registry": lambda name, lock: SimpleNamespace(name=name, lock=lock),
         "run_contest": run_contest,

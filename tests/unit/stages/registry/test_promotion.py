@@ -13,7 +13,7 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.statistics.gate import Candidate, GateConfig, GateError, Verdict
 from nmt_core.text.languages import Languages
-from stages.params import BehaviourParams, EvaluateParams
+from stages.params import BehaviourParams, EvaluateParams, PromotionParams
 from stages.registry import promotion
 from stages.registry.exported import Exported, HeldOut
 from stages.registry.promotion import (
@@ -115,6 +115,32 @@ def test_both_translate_and_are_judged_in_the_language_of_the_challenger(monkeyp
     assert (found.outcome, found.challenger, found.champion) == ("promote", "new", 3)
     assert found.reason == found.verdict.reason
     assert 0 < found.verdict.effects[0].champion < found.verdict.effects[0].challenger
+
+
+def test_slices_of_params_yaml_and_of_the_flow_are_both_kept(tmp_path, monkeypatch):
+    """Of one that both name, the flow's bound counts; a glossary is read in both languages."""
+    lines = [f"The Committee has met {n} times." for n in range(30)]
+    monkeypatch.setattr(
+        promotion, "translate_test_set", lambda name, *_: Candidate(name, lines, lines, lines)
+    )
+    (tmp_path / "terms.tsv").write_text("Committee\tAusschuss\n")
+    found = run_contest(
+        Champions(),
+        replace(
+            CHALLENGER,
+            languages=Languages(source="en", target="de"),
+            tags=TAGS | {"bundle_sha256": "n"},
+        ),
+        EvaluateParams(),
+        gate=GateConfig(slices={"numbers": 2.0}, resamples=100, trials=100),
+        promotion=PromotionParams(
+            slices={"numbers": 1.0, "glossary": 0.5}, glossary=tmp_path / "terms.tsv"
+        ),
+    )
+    told = {one.name: (one.bound, one.sentences) for one in found.verdict.conditions[2:]}
+
+    assert told == {"slice_numbers": (2.0, 30), "slice_glossary": (0.5, 30)}
+    assert "- BLEU of the slice glossary: 100.00" in render_verdict(found)
 
 
 def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):

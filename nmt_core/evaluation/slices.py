@@ -1,0 +1,248 @@
+"""Slices of a test set: the sentences that have something in common, each scored by itself.
+
+A slice is found by its name. It says of each sentence whether it belongs to it, from the text alone
+or from what else is known of it; the translations that are judged never decide.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from nmt_core.base.config import Config
+from nmt_core.corpora.near_duplicates import cut_words
+from nmt_core.evaluation.metric import Counts, SummedMetric
+from nmt_core.evaluation.registered import SLICES
+from nmt_core.evaluation.statistics.resampling import resample_scores
+from nmt_core.literals.date import Date, TimeOfDay
+from nmt_core.literals.finding import find_literals
+from nmt_core.literals.kind import LiteralKind
+from nmt_core.literals.number import Number
+
+FEW_WORDS, MANY_WORDS = 8, 25
+"""Up to the one a source is short, from the other on it is long."""
+
+RARE = 2
+"""Lines of training text that a rare word stands in, at most."""
+
+SURE_FROM = 0.5
+"""Confidence from which on a translation counts as sure."""
+
+NEGATIONS = {
+    "cs": r"\b(?:ne|není|nejsou|nikdy|nikdo|nic|nikde|žádn\w*|bez)\b",
+    "da": r"\b(?:ikke|aldrig|ingen|intet|hverken)\b",
+    "de": r"\b(?:nicht|kein\w*|nie|niemals|niemand\w*|nichts|nirgend\w*|weder|keinesfalls)\b",
+    "en": r"\b(?:not|no|never|nobody|none|nothing|nowhere|neither|nor|cannot)\b|n['’]t\b",
+    "es": r"\b(?:no|nunca|jamás|nadie|nada|ningun[oa]s?|ningún|tampoco|ni)\b",
+    "fr": r"\b(?:pas|jamais|aucune?|rien|personne|ni|nullement|guère)\b",
+    "it": r"\b(?:non|mai|nessun[oa']?|niente|nulla|né|neanche|nemmeno)\b",
+    "ja": r"ない|ません|なかった|ず(?=[、。に])",
+    "nl": r"\b(?:niet|geen|nooit|niemand|niets|nergens|noch)\b",
+    "pl": r"\b(?:nie|nigdy|nikt|nic|nigdzie|żad\w*|ani)\b",
+    "pt": r"\b(?:não|nunca|jamais|ninguém|nada|nenhum\w*|tampouco|nem)\b",
+    "ru": r"\b(?:не|нет|никогда|никто|ничего|ничто|нигде|никак\w*|ни)\b",
+    "sv": r"\b(?:inte|aldrig|ingen|inget|inga|varken|ej)\b",
+    "zh": r"不|没|沒|无法|無法|非|未",
+}
+"""What negates in a language, whatever its case."""
+
+_NEGATION = {code: regex.compile(words, regex.IGNORECASE) for code, words in NEGATIONS.items()}
+_QUESTION = regex.compile(r"[?？؟;՞]\s*[\p{Pf}\p{Pe}\"']*\s*$")
+_CAPITALIZED = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{Nd}’'\-]*[\p{L}\p{M}\p{Nd}]")
+_NUMBERS: tuple[LiteralKind, ...] = (Date(), TimeOfDay(), Number())
+
+Mask = NDArray[np.bool_]
+"""Of each sentence of a test set, whether it belongs to a slice."""
+
+
+@dataclass(frozen=True)
+class SlicedText:
+    """A test set, with what is known of its sentences beside their text."""
+
+    sources: Sequence[str]
+    references: Sequence[str]
+    languages: tuple[str, str]
+    """Codes of both."""
+    confidences: Sequence[float | None] = ()
+    """Of the translations; empty where nobody can tell."""
+    word_counts: Mapping[str, int] = field(default_factory=dict)
+    """Lines of training text that each word of the sources stands in; empty if not counted."""
+    terms: Sequence[LiteralKind] = ()
+    """Those of a glossary."""
+
+
+class Slice(NamedTuple):
+    """A slice: its label, and what finds its sentences, or None where they cannot be told.
+
+    Each stands at the end of this file, or another package offers it by an entry point of
+    ``nmt.slices``::
+
+        def find_thanks(text):
+            return ["thank" in line.casefold() for line in text.references]
+
+        THANKS = Slice("that thank somebody", find_thanks)
+    """
+
+    label: str
+    find: Callable[[SlicedText], Iterable[bool] | None]
+
+
+class SliceScore(Config):
+    """The scores of a slice."""
+
+    label: str
+    sentences: int
+    """How many belong to it; 0 gives no scores."""
+    scores: dict[str, tuple[float, float, float]]
+    """By metric: the score, and the bounds of its 95 % bootstrap interval."""
+
+
+def _count_source_words(text: SlicedText) -> list[int]:
+    return [len(cut_words(line)) for line in text.sources]
+
+
+def _find_short(text: SlicedText) -> list[bool]:
+    return [count <= FEW_WORDS for count in _count_source_words(text)]
+
+
+def _find_middling(text: SlicedText) -> list[bool]:
+    return [FEW_WORDS < count < MANY_WORDS for count in _count_source_words(text)]
+
+
+def _find_long(text: SlicedText) -> list[bool]:
+    return [count >= MANY_WORDS for count in _count_source_words(text)]
+
+
+def _find_rare(text: SlicedText) -> list[bool] | None:
+    if not text.word_counts:
+        return None
+    return [
+        any(text.word_counts.get(word, 0) <= RARE for word in cut_words(line))
+        for line in text.sources
+    ]
+
+
+def _find_numbers(text: SlicedText) -> list[bool]:
+    return [bool(find_literals(line, text.languages[0], _NUMBERS)) for line in text.sources]
+
+
+def _find_names(text: SlicedText) -> list[bool]:
+    """Tell where source and reference share a word with a capital that does not begin both."""
+    return [
+        any(
+            not (source.startswith(name) and reference.startswith(name))
+            for name in {*_CAPITALIZED.findall(source)} & {*_CAPITALIZED.findall(reference)}
+        )
+        for source, reference in zip(text.sources, text.references, strict=True)
+    ]
+
+
+def _find_negation(text: SlicedText) -> list[bool] | None:
+    for lines, language in zip((text.sources, text.references), text.languages, strict=True):
+        if pattern := _NEGATION.get(language.partition("-")[0]):
+            return [pattern.search(line) is not None for line in lines]
+    return None
+
+
+def _find_questions(text: SlicedText) -> list[bool]:
+    return [_QUESTION.search(line) is not None for line in text.sources]
+
+
+def _find_unsure(text: SlicedText) -> list[bool] | None:
+    if not any(one is not None for one in text.confidences):
+        return None
+    return [one is not None and one < SURE_FROM for one in text.confidences]
+
+
+def _find_sure(text: SlicedText) -> list[bool] | None:
+    if not any(one is not None for one in text.confidences):
+        return None
+    return [one is not None and one >= SURE_FROM for one in text.confidences]
+
+
+def _find_terms(text: SlicedText) -> list[bool] | None:
+    if not text.terms:
+        return None
+    return [bool(find_literals(line, text.languages[0], text.terms)) for line in text.sources]
+
+
+SHORT = Slice(f"short, up to {FEW_WORDS} words", _find_short)
+MIDDLING = Slice("of middling length", _find_middling)
+LONG = Slice(f"long, from {MANY_WORDS} words on", _find_long)
+RARE_WORDS = Slice("with a word that training hardly has", _find_rare)
+NUMBERS = Slice("with a number, date or time", _find_numbers)
+NAMES = Slice("with a name that stays as it is", _find_names)
+NEGATION = Slice("with a negation", _find_negation)
+QUESTIONS = Slice("questions", _find_questions)
+UNSURE = Slice(f"confidence below {SURE_FROM:g}", _find_unsure)
+SURE = Slice(f"confidence of {SURE_FROM:g} and above", _find_sure)
+GLOSSARY = Slice("with a term of the glossary", _find_terms)
+
+
+def find_slice(name: str, text: SlicedText) -> Mask | None:
+    """Return which sentences belong to a slice; None where it cannot be told of this text.
+
+    Raises:
+        ConfigError: if there is no such slice.
+    """
+    found = SLICES.load(name).find(text)
+    return None if found is None else np.fromiter(found, bool, len(text.sources))
+
+
+def find_slices(text: SlicedText) -> dict[str, tuple[str, Mask]]:
+    """Return label and sentences of every slice that can be told of a text, by name."""
+    found = ((name, SLICES.load(name).label, find_slice(name, text)) for name in SLICES)
+    return {name: (label, mask) for name, label, mask in found if mask is not None}
+
+
+def score_slices(
+    slices: Mapping[str, tuple[str, Mask]],
+    metrics: Mapping[str, tuple[SummedMetric, Counts]],
+    *,
+    resamples: int,
+    seed: int,
+) -> dict[str, SliceScore]:
+    """Score the sentences of each slice as a test set of their own.
+
+    Args:
+        slices: label and sentences of each, by name.
+        metrics: by name, with the counts of all sentences.
+        resamples: of the bootstrap; 0 gives intervals of no width.
+        seed: draws them.
+    """
+    return {
+        name: SliceScore(
+            label=label,
+            sentences=int(mask.sum()),
+            scores={
+                metric: _score_part(scorer, counts[mask], resamples, seed)
+                for metric, (scorer, counts) in metrics.items()
+                if mask.any()
+            },
+        )
+        for name, (label, mask) in slices.items()
+    }
+
+
+def _score_part(
+    metric: SummedMetric, counts: Counts, resamples: int, seed: int
+) -> tuple[float, float, float]:
+    value = float(metric.score_of_sums(counts.sum(axis=0)[None])[0])
+    if not resamples:
+        return value, value, value
+    drawn = resample_scores(metric.score_of_sums, counts, resamples=resamples, seed=seed)
+    low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
+    return value, low, high
+
+
+def count_word_lines(lines: Iterable[str], sources: Iterable[str]) -> dict[str, int]:
+    """Return in how many lines each word of some sources stands."""
+    wanted = {word for line in sources for word in cut_words(line)}
+    counts: Counter[str] = Counter(dict.fromkeys(wanted, 0))
+    for line in lines:
+        counts.update(wanted.intersection(cut_words(line)))
+    return dict(counts)
