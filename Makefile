@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
+.PHONY: help setup lock audit repro plan clean-report compare corpora test test-all test-fast test-orchestration postgresql mutants check fix flow retrain learn deploy server run worker mlflow champion rollback serve bench gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -28,6 +28,9 @@ LOCK = uv pip compile --quiet --system-certs --universal --python-version 3.11 -
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 export DO_NOT_TRACK := 1
+
+LEARNING_on := --learning
+LEARNING_off := --no-learning
 
 # files of tests in one process each, the longest first: tests/support/order.py
 SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
@@ -100,6 +103,9 @@ retrain: $(READY) ## Train on what text there is now; the champion gives way onl
 	python -m stages.configure $(SET)
 	python -m flows.retrain
 
+learn: $(READY) ## Learn from what users corrected; promoted only if old text and corrections agree [JOURNAL=]
+	python -m flows.learn $(if $(JOURNAL),--journal $(JOURNAL))
+
 server: $(READY) ## Run Prefect and MLflow here until Ctrl-C [DATABASE=postgres FILES=s3 HOST=]
 	python -m infra.servers --leashed $(if $(DATABASE),--database $(DATABASE)) $(if $(FILES),--files $(FILES)) $(if $(HOST),--host $(HOST))
 
@@ -109,8 +115,8 @@ run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
 worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
-deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off]
-	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE))
+deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off]
+	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
 
 corpora: $(READY) ## List the corpora of OPUS, and of mtdata, by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)

@@ -80,7 +80,7 @@ def prepare_clone(
     else:
         sections = compose.pin_all(sections)
     ordered = Order(head_commit(), compose.render_params(sections))
-    _put(ordered.params)  # made of the one that lies here, of which nothing is lost
+    put_params(ordered.params)  # made of the one that lies here, of which nothing is lost
     return ordered
 
 
@@ -94,7 +94,7 @@ def write_settings(order: Order) -> Order:
         check_out(order.revision)
     if paths.PARAMS.read_text(encoding="utf-8") != order.params:
         check_params()
-    _put(order.params)
+    put_params(order.params)
     return order
 
 
@@ -170,7 +170,7 @@ def _is_edited() -> bool:
     return bool(text) and _digest(text) not in known
 
 
-def _put(params: str) -> None:
+def put_params(params: str) -> None:
     """Write params.yaml and record it as a flow's own, unless it continues a person's edits."""
     if paths.PARAMS.exists() and paths.PARAMS.read_text(encoding="utf-8") == params:
         return

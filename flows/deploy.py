@@ -67,6 +67,9 @@ RETRAININGS = {Schedule.on: "retrain", Schedule.pools: "retrain-on-pools"}
 WEEKLY = "weekly"
 """Names of their schedules in prefect.yaml."""
 
+NIGHTLY = ("learn", "nightly")
+"""The deployment that learns from users, and its schedule."""
+
 Switches = Mapping[tuple[str, str | None], bool]
 """Of each schedule, by its deployment and its slug, whether it is on."""
 
@@ -183,12 +186,13 @@ def read_switches(client: SyncPrefectClient) -> Switches:
     }
 
 
-def choose_switches(schedule: Schedule | None) -> Switches:
+def choose_switches(schedule: Schedule | None, *, learning: bool | None = None) -> Switches:
     """Return the wanted states of schedules, where given."""
+    nightly = {} if learning is None else {NIGHTLY: learning}
     if schedule is None:
-        return {}
+        return nightly
     chosen = RETRAININGS.get(schedule)
-    return {(name, WEEKLY): name == chosen for name in RETRAININGS.values()}
+    return {(name, WEEKLY): name == chosen for name in RETRAININGS.values()} | nightly
 
 
 def set_switches(client: SyncPrefectClient, switches: Switches) -> None:
@@ -225,6 +229,10 @@ def main(
             help="Weekly retraining: on in one clone, on pools, or off; unchanged by default."
         ),
     ] = None,
+    learning: Annotated[
+        bool | None,
+        typer.Option(help="Nightly learning from users: on or off; unchanged by default."),
+    ] = None,
 ) -> None:
     """Put pools, limits, deployments and the watch over dead runs on the Prefect server."""
     with report_errors():
@@ -233,7 +241,7 @@ def main(
         with temporary_settings({PREFECT_API_URL: address}):
             prepare_server(chosen)
             with get_client(sync_client=True) as client:
-                switches = {**read_switches(client), **choose_switches(schedule)}
+                switches = {**read_switches(client), **choose_switches(schedule, learning=learning)}
                 try:
                     deploy(address)
                 finally:

@@ -37,6 +37,9 @@ CHECKPOINTS = HOME / "checkpoints"
 
 METRICS = Path("metrics")
 REPORTS = Path("reports")
+CORRECTIONS = HOME / "corrections.jsonl"
+"""The journal of what users corrected; no output of DVC, for nothing makes it anew."""
+
 RUNS = HOME / "runs"
 """Journals of runs, which MLflow is fed from; no output of DVC."""
 USAGE = RUNS / "usage"

@@ -54,7 +54,14 @@ def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
 
 
 @pytest.mark.parametrize(
-    ("given", "passed"), [((), ""), (("SCHEDULE=on",), " --schedule on"), (("SCHEDULE=",), "")]
+    ("given", "passed"),
+    [
+        ((), ""),
+        (("SCHEDULE=on",), " --schedule on"),
+        (("SCHEDULE=",), ""),
+        (("LEARNING=on",), " --learning"),
+        (("LEARNING=off",), " --no-learning"),
+    ],
 )
 def test_a_word_switches_the_weekly_retraining(given, passed):
     """Without it, switches stay as somebody has set them."""
@@ -62,4 +69,4 @@ def test_a_word_switches_the_weekly_retraining(given, passed):
         -1
     ]
 
-    assert last.rstrip() == f"python -m flows.deploy{passed}"
+    assert " ".join(last.split()) == f"python -m flows.deploy{passed}"

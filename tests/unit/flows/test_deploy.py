@@ -281,10 +281,18 @@ def test_one_weekly_retraining_is_switched_on_and_what_is_not_asked_for_stays(
     assert {name for name, plan in server.plans.items() if plan.active} == on
 
 
+@pytest.mark.parametrize("learning", [True, False])
+def test_learning_is_switched_apart_from_retraining(learning):
+    assert deploy.choose_switches(None, learning=learning) == {("learn", "nightly"): learning}
+    both = deploy.choose_switches(deploy.Schedule.on, learning=learning)
+    assert both == deploy.choose_switches(deploy.Schedule.on) | {("learn", "nightly"): learning}
+    assert deploy.choose_switches(None) == {}
+
+
 def test_the_schedules_that_can_be_switched_are_those_of_the_file():
-    """Both off until somebody switches one on."""
+    """All off until somebody switches one on."""
     told = yaml.safe_load((PROJECT / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
     plans = {(one["name"], plan["slug"]): plan for one in told for plan in one.get("schedules", [])}
 
-    assert plans.keys() == deploy.choose_switches(deploy.Schedule.off).keys()
+    assert plans.keys() == deploy.choose_switches(deploy.Schedule.off, learning=False).keys()
     assert not [plan for plan in plans.values() if plan["active"]]

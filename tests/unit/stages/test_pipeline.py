@@ -53,6 +53,7 @@ PACKAGES = {
     "configure",
     "dates",
     "demo",
+    "learning",
     "planning",
     "registry",
     "reporting",

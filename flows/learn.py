@@ -1,0 +1,179 @@
+"""Learn from what users corrected, and promote the result if both tests agree.
+
+Usage: python -m flows.learn [--journal FILE]
+
+Again does no harm: what was learnt and judged is not learnt again until corrections change.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from prefect import flow, get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.runtime import flow_run
+from rich.console import Console
+
+from flows import clone
+from flows.artifacts import publish
+from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.pipeline import RETRY_SECONDS, introduce, plan_stages, run_stages
+from flows.retrain import hold_shared_lock, registry_was_away
+from nmt_core.base import files
+from nmt_core.evaluation.statistics.settings import GateConfig
+from stages import paths
+from stages.configure.compose import pin_all, render_params
+from stages.configure.sections import build_all
+from stages.learning.contest import (
+    Learned,
+    record_learned,
+    render_learned,
+    run_learning_contest,
+)
+from stages.learning.lesson import (
+    WrittenLesson,
+    compose_learning,
+    note_judged,
+    was_judged,
+    write_lesson,
+)
+from stages.learning.settings import LearningConfig
+from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
+from stages.registry.exported import model_name, read_exported
+from stages.registry.promotion import enact
+from stages.registry.registry import Registry
+from stages.registry.versions import ChampionMovedError
+from stages.runtime.params_file import read
+
+BEFORE = paths.DOWNLOADS / "params.before_learning.yaml"
+"""The params.yaml of the clone while a lesson is learnt."""
+
+
+@task(
+    task_run_name="decide",
+    cache_policy=NO_CACHE,
+    retries=len(RETRY_SECONDS),
+    retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=registry_was_away,
+)
+def decide_learned(lesson: WrittenLesson, gate: GateConfig, *, promotion: str, by: str) -> Learned:
+    """Judge the export that has learnt a lesson, and promote it if it has won."""
+    challenger = read_exported(load(DownloadParams, "download"))
+    registry = Registry(challenger.name, lock=hold_shared_lock)
+    while True:
+        learned = run_learning_contest(
+            registry,
+            challenger,
+            lesson,
+            load(EvaluateParams, "evaluate"),
+            gate=gate,
+            promotion=load(PromotionParams, "promotion"),
+        )
+        record_learned(learned, challenger)
+        try:
+            enact(registry, learned.contest, challenger, promotion=promotion, by=by)
+        except ChampionMovedError as error:
+            get_run_logger().info("%s; it is judged against the new one", error)
+        else:
+            return learned
+
+
+@flow
+def learn(
+    learning: LearningConfig = LearningConfig(),  # noqa: B008 - frozen
+    gate: GateConfig = GateConfig(),  # noqa: B008 - frozen
+) -> Learned | None:
+    """Learn from what users corrected, and promote the result if both tests agree.
+
+    The settings of the worker's clone are used, and are as before when it ends.
+
+    Args:
+        learning: What is learnt of corrections, and how long.
+        gate: How much evidence a promotion takes.
+    """
+    say = get_run_logger().info
+    with clone.hold_clone(say):
+        restore_params()
+        introduce()
+        run_stages(plan_stages("download"), shared=False)
+        download = load(DownloadParams, "download")
+        lesson = write_lesson(learning, download.languages, download.filter)
+        say(
+            "%d corrections: %d to learn, %d set aside",
+            lesson.given,
+            lesson.learnt,
+            lesson.held_out,
+        )
+        if lesson.learnt < learning.least:
+            say("fewer than %d are too little to learn from", learning.least)
+            return None
+        if was_judged(lesson):
+            say("nothing is new since they were last learnt and judged")
+            return None
+        params = compose_params(lesson, learning, download)
+        shutil.copyfile(paths.PARAMS, BEFORE)
+        try:
+            clone.put_params(params)
+            run_stages(plan_stages("export"), shared=False)
+            publish()
+            who = f"flow run {flow_run.get_name()}"
+            learned = decide_learned(lesson, gate, promotion=str(flow_run.get_id()), by=who)
+        finally:
+            restore_params()
+        note_judged(lesson)
+    say("%s: %s", learned.contest.outcome, learned.contest.reason)
+    create_markdown_artifact(
+        render_learned(learned), key="learned", description="What users have taught"
+    )
+    return learned
+
+
+def restore_params() -> None:
+    """Put back the params.yaml that a lesson took the place of, in a run before this, too."""
+    if BEFORE.exists():
+        clone.put_params(BEFORE.read_text(encoding="utf-8"))
+        BEFORE.unlink()
+
+
+def compose_params(
+    lesson: WrittenLesson, learning: LearningConfig, download: DownloadParams
+) -> str:
+    """Return the params.yaml of a training that goes on from the champion with a lesson.
+
+    Raises:
+        ConfigError: if it cannot be read together with the other corpora.
+        RegistryError: if there is no champion, or the registry does not answer.
+    """
+    corpora = files.read_json(paths.METRICS / "download.json")["corpora"].values()
+    values = compose_learning(
+        read(paths.PARAMS),
+        lesson,
+        learning,
+        champion=Registry(model_name(download.languages)).find_initial("").digest,
+        pairs=sum(corpus["weight"] * corpus["pairs"]["train"] for corpus in corpora),
+    )
+    return render_params(pin_all(build_all(values, source="flows/learn.py")))
+
+
+def main(
+    journal: Annotated[
+        Path, typer.Option(help="The journal of corrections, as nmt serve writes it.")
+    ] = paths.CORRECTIONS,
+    *,
+    approved: Annotated[bool, typer.Option(help="Learn only what was approved.")] = False,
+) -> None:
+    """Learn from what users corrected, and promote the result if both tests agree."""
+    with report_errors():
+        plan_stages("export")  # before a server is started
+        check_server()
+        leave_nothing_behind()
+        learned = learn(LearningConfig(journal=journal, undecided=not approved))
+    told = "nothing new to learn" if learned is None else learned.contest.reason
+    outcome = "" if learned is None else f"{learned.contest.outcome}: "
+    Console().print(f"{outcome}{told}", markup=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)

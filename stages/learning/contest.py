@@ -1,0 +1,262 @@
+"""The contest over a lesson: on the test set of before, and on corrections that were set aside."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from nmt_core.base import files
+from nmt_core.base.compute import prepare_compute
+from nmt_core.base.config import Config
+from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.slices import SlicedText, find_slice
+from nmt_core.evaluation.statistics.gate import Candidate, Verdict, judge
+from nmt_core.evaluation.statistics.settings import GateConfig
+from stages import paths
+from stages.learning.lesson import FOLDER, WrittenLesson, read_held_out, read_pairs_of
+from stages.params import EvaluateParams, PromotionParams
+from stages.registry.exported import Exported, HeldOut
+from stages.registry.promotion import Contest, render_verdict, run_contest, translate_test_set
+from stages.registry.registry import Registry
+from stages.reporting.markdown import render_pipe_table
+from stages.tracking.tracker import open_tracker
+
+GUARDS = {"negation": 2.0, "numbers": 2.0}
+"""Points of the test set of before that no lesson may cost, by slice: whoever poisons corrections
+poisons those that are set aside, too, and only the text of before can tell."""
+
+LEAST_SENTENCES = 100
+"""Of such a slice: one of fewer seems to lose by chance."""
+
+LEAST_HELD_OUT = 10
+"""Corrections set aside below which a contest on them says nothing."""
+
+WIDTH = 120
+"""Characters of a text that are shown."""
+
+EXAMPLES = 20
+"""Corrections that are shown of those that are still translated otherwise."""
+
+REASONS = {
+    "superseded": "another correction of the same text is newer, or approved",
+    "dropped_by_hand": "dropped by hand",
+    "other_languages": "of other languages",
+    "also_tested": "stands in validation or test",
+    "already_learnt": "to be tested on, but stands in the training text",
+    "near_held_out": "near to one that is tested on",
+}
+"""Why a correction is not learnt, but for filters, which have names of their own."""
+
+
+class MissedCorrection(Config):
+    """A correction that was learnt and is translated otherwise all the same."""
+
+    source: str
+    correction: str
+    translation: str
+
+
+class Learned(Config):
+    """What a night has brought."""
+
+    contest: Contest
+    """On the test set of before; its outcome and reason are those of both tests."""
+    lesson: WrittenLesson
+    held_out: Verdict | None = None
+    """On the corrections that were set aside; None where they are too few, or nobody was asked."""
+    right_before: int = 0
+    """Of the corrections that were learnt, how many the champion translates as corrected."""
+    right_after: int = 0
+    """The same of the challenger."""
+    missed: tuple[MissedCorrection, ...] = ()
+    """Some that the challenger translates otherwise."""
+
+
+def run_learning_contest(
+    registry: Registry,
+    challenger: Exported,
+    lesson: WrittenLesson,
+    params: EvaluateParams,
+    *,
+    gate: GateConfig,
+    promotion: PromotionParams,
+    folder: Path = FOLDER,
+) -> Learned:
+    """Test what has learnt a lesson against the champion.
+
+    It wins if it is better on the corrections that were set aside, and the gate, to which negation
+    and numbers are added as slices, does not reject it on the test set of before.
+
+    Args:
+        registry: of the champion.
+        challenger: the export that has learnt it.
+        lesson: what was learnt.
+        params: the device, and how many sentences are translated in other case.
+        gate: settings of the tests.
+        promotion: slices of the operator.
+        folder: of the lesson.
+
+    Raises:
+        GateError: if the two cannot be compared.
+        RegistryError: if MLflow is away, or lacks the champion.
+    """
+    guarded = gate.model_copy(update={"slices": {**list_guards(challenger), **gate.slices}})
+    contest = run_contest(registry, challenger, params, gate=guarded, promotion=promotion)
+    if contest.verdict is None:
+        return Learned(contest=contest, lesson=lesson)
+    learnt = [*read_pairs_of(folder, "learnt")]
+    held_out = read_held_out(folder)
+    old, new = translate_corrections(registry, contest, challenger, held_out, learnt, params)
+    verdict = None
+    if len(held_out.sources) >= LEAST_HELD_OUT:
+        count, plain = len(held_out.sources), gate.model_copy(update={"slices": {}})
+        champion, taught = (
+            Candidate(one.name, *held_out, one.hypotheses[:count]) for one in (old, new)
+        )
+        verdict = judge(champion, taught, plain, languages=challenger.languages.codes)
+    after = new.hypotheses[len(held_out.sources) :]
+    before = old.hypotheses[len(held_out.sources) :]
+    missed = [
+        MissedCorrection(source=source, correction=correction, translation=translation)
+        for (source, correction), translation in zip(learnt, after, strict=True)
+        if translation != correction
+    ]
+    return Learned(
+        contest=decide_both(contest, verdict),
+        lesson=lesson,
+        held_out=verdict,
+        right_before=count_right(before, learnt),
+        right_after=count_right(after, learnt),
+        missed=tuple(missed[:EXAMPLES]),
+    )
+
+
+def list_guards(challenger: Exported) -> dict[str, float]:
+    """Return the slices of the test set of before that no lesson may cost."""
+    text = SlicedText(*challenger.held_out, challenger.languages.codes)
+    found = {name: find_slice(name, text) for name in GUARDS}
+    return {
+        name: GUARDS[name]
+        for name, mask in found.items()
+        if mask is not None and mask.sum() >= LEAST_SENTENCES
+    }
+
+
+def translate_corrections(
+    registry: Registry,
+    contest: Contest,
+    challenger: Exported,
+    held_out: HeldOut,
+    learnt: Sequence[tuple[str, str]],
+    params: EvaluateParams,
+) -> tuple[Candidate, Candidate]:
+    """Let champion and challenger translate the corrections, those set aside first."""
+    assert contest.champion
+    text = HeldOut(
+        [*held_out.sources, *(source for source, _ in learnt)],
+        [*held_out.references, *(target for _, target in learnt)],
+    )
+    device = prepare_compute(params.device, precision="float32", threads=params.threads).device
+    with TemporaryDirectory() as scratch:
+        champion = registry.fetch(registry.version(contest.champion), Path(scratch))
+        return (
+            translate_test_set(f"version {contest.champion}", champion, text, {}, device),
+            translate_test_set(str(challenger.folder), challenger.folder, text, {}, device),
+        )
+
+
+def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
+    """Return the contest with the outcome of the tests on both texts."""
+    if contest.outcome == "reject":
+        return contest
+    if held_out is None:
+        outcome, reason = (
+            "hold",
+            f"fewer than {LEAST_HELD_OUT} corrections are set aside to test on",
+        )
+    else:
+        outcome, reason = held_out.outcome, f"on corrections set aside, {held_out.reason}"
+    before = f"on the text of before: {contest.reason}"
+    return contest.model_copy(update={"outcome": outcome, "reason": f"{reason}; {before}"})
+
+
+def count_right(translations: Sequence[str], learnt: Sequence[tuple[str, str]]) -> int:
+    """Count the translations that are as they were corrected."""
+    return sum(line == target for line, (_, target) in zip(translations, learnt, strict=True))
+
+
+def record_learned(learned: Learned, challenger: Exported) -> None:
+    """Keep what a night has brought with the run of the challenger, and send it to MLflow."""
+    folder = paths.RUNS / challenger.fingerprint
+    files.write_json(folder / "learned.json", learned.model_dump(mode="json"))
+    files.write_text(folder / "learned.md", render_learned(learned))
+    numbers = {
+        "corrections_learnt": float(learned.lesson.learnt),
+        "corrections_right_before": float(learned.right_before),
+        "corrections_right_after": float(learned.right_after),
+    }
+    for effect in learned.held_out.effects if learned.held_out else ():
+        numbers[f"corrections_{effect.metric}_difference"] = effect.difference
+    with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT) as tracker:
+        tracker.metrics(numbers, step=0)
+        for name in ("learned.json", "learned.md"):
+            tracker.artifact(folder / name)
+
+
+def render_learned(learned: Learned) -> str:
+    """Return in Markdown what was learnt, what was not and why, and what has got worse."""
+    lesson, contest = learned.lesson, learned.contest
+    rows = [
+        ["learnt", f"{lesson.learnt:,}"],
+        ["set aside, to be tested on", f"{lesson.held_out:,}"],
+        *([REASONS.get(why, f"filter {why}"), f"{n:,}"] for why, n in lesson.dropped.items()),
+    ]
+    lines = [
+        f"**{contest.outcome}**: {contest.reason}.",
+        "",
+        f"{lesson.given:,} corrections in the journal:",
+        "",
+        *render_pipe_table(["what became of them", "corrections"], rows),
+        "",
+    ]
+    if learned.contest.verdict is None:
+        return "\n".join(lines)
+    lines += [
+        (
+            f"Of what was learnt, {learned.right_after:,} of {lesson.learnt:,} are translated as "
+            f"they were corrected; the champion does so with {learned.right_before:,}."
+        ),
+        "",
+    ]
+    if learned.held_out:
+        title = f"{learned.held_out.sentences:,} corrections set aside"
+        rows = [
+            [find_label(one.metric), f"{one.champion:.2f}", f"{one.challenger:.2f}"]
+            for one in learned.held_out.effects
+        ]
+        lines += [*render_pipe_table([title, "champion", "challenger"], rows), ""]
+    lines += ["## On the test set of before", "", render_verdict(contest)]
+    missed = [
+        [*map(_quote, (one.source, one.correction, one.translation))] for one in learned.missed
+    ]
+    lines += _show(
+        "Learnt, and translated otherwise", ["source", "correction", "translation"], missed
+    )
+    unlearnt = [
+        [REASONS.get(why, f"filter {why}"), *map(_quote, pair)]
+        for why, some in lesson.examples.items()
+        for pair in some
+    ]
+    lines += _show("Not learnt, some of each", ["why", "source", "correction"], unlearnt)
+    return "\n".join(lines)
+
+
+def _show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    if not rows:
+        return []
+    return [f"## {title}", "", *render_pipe_table(head, rows, numbers="---"), ""]
+
+
+def _quote(text: str) -> str:
+    """Return text of a user as a cell shows it, and nothing of it as markup."""
+    shown = text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…"
+    return f"`{shown.replace('`', ' ').replace('|', '¦')}`"

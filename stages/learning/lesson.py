@@ -1,0 +1,235 @@
+"""The corpus of a night: what of the journal is learnt, beside the text of before."""
+
+import copy
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nmt_core.base import files
+from nmt_core.base.config import Config
+from nmt_core.base.errors import ConfigError
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.corpora.parallel_text import Pair
+from nmt_core.corpora.screening.looking import MOST_TRUSTED
+from nmt_core.corpora.screening.screen import LEAST_PAIRS, Screen, learn_screen
+from nmt_core.memory.correction import Correction
+from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.memory.lesson import KnownText, Lesson, prepare_lesson
+from nmt_core.memory.selection import select_corrections
+from nmt_core.text.languages import Languages
+from stages import paths
+from stages.learning.settings import LearningConfig
+from stages.registry.exported import HeldOut
+
+CORPUS = "corrections"
+"""Name of the corpus among those of ``download.corpora``."""
+
+FOLDER = paths.DOWNLOADS / CORPUS
+"""Where it lies."""
+
+JUDGED = FOLDER.with_name("corrections.judged")
+"""Digest of the corpus that was last learnt and judged."""
+
+PIECES_PER_WORD = 1.5
+"""Tokens that a word is cut into, about."""
+
+LEAST_TOKENS = 50_000
+"""Target tokens of the shortest training."""
+
+LIKE = ("_base/finetune", "champion")
+"""Files of conf/start/ whose settings a training from the champion has."""
+
+
+class WrittenLesson(Config):
+    """The corpus of a night on the disk, and what was left out of it."""
+
+    digest: str
+    """Of what is learnt and what is tested on."""
+    ids: list[str]
+    """Of the corrections that are learnt."""
+    learnt: int
+    held_out: int
+    words: int
+    """Of the targets that are learnt."""
+    given: int
+    """Corrections in the journal, of any languages."""
+    dropped: dict[str, int]
+    """Corrections that are neither learnt nor tested on, by reason."""
+    examples: dict[str, list[tuple[str, str]]]
+    """Some of them."""
+
+
+def write_lesson(
+    config: LearningConfig,
+    languages: Languages,
+    filters: FilterConfig,
+    *,
+    corpus: Path = paths.CORPUS,
+    folder: Path = FOLDER,
+) -> WrittenLesson:
+    """Write what is learnt of the journal, and what is tested on, into a folder.
+
+    Args:
+        config: settings.
+        languages: of the model.
+        filters: of its training pairs.
+        corpus: the text that it was trained on.
+        folder: the target, which appears whole.
+
+    Raises:
+        CorpusError: if the journal cannot be read.
+    """
+    given = CorrectionJournal(config.journal).read()
+    approved = {each.id for each in given if each.status == "approved"}
+    chosen = [*select_corrections(given, languages, undecided=config.undecided)]
+    held_out, train = (read_lines_of(corpus, *some) for some in (paths.SPLITS[1:], ["train"]))
+    lesson = prepare_lesson(
+        chosen,
+        approved,
+        KnownText.read(held_out, train, chosen),
+        filters=filters.model_copy(update={"screen": None}),
+        screen=learn_screen_of_corpus(config, languages, corpus),
+        held_out=config.held_out,
+        distance=config.distance,
+    )
+    left = {each.id for each in chosen}
+    others = Counter(_name_fate(each, languages) for each in given if each.id not in left)
+    return _write(lesson, others, len(given), folder)
+
+
+def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
+    """Yield the lines of both sides of splits."""
+    return chain.from_iterable(
+        files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
+    )
+
+
+def learn_screen_of_corpus(
+    config: LearningConfig, languages: Languages, corpus: Path
+) -> Screen | None:
+    """Learn from training text what is usual, with thresholds fitted to its validation set."""
+    counts = files.read_json(corpus / "corpus.json")["pairs"]
+    sample, trusted = (
+        [
+            Pair(*pair)
+            for pair in islice(read_pairs_of(corpus, split), 0, None, -(-counts[split] // most))
+        ]
+        for split, most in (("train", config.screen.sample_pairs), ("validation", MOST_TRUSTED))
+    )
+    if len(sample) < LEAST_PAIRS:
+        return None
+    return learn_screen(sample, trusted, languages.codes, config.screen)
+
+
+def read_pairs_of(folder: Path, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of two files named for their sides."""
+    source, target = (files.read_lines(folder / f"{name}.{side}") for side in paths.SIDES)
+    return zip(source, target, strict=True)
+
+
+def read_held_out(folder: Path = FOLDER) -> HeldOut:
+    """Return the corrections that are tested on."""
+    pairs = [*read_pairs_of(folder, "held_out")]
+    return HeldOut([source for source, _ in pairs], [target for _, target in pairs])
+
+
+def compose_learning(
+    values: Mapping[str, Any],
+    lesson: WrittenLesson,
+    config: LearningConfig,
+    *,
+    champion: str,
+    pairs: float,
+    folder: Path = FOLDER,
+) -> dict[str, Any]:
+    """Return settings of a training that goes on from the champion with a lesson.
+
+    Args:
+        values: content of params.yaml.
+        lesson: what is learnt.
+        config: the share of it, and how often it is read.
+        champion: digest of the model to start from.
+        pairs: of the other corpora in train, each times its weight.
+        folder: of the lesson.
+
+    Raises:
+        ConfigError: if there is a corpus of that name.
+    """
+    if CORPUS in values["download"]["corpora"]:
+        raise ConfigError(
+            f"download.corpora has a corpus {CORPUS}, as that of learning is named; give yours "
+            f"another name"
+        )
+    composed = copy.deepcopy(dict(values))
+    for name in LIKE:
+        start = yaml.safe_load((paths.CONF / "start" / f"{name}.yaml").read_text(encoding="utf-8"))
+        start.pop("defaults", None)
+        overlay(composed, start)
+    download, train = composed["download"], composed["train"]
+    download["initial_model"]["sha256"] = champion
+    weight = config.share / (1 - config.share) * pairs / lesson.learnt
+    download["corpora"][CORPUS] = {
+        "kind": "files",
+        "train": {side: str(folder / f"learnt.{side}") for side in paths.SIDES},
+        "licence": "own",
+        "train_only": True,
+        "weight": min(weight, 1_000_000.0),
+    }
+    tokens = config.passes * lesson.words * PIECES_PER_WORD / config.share
+    train["budget"] = {"tokens": max(int(tokens), LEAST_TOKENS)}
+    # the gate judges; a validation of the old text would take what has learnt least
+    train["training"] |= {"validate_every": 1_000_000, "patience": None}
+    return composed
+
+
+def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
+    """Set some settings among others; one of a kind takes the place of all of another."""
+    for name, value in changes.items():
+        known = values.get(name)
+        if isinstance(value, dict) and isinstance(known, dict) and "kind" not in value:
+            overlay(known, value)
+        else:
+            values[name] = value
+
+
+def was_judged(lesson: WrittenLesson, judged: Path = JUDGED) -> bool:
+    """Tell whether nothing has changed since a lesson was last learnt and judged."""
+    return judged.exists() and judged.read_text(encoding="utf-8").strip() == lesson.digest
+
+
+def note_judged(lesson: WrittenLesson, judged: Path = JUDGED) -> None:
+    """Note that a lesson was learnt and judged."""
+    files.write_text(judged, f"{lesson.digest}\n")
+
+
+def _name_fate(correction: Correction, languages: Languages) -> str:
+    if correction.suggestion.languages != languages:
+        return "other_languages"
+    return "dropped_by_hand" if correction.status == "dropped" else "superseded"
+
+
+def _write(lesson: Lesson, others: Counter[str], given: int, folder: Path) -> WrittenLesson:
+    kinds = {"learnt": lesson.learnt, "held_out": lesson.held_out}
+    counts = others + Counter({why: len(some) for why, some in lesson.dropped.items()})
+    written = WrittenLesson(
+        digest=hashlib.sha256(json.dumps(kinds).encode()).hexdigest(),
+        ids=[each.id for each in lesson.learnt],
+        learnt=len(lesson.learnt),
+        held_out=len(lesson.held_out),
+        words=sum(len(each.target.split()) for each in lesson.learnt),
+        given=given,
+        dropped=dict(sorted(counts.items())),
+        examples={why: [each[:2] for each in some[:3]] for why, some in lesson.dropped.items()},
+    )
+    with files.whole_folder(folder) as part:
+        for name, corrections in kinds.items():
+            for number, side in enumerate(paths.SIDES):
+                files.write_lines(part / f"{name}.{side}", (each[number] for each in corrections))
+        files.write_json(part / "lesson.json", written.model_dump(mode="json"))
+    return written

@@ -1,0 +1,37 @@
+"""Settings of learning from users, which a flow takes as parameters."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from nmt_core.base.config import Config
+from nmt_core.corpora.screening.settings import ScreenConfig
+from stages import paths
+
+
+class LearningConfig(Config):
+    """What is learnt of corrections, and how long."""
+
+    journal: Path = paths.CORRECTIONS
+    """The journal of corrections, as ``nmt serve`` writes it."""
+
+    undecided: bool = True
+    """Learn also what nobody has approved yet, after the filters; false learns what is approved."""
+
+    least: int = Field(30, ge=1)
+    """Corrections below which there is too little to learn from."""
+
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the corrections that is never learnt, to test on."""
+
+    distance: float = Field(0.2, ge=0, le=0.4)
+    """Edits per word up to which what is learnt is too near to what is tested on."""
+
+    share: float = Field(0.3, gt=0, lt=1)
+    """Share of the corrections among what is read; the rest is the text of before."""
+
+    passes: float = Field(10.0, gt=0)
+    """How often each correction is read."""
+
+    screen: ScreenConfig = ScreenConfig()
+    """Filters of what nobody has approved, fitted to the text of before."""

@@ -1,0 +1,143 @@
+"""What learning does, in which order, without servers and without training."""
+
+import logging
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from flows import learn
+from nmt_core.base.errors import NmtError
+from stages.learning.contest import Learned
+from stages.learning.lesson import WrittenLesson
+from stages.learning.settings import LearningConfig
+from stages.registry.promotion import Contest
+from stages.registry.versions import ChampionMovedError
+
+
+def make_lesson(learnt=100, digest="d"):
+    return WrittenLesson(
+        digest=digest,
+        ids=[],
+        learnt=learnt,
+        held_out=9,
+        words=1,
+        given=120,
+        dropped={},
+        examples={},
+    )
+
+
+def learned(outcome="promote", champion=1):
+    contest = Contest(outcome=outcome, reason="so", challenger="d", champion=champion)
+    return Learned(contest=contest, lesson=make_lesson())
+
+
+@pytest.fixture
+def flow(monkeypatch, tmp_path):
+    """The flow with all that it does noted in the place of being done."""
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text("before")
+    state = SimpleNamespace(done=[], lesson=make_lesson(), judged=set(), fails=None)
+
+    @contextmanager
+    def hold_clone(_):
+        state.done.append("held")
+        yield
+        state.done.append("let go")
+
+    def run_stages(stages, *, shared):
+        state.done.append((stages, Path("params.yaml").read_text()))
+        if stages == state.fails:
+            raise NmtError("a stage fails")
+
+    def decide(lesson, gate, *, promotion, by):
+        state.done.append(("decide", lesson.digest, promotion, by))
+        return learned()
+
+    run = SimpleNamespace(get_name=lambda: "learn de-en", get_id=lambda: "number")
+    clone = SimpleNamespace(hold_clone=hold_clone, put_params=Path("params.yaml").write_text)
+    for name, value in {
+        "clone": clone,
+        "introduce": lambda: None,
+        "run_stages": run_stages,
+        "plan_stages": lambda until: f"until {until}",
+        "load": lambda *_: SimpleNamespace(languages="l", filter="f"),
+        "write_lesson": lambda learning, languages, filters: state.lesson,
+        "compose_params": lambda *_: "of the lesson",
+        "was_judged": lambda lesson: lesson.digest in state.judged,
+        "note_judged": lambda lesson: state.judged.add(lesson.digest),
+        "decide_learned": decide,
+        "publish": lambda: state.done.append("published"),
+        "flow_run": run,
+        "BEFORE": tmp_path / "before.yaml",
+        "get_run_logger": lambda: logging.getLogger("test"),
+        "create_markdown_artifact": lambda text, *, key, description: state.done.append(key),
+    }.items():
+        monkeypatch.setattr(learn, name, value)
+    return state
+
+
+def test_a_lesson_is_learnt_judged_and_told(flow):
+    assert learn.learn.fn().contest.outcome == "promote"
+    assert flow.done == [
+        "held",
+        ("until download", "before"),
+        ("until export", "of the lesson"),
+        "published",
+        ("decide", "d", "number", "flow run learn de-en"),
+        "let go",
+        "learned",
+    ]
+    assert Path("params.yaml").read_text() == "before"
+    assert flow.judged == {"d"}
+
+
+@pytest.mark.parametrize(("learnt", "judged"), [(29, set()), (30, {"d"})])
+def test_nothing_is_trained_where_there_is_nothing_new(flow, learnt, judged):
+    flow.lesson, flow.judged = make_lesson(learnt=learnt), judged
+    assert learn.learn.fn() is None
+    assert flow.done == ["held", ("until download", "before"), "let go"]
+    flow.lesson = make_lesson(learnt=30, digest="another")
+    assert learn.learn.fn(LearningConfig(least=30))
+
+
+def test_a_lesson_that_fails_is_learnt_another_night(flow):
+    flow.fails = "until export"
+    with pytest.raises(NmtError, match="a stage fails"):
+        learn.learn.fn()
+    assert Path("params.yaml").read_text() == "before"
+    assert not flow.judged
+    assert not learn.BEFORE.exists()
+
+
+def test_settings_come_back_after_a_crash(flow):
+    """Which nothing can catch: the next run begins with what lay there before it."""
+    learn.BEFORE.write_text("of a person")
+    Path("params.yaml").write_text("of a lesson")
+    learn.learn.fn()
+    assert flow.done[1] == ("until download", "of a person")
+    assert Path("params.yaml").read_text() == "of a person"
+
+
+def test_a_champion_that_moves_meanwhile_is_met_anew(monkeypatch):
+    champions, told = iter((1, 2)), []
+
+    def enact(registry, contest, challenger, *, promotion, by):
+        if contest.champion == 1:
+            raise ChampionMovedError("another by now")
+        told.append(("enacted", contest.champion, promotion, by))
+
+    for name, value in {
+        "load": lambda _, section: section,
+        "read_exported": lambda _: SimpleNamespace(name="nmt-de-en"),
+        "Registry": lambda name, lock: name,
+        "run_learning_contest": lambda *_, **__: learned(champion=next(champions)),
+        "record_learned": lambda one, _: told.append(("recorded", one.contest.champion)),
+        "enact": enact,
+        "get_run_logger": lambda: logging.getLogger("test"),
+    }.items():
+        monkeypatch.setattr(learn, name, value)
+    learn.decide_learned.fn(make_lesson(), learn.GateConfig(), promotion="run", by="x")
+    assert told == [("recorded", 1), ("recorded", 2), ("enacted", 2, "run", "x")]

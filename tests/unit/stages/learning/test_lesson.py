@@ -1,0 +1,162 @@
+"""The corpus of a night: of what users gave, garbage and leaks stay out, and all is told."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError
+from nmt_core.corpora.filters import FilterConfig
+from nmt_core.memory.correction import Suggestion
+from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.text.languages import Languages
+from stages import paths
+from stages.configure.sections import build_all
+from stages.demo.generate import GrammarConfig, generate
+from stages.learning import lesson as lesson_of_a_night
+from stages.learning.lesson import (
+    compose_learning,
+    note_judged,
+    overlay,
+    read_held_out,
+    read_pairs_of,
+    was_judged,
+    write_lesson,
+)
+from stages.learning.settings import LearningConfig
+from tests.support.projects import PROJECT
+
+DE_EN = Languages(source="de", target="en")
+PAIRS, CORRECTIONS = 1200, 240
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """Training text, and other pairs of its kind, as users would correct them."""
+    made = generate(
+        GrammarConfig(train_pairs=PAIRS + CORRECTIONS, validation_pairs=200, test_pairs=100)
+    )
+    folder = tmp_path_factory.mktemp("corpus")
+    splits = {**made, "train": made["train"][:PAIRS]}
+    for split, pairs in splits.items():
+        for number, side in enumerate(paths.SIDES):
+            files.write_lines(folder / f"{split}.{side}", (pair[number] for pair in pairs))
+    counts = {split: len(pairs) for split, pairs in splits.items()}
+    files.write_json(folder / "corpus.json", {"pairs": counts})
+    return folder, made["train"][PAIRS:]
+
+
+RUSSIAN = "Комиссия не отвечает на вопросы этого докладчика, и парламент ждёт."
+
+
+def spoil(pairs):
+    """Return pairs with garbage of five kinds in the place of corrections, in turn."""
+    for number, (source, target) in enumerate(pairs):
+        other = pairs[(number + 7) % len(pairs)].target
+        repeated = " ".join(target.split()[:2] * 9)
+        yield source, ["aaaaaaaa " * 4, source, RUSSIAN, other, repeated][number % 5]
+
+
+def give(journal, pairs, **given):
+    return journal.suggest(
+        *(Suggestion(languages=DE_EN, source=s, target=t, **given) for s, t in pairs)
+    )
+
+
+def config(journal, **given):
+    return LearningConfig(journal=journal.path, **given)
+
+
+def test_garbage_is_dropped_and_corrections_are_learnt(text, tmp_path):
+    corpus, sound = text
+    journal, garbage = CorrectionJournal(tmp_path / "c.jsonl"), [*spoil(sound[:60])]
+    give(journal, sound[60:])
+    bad = give(journal, garbage)
+    folder = tmp_path / "lesson"
+    lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    learnt = {*read_pairs_of(folder, "learnt")}
+    kept = learnt | {*zip(*read_held_out(folder), strict=True)}
+    kept_garbage = sum((s, " ".join(t.split())) in kept for s, t in garbage)
+    assert kept_garbage <= 0.1 * len(garbage)
+    near = lesson.dropped.get("near_held_out", 0)
+    assert len(kept) - kept_garbage >= 0.97 * (len(sound) - 60) - near
+    assert lesson.learnt == len(learnt) == len(lesson.ids)
+    assert lesson.given == len(sound)
+    assert lesson.learnt + lesson.held_out + sum(lesson.dropped.values()) == lesson.given
+    journal.decide("dropped", bad[:3])
+    again = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    assert again.dropped["dropped_by_hand"] == 3
+
+
+def test_what_is_tested_on_is_not_learnt_and_why_is_told(text, tmp_path):
+    corpus, sound = text
+    [tested, *_] = read_pairs_of(corpus, "test")
+    known = [*read_pairs_of(corpus, "train")][5]
+    journal = CorrectionJournal(tmp_path / "c.jsonl")
+    give(journal, [tested, known, *sound[:40]])
+    journal.suggest(
+        Suggestion(languages=Languages(source="en", target="de"), source="a", target="b"),
+        Suggestion(languages=DE_EN, source=sound[3].source, target="Something newer."),
+    )
+    folder = tmp_path / "lesson"
+    few = config(journal, undecided=False)
+    assert not write_lesson(few, DE_EN, FilterConfig(), corpus=corpus, folder=folder).learnt
+    lesson = write_lesson(config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    assert tested not in read_pairs_of(folder, "learnt")
+    assert lesson.dropped["also_tested"] == 1
+    assert lesson.dropped["superseded"] == lesson.dropped["other_languages"] == 1
+    assert lesson.examples["also_tested"] == [tested]
+
+
+def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(lesson_of_a_night, "learn_screen_of_corpus", lambda *_: None)
+    corpus, sound = text
+    journal, judged = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "judged"
+    give(journal, sound[:50])
+
+    def write():
+        return write_lesson(
+            config(journal), DE_EN, FilterConfig(), corpus=corpus, folder=tmp_path / "lesson"
+        )
+
+    lesson = write()
+    assert not was_judged(lesson, judged)
+    note_judged(lesson, judged)
+    give(journal, sound[:50])
+    assert was_judged(write(), judged)
+    give(journal, sound[50:90])
+    assert not was_judged(write(), judged)
+
+
+def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    corpus, sound = text
+    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "lesson"
+    give(journal, sound[:100])
+    learning = config(journal, share=0.25, passes=40)
+    lesson = write_lesson(learning, DE_EN, FilterConfig(), corpus=corpus, folder=folder)
+    before = yaml.safe_load(Path("params.yaml").read_text())
+    values = compose_learning(
+        before, lesson, learning, champion="d" * 64, pairs=3000.0, folder=folder
+    )
+    sections = build_all(values, source="test")
+    download, train = sections["download"], sections["train"]
+    assert (download.initial_model.kind, download.initial_model.sha256) == ("champion", "d" * 64)
+    assert sections["tokenize"].kind == sections["vocabulary"].words == "initial_model"
+    read = {name: one.weight for name, one in download.corpora.items()}
+    taught = read.pop("corrections") * lesson.learnt
+    assert taught / (taught + 3000) == pytest.approx(0.25)
+    assert [*read] == [*before["download"]["corpora"]]
+    assert train.budget.tokens == int(40 * lesson.words * 1.5 / 0.25)
+    assert train.optimizer.kind == "muon"
+    assert train.model == build_all(before, source="test")["train"].model
+    assert "corrections" not in before["download"]["corpora"]
+    with pytest.raises(ConfigError, match="give yours another name"):
+        compose_learning(values, lesson, learning, champion="d" * 64, pairs=1.0, folder=folder)
+
+
+def test_settings_of_one_kind_take_the_place_of_another():
+    values = {"a": {"kind": "x", "old": 1}, "b": {"c": 1, "d": {"e": 2}}}
+    overlay(values, {"a": {"kind": "y"}, "b": {"d": {"f": 3}}})
+    assert values == {"a": {"kind": "y"}, "b": {"c": 1, "d": {"e": 2, "f": 3}}}
