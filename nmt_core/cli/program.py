@@ -37,6 +37,10 @@ BUILT_IN = {
         "nmt_core.cli.serve:serve",
         "Translate over HTTP by LibreTranslate's API, and on a web page at `/`.",
     ),
+    "corrections": (
+        "nmt_core.cli.corrections:corrections",
+        "Decide on corrections that users suggested, and export or delete them.",
+    ),
     "check": (
         "nmt_core.cli.check:check",
         "Check what of a sentence comes through, and what changes when the sentence does.",
@@ -81,7 +85,7 @@ BUILT_IN = {
 }
 """By name: the function of a command, and its line in ``nmt --help``."""
 
-COMMANDS = Registry[Callable[..., None]](
+COMMANDS = Registry[Callable[..., None] | typer.Typer](
     "a command",
     "nmt.commands",
     {
@@ -90,8 +94,8 @@ COMMANDS = Registry[Callable[..., None]](
         if not target.startswith(EXTENSIONS) or find_spec(EXTENSIONS)
     },
 )
-"""A function for each, whose signature and docstring are its options and help, as Typer reads them;
-the commands of extensions where these are installed."""
+"""A function for each, whose signature and docstring are its options and help, as Typer reads them,
+or several under one name; the commands of extensions where these are installed."""
 
 
 class CommandGroup(TyperGroup):
@@ -116,8 +120,10 @@ class CommandGroup(TyperGroup):
         name, _, rest = super().resolve_command(ctx, args)
         assert name is not None
         ctx.invoked_subcommand = name
-        app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-        app.command(name)(COMMANDS.load(name))
+        app = COMMANDS.load(name)
+        if not isinstance(app, typer.Typer):
+            function, app = app, typer.Typer(add_completion=False, rich_markup_mode="markdown")
+            app.command(name)(function)
         return name, typer.main.get_command(app), rest
 
     @override

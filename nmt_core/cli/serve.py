@@ -63,6 +63,16 @@ def serve(  # noqa: PLR0913 - one argument per option
     max_file_bytes: Annotated[
         int, typer.Option(metavar="N", min=1, help="Bytes of a file to translate.")
     ] = 10_000_000,
+    suggestions: Annotated[
+        str,
+        typer.Option(
+            metavar="WHO", help="Who may suggest better translations: off, keys (users) or all."
+        ),
+    ] = "off",
+    corrections: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Journal of suggestions, such as corrections.jsonl."),
+    ] = None,
     queue_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens that may wait; more get 429.")
     ] = 200_000,
@@ -110,6 +120,9 @@ def serve(  # noqa: PLR0913 - one argument per option
     line a key and, after a space, its texts a minute), `--host-name` for every name that browsers
     call it by, and a proxy before it for TLS.
 
+    With `--suggestions`, what users suggest is kept in a journal, on the disk when they are told
+    so: what is to be learnt is decided by `nmt corrections`. Nobody else ever sees it.
+
     Whatever is sent, it takes some 1.5 GB of memory at most, beside the model: 200 MB for requests
     and 512 MiB for each of two processes that read documents (bounded on Linux).
 
@@ -125,6 +138,8 @@ def serve(  # noqa: PLR0913 - one argument per option
         "rate_limit": rate_limit,
         "max_characters": max_characters,
         "max_file_bytes": max_file_bytes,
+        "suggestions": suggestions,
+        "corrections": corrections,
         "queue_tokens": queue_tokens,
         "batch_tokens": batch_tokens,
         "max_tokens": max_tokens,

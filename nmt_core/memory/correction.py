@@ -11,7 +11,7 @@ from nmt_core.base.config import Config
 from nmt_core.text.languages import Languages
 
 CorrectionVerdict = Literal["approved", "dropped"]
-CorrectionStatus = Literal["suggested"] | CorrectionVerdict
+CorrectionStatus = Literal["suggested", "approved", "dropped"]
 ID_CHARACTERS = 16
 
 

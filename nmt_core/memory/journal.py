@@ -127,14 +127,17 @@ class CorrectionJournal:
     def _opened(self) -> Iterator[BinaryIO]:
         """Yield the file, which no other process changes meanwhile; repair its end first."""
         lock = self.path.with_name(f"{self.path.name}.lock")
-        with files.locked(lock):
-            made = not require_regular_file(self.path).exists()
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            with os.fdopen(os.open(self.path, flags, PRIVATE), "r+b", buffering=0) as file:
-                if made:
-                    files.sync(self.path.parent)
-                self._repair(file)
-                yield file
+        try:
+            with files.locked(lock):
+                made = not require_regular_file(self.path).exists()
+                flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+                with os.fdopen(os.open(self.path, flags, PRIVATE), "r+b", buffering=0) as file:
+                    if made:
+                        files.sync(self.path.parent)
+                    self._repair(file)
+                    yield file
+        except OSError as error:
+            raise files.disk_error(error, self.path) or error from None
 
     def _repair(self, file: BinaryIO) -> None:
         """Take off what follows the last line end: a process died before it was written whole."""
@@ -168,9 +171,9 @@ class CorrectionJournal:
             while content:
                 content = content[file.write(content) :]
             os.fsync(file.fileno())
-        except OSError as error:
+        except OSError:
             file.truncate(size)
-            raise files.disk_error(error, self.path) or error from None
+            raise
 
     def _check_header(self, file: BinaryIO) -> None:
         """Raise a CorpusError if the file has a first line, and one of another format."""

@@ -37,6 +37,7 @@ from nmt_core.server.schemas import (
     Refused,
     Status,
     SuggestAnswer,
+    SuggestRequest,
     TranslateAnswer,
     TranslateRequest,
     read_fields,
@@ -217,7 +218,7 @@ async def frontend_settings(request: Request) -> FrontendSettings:
         frontendTimeout=500,
         apiKeys=service.keys is not None,
         keyRequired=service.keys is not None,
-        suggestions=False,
+        suggestions=service.box.is_open,
         filesTranslation=True,
         supportedFilesFormat=list_suffixes(),
         language=DefaultLanguages(
@@ -252,11 +253,16 @@ async def model_card(request: Request, source: str, target: str) -> str:
     "/suggest",
     name="suggest",
     response_model=SuggestAnswer,
-    responses={403: REFUSED_RESPONSES[403]},
+    responses=REFUSED_RESPONSES,
+    openapi_extra=body_of(SuggestRequest),
 )
-async def post_suggestion() -> None:
-    """Refuse a suggested translation: this server keeps no text of users."""
-    raise RequestError(403, "Suggestions are disabled on this server.")
+async def post_suggestion(request: Request) -> Response:
+    """Suggest a better translation, where the operator allows it."""
+    service = service_of(request)
+    service.box.open()
+    asked = read_fields(SuggestRequest, await read_admitted(request))
+    await service.suggest(admit(request, asked.api_key), asked)
+    return render_json(SuggestAnswer(success=True))
 
 
 @router.get("/health")

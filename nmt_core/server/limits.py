@@ -17,6 +17,10 @@ SHORTEST_KEY = 8
 """Characters of an API key: a shorter one is guessed."""
 
 
+DIGEST_CHARACTERS = 16
+"""Of a key's digest, that name it."""
+
+
 class User(NamedTuple):
     """The user that sends a request."""
 
@@ -24,6 +28,8 @@ class User(NamedTuple):
     """A digest of the key, or the address."""
     rate: int | None
     """Texts in a minute; None for any number."""
+    key: str = ""
+    """The beginning of the key's digest; empty without a key."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,8 @@ class Keys:
         if digest not in self.rates:
             raise RequestError(403, "Invalid API key")
         rate = self.rates[digest]
-        return User(f"key {digest[:16]}", default if rate is None else rate)
+        short = digest[:DIGEST_CHARACTERS]
+        return User(f"key {short}", default if rate is None else rate, short)
 
 
 def read_keys(path: Path) -> Keys:

@@ -260,6 +260,23 @@ class Status(Body):
     queue: Queue
 
 
+class SuggestRequest(Body):
+    """A better translation, as a user suggests it."""
+
+    q: str
+    """The text that was translated."""
+    s: str
+    """What it should be translated as."""
+    source: str = Field(min_length=1)
+    """The text's language, such as `de`, or `auto`."""
+    target: str = Field(min_length=1)
+    """The language of the suggestion."""
+    before: str = ""
+    """The translation that it corrects."""
+    api_key: str | Absent = None
+    """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
+
+
 class SuggestAnswer(Body):
     """The answer to a suggestion."""
 

@@ -28,8 +28,9 @@ from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import LanguagePair, Models, ServedModel
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
-from nmt_core.server.schemas import FileRequest, TranslateRequest, check_text
+from nmt_core.server.schemas import FileRequest, SuggestRequest, TranslateRequest, check_text
 from nmt_core.server.settings import ServerConfig
+from nmt_core.server.suggestions import SuggestionBox
 from nmt_core.server.texts import (
     CutSettings,
     Manuscript,
@@ -72,6 +73,7 @@ class Service:
         self.keys = keys
         self.metrics = Metrics()
         self.rates = RateLimit()
+        self.box = SuggestionBox(config, has_keys=keys is not None)
         self.downloads = Downloads()
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
         workers = 1 if on_torch else config.workers or count_cores()
@@ -204,6 +206,18 @@ class Service:
         _, _, [translated] = await self._translate_sheet(user, SearchRequest(model), sheet)
         translation_name = name_translation(Path(Path(name).name), asked.target).name
         return self.downloads.keep(translation_name, mime_type, translated)
+
+    async def suggest(self, user: User, asked: SuggestRequest) -> None:
+        """Keep a suggested translation; it is on the disk when this returns.
+
+        Raises:
+            RequestError: if it is refused, or there is no room for it.
+        """
+        self.box.check(user, asked)
+        source = asked.source
+        if source == AUTO:
+            source = (await self._detect(user, Manuscript("text", asked.q), asked.target)).language
+        await self.box.keep(user, asked, self.models.find(source, asked.target))
 
     async def _translate_sheet(
         self, user: User, search: SearchRequest, sheet: Manuscript

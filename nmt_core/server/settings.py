@@ -1,5 +1,8 @@
 """Settings of the server."""
 
+from pathlib import Path
+from typing import Literal
+
 from pydantic import Field
 
 from nmt_core.base.config import Config
@@ -43,6 +46,18 @@ class ServerConfig(Config):
 
     rate_limit: int | None = Field(None, ge=1)
     """Texts that a user may send in a minute; None for any number."""
+
+    suggestions: Literal["off", "keys", "all"] = "off"
+    """Who may suggest better translations: nobody, users with API keys, or everybody."""
+
+    corrections: Path | None = None
+    """The journal that keeps what is suggested."""
+
+    suggestion_characters: int = Field(5000, ge=1, le=100_000)
+    """Characters of a suggestion, and of its source."""
+
+    suggestion_rate: int = Field(30, ge=1)
+    """Suggestions that a user may send in a minute."""
 
     queue_tokens: int = Field(200_000, ge=1)
     """Source tokens that may wait; a request that would make them more is answered 429, unless its

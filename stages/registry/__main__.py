@@ -84,7 +84,7 @@ def rollback(reason: Reason = "by hand", name: Name = None) -> None:
 
 
 @app.command()
-def serve(
+def serve(  # noqa: PLR0913 - one argument per option
     *,
     port: Annotated[int, typer.Option(help="0 takes a free one.")] = 5001,
     host: Annotated[str, typer.Option(help="By default, this machine alone.")] = "127.0.0.1",
@@ -93,6 +93,8 @@ def serve(
     ] = None,
     api_keys: Annotated[Path | None, typer.Option(help="File of API keys; see nmt serve.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="By default, all cores.")] = None,
+    suggestions: Annotated[str, typer.Option(help="See nmt serve --help.")] = "off",
+    corrections: Annotated[Path | None, typer.Option(help="See nmt serve --help.")] = None,
     mlflow: Annotated[
         bool, typer.Option("--mlflow", help="By MLflow's own server, which follows no alias.")
     ] = False,
@@ -110,7 +112,14 @@ def serve(
         serve_by_mlflow(registry, port)
     config = build(
         ServerConfig,
-        {"host": host, "port": port, "hosts": host_name or [], "workers": threads},
+        {
+            "host": host,
+            "port": port,
+            "hosts": host_name or [],
+            "workers": threads,
+            "suggestions": suggestions,
+            "corrections": corrections,
+        },
         at="serve",
     )
     named = PAIR.fullmatch(registry.name)

@@ -7,6 +7,7 @@ import sys
 from pkgutil import resolve_name
 
 import pytest
+import typer
 
 from nmt_core.base.registry import Registry
 from nmt_core.cli import program
@@ -20,7 +21,10 @@ from tests.support.tiny import export
 def test_a_command_says_what_the_registry_says_of_it(name):
     target, line = BUILT_IN[name]
 
-    assert resolve_name(target).__doc__.splitlines()[0] == line
+    command = resolve_name(target)
+    told = command.info.help if isinstance(command, typer.Typer) else command.__doc__
+
+    assert told.splitlines()[0] == line
 
 
 def test_help_of_the_program_imports_no_command(monkeypatch):

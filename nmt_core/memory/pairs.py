@@ -1,0 +1,142 @@
+"""Pairs from files of translators, and files of pairs that others read: TMX and TSV."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import regex
+
+from nmt_core.base import files
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.packages import advise_installing
+from nmt_core.corpora.formats.registered import open_units
+from nmt_core.text.languages import Languages
+
+Pairs: TypeAlias = Iterable[tuple[str, str]]
+
+SIDES = 2
+WRITTEN = (".tmx", ".tsv")
+"""Endings of the files that are written."""
+
+FORBIDDEN = regex.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML may hold, and the one that it reads as a line end."""
+
+XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def read_languages(given: str) -> Languages:
+    """Return the languages that ``de-en`` or ``pt-BR en`` names.
+
+    Raises:
+        ConfigError: if it names no two.
+    """
+    codes = given.split() if " " in given.strip() else given.split("-")
+    if len(codes) != SIDES:
+        raise ConfigError(
+            f"{given!r} names no two languages; write de-en, or 'pt-BR en' where a code has a dash"
+        )
+    return build(Languages, dict(zip(("source", "target"), codes, strict=True)), at="languages")
+
+
+def read_pair_file(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    """Yield source and target of the units of a file that are translated.
+
+    Args:
+        path: of a format of parallel text, by its ending.
+        languages: of source and target.
+
+    Raises:
+        CorpusError: if it cannot be read, or a unit has other columns or is no UTF-8.
+    """
+    units = open_units(path, languages)
+    rows = iter(units.rows)
+    for number in count(1):
+        row = next(rows, None)
+        if row is None:
+            return
+        if len(row) > SIDES or any("\udc80" <= char <= "\udcff" for text in row for char in text):
+            raise CorpusError(
+                f"{path} {units.place.name(number)} is no pair of texts in UTF-8; repair it there"
+            )
+        source, target = (text.strip() for text in (*row, "")[:SIDES])
+        if source and target:
+            yield source, target
+
+
+def write_pair_file(path: Path, pairs: Pairs, languages: Languages) -> int:
+    """Write pairs to a new file, whole or not at all; return how many.
+
+    Characters that XML forbids become spaces.
+
+    Args:
+        path: it ends in .tmx or .tsv.
+        pairs: source and target.
+        languages: of source and target.
+
+    Raises:
+        ConfigError: if the file is there, or ends otherwise.
+        DiskError: if there is no room.
+    """
+    if path.suffix.lower() not in WRITTEN:
+        raise ConfigError(f"{path} has another ending than {' and '.join(WRITTEN)}; give it one")
+    if path.exists():
+        raise ConfigError(f"{path} is there, and is not written over; remove it, or name another")
+    write = _write_tmx if path.suffix.lower() == ".tmx" else _write_tsv
+    written = 0
+
+    def counted() -> Iterator[tuple[str, str]]:
+        nonlocal written
+        for source, target in pairs:
+            written += 1
+            yield FORBIDDEN.sub(" ", source), FORBIDDEN.sub(" ", target)
+
+    with files.whole_file(path) as part:
+        write(part, counted(), languages)
+    return written
+
+
+def _write_tsv(path: Path, pairs: Pairs, languages: Languages) -> None:
+    """Write a header row and a row a pair, quoted as RFC 4180 says."""
+    del languages  # the columns are source and target, whatever they are
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerow(("source", "target"))
+        rows.writerows(pairs)
+
+
+def _write_tmx(path: Path, pairs: Pairs, languages: Languages) -> None:
+    """Write TMX 1.4."""
+    etree = _require_lxml(path)
+    header = {
+        "creationtool": "nmt",
+        "creationtoolversion": "1",
+        "segtype": "sentence",
+        "o-tmf": "nmt",
+        "adminlang": "en",
+        "srclang": languages.source,
+        "datatype": "plaintext",
+    }
+    with etree.xmlfile(str(path), encoding="utf-8") as file:
+        file.write_declaration()
+        with file.element("tmx", version="1.4"):
+            file.write(etree.Element("header", header))
+            with file.element("body"):
+                for pair in pairs:
+                    unit = etree.Element("tu")
+                    for code, text in zip(languages.codes, pair, strict=True):
+                        variant = etree.SubElement(unit, "tuv", {XML_LANGUAGE: code})
+                        etree.SubElement(variant, "seg").text = text
+                    file.write(unit)
+                    file.write("\n")
+
+
+def _require_lxml(path: Path) -> Any:
+    try:
+        from lxml import etree  # noqa: PLC0415 - optional
+    except ImportError:
+        command = advise_installing("lxml")
+        raise ConfigError(f"{path} cannot be written without lxml; run: {command}") from None
+    return etree

@@ -1,0 +1,102 @@
+"""What users suggest, on its way into the journal of corrections."""
+
+import asyncio
+import logging
+
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.memory.correction import Suggestion
+from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.server.errors import RequestError, beyond_limit, missing
+from nmt_core.server.limits import RateLimit, User
+from nmt_core.server.models import ServedModel
+from nmt_core.server.schemas import SuggestRequest, check_text
+from nmt_core.server.settings import ServerConfig
+from nmt_core.text.languages import Languages
+
+_log = logging.getLogger(__name__)
+
+
+class SuggestionBox:
+    """Keeps suggestions in a journal, within bounds.
+
+    Args:
+        config: who may suggest, how much and how often.
+        has_keys: whether users have API keys.
+
+    Raises:
+        ConfigError: if those who may suggest have no keys, or there is no journal.
+        CorpusError: if the journal cannot be read.
+    """
+
+    def __init__(self, config: ServerConfig, *, has_keys: bool) -> None:
+        self.config = config
+        self.journal: CorrectionJournal | None = None
+        self.rates = RateLimit()
+        if config.suggestions == "off":
+            return
+        if config.suggestions == "keys" and not has_keys:
+            raise ConfigError(
+                "--suggestions keys takes suggestions of users with API keys, and there are none; "
+                "give --api-keys FILE, or --suggestions all"
+            )
+        if config.corrections is None:
+            raise ConfigError(
+                f"--suggestions {config.suggestions} keeps what users suggest in a file; name it "
+                f"by --corrections, such as corrections.jsonl"
+            )
+        self.journal = CorrectionJournal(config.corrections)
+        self.journal.read()
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether suggestions are taken."""
+        return self.journal is not None
+
+    def open(self) -> CorrectionJournal:
+        """Return the journal.
+
+        Raises:
+            RequestError: if no suggestions are taken, in LibreTranslate's words.
+        """
+        if self.journal is None:
+            raise RequestError(403, "Suggestions are disabled on this server.")
+        return self.journal
+
+    def check(self, user: User, asked: SuggestRequest) -> None:
+        """Make sure that a suggestion is within bounds, and count it.
+
+        Raises:
+            RequestError: naming the limit.
+        """
+        texts = {"q": asked.q, "s": asked.s, "before": asked.before}
+        check_text([*texts.values()])
+        if blank := [name for name in ("q", "s") if not texts[name].strip()]:
+            raise missing(blank[0])
+        longest, most = max(map(len, texts.values())), self.config.suggestion_characters
+        if longest > most:
+            raise beyond_limit(longest, most)
+        self.rates.spend(User(user.name, self.config.suggestion_rate), 1)
+
+    async def keep(self, user: User, asked: SuggestRequest, model: ServedModel) -> None:
+        """Append a suggestion; it is on the disk when this returns.
+
+        Raises:
+            RequestError: if there is no room.
+        """
+        journal = self.open()
+        try:
+            suggestion = Suggestion(
+                languages=build(Languages, model.pair._asdict(), at="languages"),
+                source=asked.q,
+                target=asked.s,
+                before=asked.before,
+                key=user.key,
+                model=model.bundle.digest,
+            )
+            await asyncio.to_thread(journal.suggest, suggestion)
+        except NmtError as error:
+            _log.error("a suggestion could not be kept: %s", error)
+            raise RequestError(
+                507, "the server could not keep the suggestion, and its log says why; try later"
+            ) from None
