@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import Annotated
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
 import typer
 
@@ -38,9 +39,15 @@ PairOption = Annotated[
     str | None,
     typer.Option("--languages", metavar="DE-EN", help="Source and target language."),
 ]
+MemoryOption = Annotated[
+    Path | None, typer.Option("--memory", metavar="FILE", help="Memory of nmt serve --memory, too.")
+]
 StatusOption = Annotated[
     CorrectionStatus | None, typer.Option(metavar="STATUS", help="suggested, approved or dropped.")
 ]
+
+KEY_CHARACTERS = 16
+"""Of the digest of a key, as the server keeps it."""
 
 SHORTEST_DIGEST = 8
 """Characters of a digest that name a key."""
@@ -81,14 +88,22 @@ def approve(
     key_digest: KeyDigestOption = None,
     every: Annotated[bool, typer.Option("--all", help="Approve all that are suggested.")] = False,
     reason: ReasonOption = "",
+    memory: MemoryOption = None,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="Let the memory serve them to users of any key.")
+    ] = False,
 ) -> None:
-    """Approve corrections: they are learnt, and enter the memory.
+    """Approve corrections: they are learnt and, with `--memory`, served from now on.
 
     Of several that give one source other translations, the one approved last holds.
     """
     kept = CorrectionJournal(journal)
     chosen = _choose(kept, ids, key_digest, every=every)
-    typer.echo(f"approved: {len(kept.decide('approved', chosen, reason=reason))}")
+    approved = kept.decide("approved", chosen, reason=reason)
+    if memory:
+        remember = resolve_name("nmt_core.memory.learning:remember_corrections")
+        remember(_open_memory(memory), approved, shared=shared)
+    typer.echo(f"approved: {len(approved)}")
 
 
 @corrections.command()
@@ -98,11 +113,14 @@ def drop(
     journal: JournalOption,
     key_digest: KeyDigestOption = None,
     reason: ReasonOption = "",
+    memory: MemoryOption = None,
 ) -> None:
     """Drop corrections: they are not learnt, also if they are suggested again."""
     kept = CorrectionJournal(journal)
     chosen = _choose(kept, ids, key_digest, every=False)
-    typer.echo(f"dropped: {len(kept.decide('dropped', chosen, reason=reason))}")
+    dropped = kept.decide("dropped", chosen, reason=reason)
+    _forget(memory, dropped)
+    typer.echo(f"dropped: {len(dropped)}")
 
 
 @corrections.command()
@@ -132,10 +150,12 @@ def delete(
     ids: IdsOption = None,
     journal: JournalOption,
     key_digest: KeyDigestOption = None,
+    memory: MemoryOption = None,
 ) -> None:
     """Delete what a user gave from the journal, and so from the next training text.
 
-    The file is written anew, whole or not at all; nothing of what is deleted stays in it.
+    The file is written anew, whole or not at all; nothing of what is deleted stays in it, nor, with
+    `--memory`, in the memory that it was approved for.
 
     **Example**
 
@@ -143,9 +163,14 @@ def delete(
     """
     _require_choice(ids, key_digest)
     wanted = set(ids or [])
-    gone = CorrectionJournal(journal).delete(
-        lambda each: each.id in wanted or (bool(key_digest) and _is_of(each, key_digest))
-    )
+
+    def is_meant(each: Correction) -> bool:
+        return each.id in wanted or (bool(key_digest) and _is_of(each, key_digest))
+
+    kept = CorrectionJournal(journal)
+    known = [each for each in _read(journal) if is_meant(each)]
+    _forget(memory, known, (key_digest or "")[:KEY_CHARACTERS])  # before what is meant is unknown
+    gone = kept.delete(is_meant)
     typer.echo(f"deleted: {len(gone)}")
 
 
@@ -177,6 +202,16 @@ def import_file(
     if approved and taken:
         kept.decide("approved", taken, reason=f"imported from {file.name}")
     typer.echo(f"imported: {len(taken)}")
+
+
+def _open_memory(path: Path) -> Any:
+    return resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+
+
+def _forget(memory: Path | None, gone: Collection[Correction], key: str = "") -> None:
+    if memory:
+        forget = resolve_name("nmt_core.memory.learning:forget_corrections")
+        forget(_open_memory(memory), gone, key=key)
 
 
 def escape_unprintable(text: str) -> str:

@@ -41,6 +41,10 @@ BUILT_IN = {
         "nmt_core.cli.corrections:corrections",
         "Decide on corrections that users suggested, and export or delete them.",
     ),
+    "memory": (
+        "nmt_core.cli.memory:memory",
+        "Keep approved translations, and find those like a text.",
+    ),
     "check": (
         "nmt_core.cli.check:check",
         "Check what of a sentence comes through, and what changes when the sentence does.",

@@ -67,6 +67,10 @@ def warn_of_lines(best: Mapping[int, Translation], *, flag_below: float) -> Iter
     ]
     if broken:
         yield f"not as in the source: {name_first(broken, '; ')}"
+    remembered = [str(number) for number, one in best.items() if one.origin == "memory"]
+    if remembered:
+        lines = "line" if len(remembered) == 1 else "lines"
+        yield f"{lines} {name_first(remembered, ', ')}: translated by the memory"
     doubtful = [str(number) for number, one in best.items() if is_doubtful(one, flag_below)]
     if doubtful:
         lines = "line" if len(doubtful) == 1 else "lines"

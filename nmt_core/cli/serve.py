@@ -73,6 +73,14 @@ def serve(  # noqa: PLR0913 - one argument per option
         Path | None,
         typer.Option(metavar="FILE", help="Journal of suggestions, such as corrections.jsonl."),
     ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Translation memory of nmt memory import."),
+    ] = None,
+    memory_threshold: Annotated[
+        float,
+        typer.Option(metavar="S", min=0.01, max=1, help="Similarity from which it offers units."),
+    ] = 0.75,
     queue_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens that may wait; more get 429.")
     ] = 200_000,
@@ -140,6 +148,8 @@ def serve(  # noqa: PLR0913 - one argument per option
         "max_file_bytes": max_file_bytes,
         "suggestions": suggestions,
         "corrections": corrections,
+        "memory": memory,
+        "memory_threshold": memory_threshold,
         "queue_tokens": queue_tokens,
         "batch_tokens": batch_tokens,
         "max_tokens": max_tokens,

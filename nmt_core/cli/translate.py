@@ -24,20 +24,20 @@ from nmt_core.cli.options import (
 from nmt_core.cli.records import format_records, warn_of_lines
 from nmt_core.cli.translate_options import (
     FLAG_BELOW,
+    FUSION_WEIGHT,
     Beginnings,
     Keep,
     Search,
     SearchOptions,
     choose_flag,
+    fuse_named_model,
+    recall_first,
     refuse_in_conversation,
     wants_documents,
 )
 from nmt_core.documents.formats import FORMATS
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
-
-FUSION_WEIGHT = 0.1
-"""Weight of the language model's log-probabilities; the translator's weigh 1."""
 
 
 def translate(  # noqa: PLR0913 - one argument per option
@@ -160,6 +160,10 @@ def translate(  # noqa: PLR0913 - one argument per option
         typer.Option(metavar="W", min=0, help=f"Its weight. \\[default: {FUSION_WEIGHT}]"),
     ] = None,
     glossary: GlossaryFile = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Take approved translations of nmt memory import."),
+    ] = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -236,6 +240,9 @@ def translate(  # noqa: PLR0913 - one argument per option
     alone stays as it is, and so does what a regular expression between slashes finds. What is not
     in the translation by itself is put there.
 
+    With `--memory`, a line whose translation was approved gets that one, and is named on standard
+    error; `nmt memory search` shows what is like a line.
+
     Confidence is the probability that a translation is good: that its chrF beside a reference
     reaches a bound, which the model card names beside how far that can be trusted. Lines below
     `--flag-below` are named on standard error. Empty lines, samples, translations with a prefix and
@@ -272,12 +279,13 @@ def translate(  # noqa: PLR0913 - one argument per option
         "--alignments": alignments,
         "--aligner": aligner,
         "--attention": attention,
+        "--memory": memory,
     }
     if interactive:
         refuse_in_conversation(lines=lines, alignments=alignments, attention=attention)
     given = [decode_argument(line, name="LINE") for line in lines or []]
     documents = wants_documents(given, only_lines, paragraphs=paragraphs, kind=kind, output=output)
-    translator = _fuse_language_model(
+    translator = fuse_named_model(
         open_translator(
             model, device, threads, engine=engine, batch_tokens=batch_tokens, glossary=glossary
         ),
@@ -290,6 +298,7 @@ def translate(  # noqa: PLR0913 - one argument per option
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)
+    search = recall_first(search, memory, translator)
     below = choose_flag(translator, flag_below, confidence=confidence)
     write = partial(format_records, ranked=options.ranked, scores=scores, checks=checks)
     write = partial(write, confidence=confidence)
@@ -304,22 +313,6 @@ def translate(  # noqa: PLR0913 - one argument per option
         else:
             portions = iter([given]) if lines is not None else await_lines()
             translate_lines(portions, search, beginnings, write, below, keep)
-
-
-def _fuse_language_model(
-    translator: Translator, folder: Path | None, weight: float | None
-) -> Translator:
-    """Return a translator in shallow fusion with the language model in a folder, if there is one.
-
-    Raises:
-        ConfigError: if its tokens are not the translator's, or there is a weight of nothing.
-    """
-    if folder is not None:
-        fuse = resolve_name("nmt_core.extensions.language_models.fusion:fuse_language_model")
-        return fuse(translator, folder, FUSION_WEIGHT if weight is None else weight)
-    if weight is not None:
-        raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
-    return translator
 
 
 def _keep_links(

@@ -5,17 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from pathlib import Path
+from pkgutil import resolve_name
 
 from nmt_core.base import config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.cli.lines import decode_argument, open_lines
 from nmt_core.decoding.settings import SamplingConfig
 from nmt_core.documents.formats import list_suffixes
-from nmt_core.translation.translation import Translation
+from nmt_core.translation.translation import Translation, remember_translation
 from nmt_core.translation.translator import Translator
 
 Search = Callable[[Sequence[str], Sequence[str]], list[list[Translation]]]
 """Takes lines and the prefixes of their translations."""
+
+FUSION_WEIGHT = 0.1
+"""Weight of the language model's log-probabilities; the translator's weigh 1."""
 
 FLAG_BELOW = 0.1
 """Confidence below which a line is named."""
@@ -130,6 +134,58 @@ def refuse_in_conversation(**options: object) -> None:
                 f"--interactive asks for lines, and shows no more than translations; leave it or "
                 f"{other} out"
             )
+
+
+def fuse_named_model(
+    translator: Translator, folder: Path | None, weight: float | None
+) -> Translator:
+    """Return a translator in shallow fusion with the language model in a folder, if there is one.
+
+    Raises:
+        ConfigError: if its tokens are not the translator's, or there is a weight of nothing.
+    """
+    if folder is not None:
+        fuse = resolve_name("nmt_core.extensions.language_models.fusion:fuse_language_model")
+        return fuse(translator, folder, FUSION_WEIGHT if weight is None else weight)
+    if weight is not None:
+        raise ConfigError("--fuse-weight weighs a language model; name it with --fuse DIR")
+    return translator
+
+
+def recall_first(search: Search, path: Path | None, translator: Translator) -> Search:
+    """Return a search that takes approved translations of a memory before it translates.
+
+    Lines whose translation has a given prefix are translated.
+
+    Args:
+        search: translates the others.
+        path: of the memory; None for none.
+        translator: says of which languages they are.
+
+    Raises:
+        ConfigError: if there is no memory there, or no languages are known.
+    """
+    if path is None:
+        return search
+    if translator.languages is None or not path.exists():
+        reason = "does not exist; nmt memory import makes it"
+        if path.exists():
+            reason = "has units by languages, and the model does not say its own; export it again"
+        raise ConfigError(f"--memory {path} {reason}")
+    memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+    scope = resolve_name("nmt_core.memory.unit:MemoryScope")(translator.languages)
+
+    def recall(lines: Sequence[str], prefixes: Sequence[str]) -> list[list[Translation]]:
+        known = [
+            None if prefix else memory.find_exact(line, scope)
+            for line, prefix in zip(lines, prefixes or [""] * len(lines), strict=True)
+        ]
+        left = [number for number, one in enumerate(known) if one is None]
+        given = [prefixes[number] for number in left] if prefixes else []
+        found = iter(search([lines[number] for number in left], given))
+        return [[remember_translation(one.target)] if one else next(found) for one in known]
+
+    return recall
 
 
 class Beginnings:

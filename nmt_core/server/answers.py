@@ -9,6 +9,7 @@ from nmt_core.server.schemas import (
     Alternative,
     Check,
     Detected,
+    Match,
     SentenceDetails,
     TextDetails,
     TranslateAnswer,
@@ -31,10 +32,22 @@ class TranslatedText(NamedTuple):
     checks: list[Check]
     confidence: float | None = None
     """The lowest of its sentences; None where the model cannot tell."""
+    memory: bool = False
+    """Whether the memory translated a sentence of it."""
+    matches: Sequence[Match] = ()
+    """Approved translations of sentences like its own."""
 
 
-def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> bytes:
-    """Return the JSON of the answer in the shape of the question: lists for a list."""
+def gather_answer(
+    asked: TranslateRequest, done: Sequence[TranslatedText], *, remembers: bool = False
+) -> bytes:
+    """Return the JSON of the answer in the shape of the question: lists for a list.
+
+    Args:
+        asked: the question.
+        done: its texts, translated.
+        remembers: whether there is a memory.
+    """
     several = isinstance(asked.q, list)
 
     def shape(values: list[Any]) -> Any:
@@ -44,12 +57,15 @@ def gather_answer(asked: TranslateRequest, done: Sequence[TranslatedText]) -> by
     if asked.source == AUTO:
         guesses = [text.detected or LanguageGuess(asked.target, 0.0) for text in done]
         answer["detectedLanguage"] = shape([Detected(**guess._asdict()) for guess in guesses])
-    if asked.alternatives:
-        answer["alternatives"] = shape([text.alternatives for text in done])
-    if asked.checks:
-        answer["checks"] = shape([text.checks for text in done])
-    if asked.confidence:
-        answer["confidence"] = shape([text.confidence for text in done])
+    wanted = {
+        "alternatives": asked.alternatives,
+        "checks": asked.checks,
+        "confidence": asked.confidence,
+        "memory": remembers,
+        "matches": asked.matches,
+    }
+    for name in filter(wanted.get, wanted):
+        answer[name] = shape([getattr(text, name) for text in done])
     head = TranslateAnswer(**answer).model_dump_json(exclude_none=True).encode()
     if not asked.details:
         return head
@@ -72,7 +88,11 @@ def list_details(sentences: Sequence[bytes], *, after: str) -> list[bytes]:
 
 
 def describe_sentence(
-    model: ServedModel, line: str, places: list[Place], translations: Sequence[Translation]
+    model: ServedModel,
+    line: str,
+    places: list[Place],
+    translations: Sequence[Translation],
+    matches: list[Match],
 ) -> SentenceDetails:
     """Return the details of a translated sentence.
 
@@ -81,6 +101,7 @@ def describe_sentence(
         line: the sentence as the model got it.
         places: of the sentence in the text, and of its translation in the translated text.
         translations: best first.
+        matches: approved translations of sentences like it.
     """
     source, target = places
     best, *others = translations
@@ -99,6 +120,8 @@ def describe_sentence(
         attention=None if attention is None else attention.astype(float).round(4).tolist(),
         alternatives=[Alternative(text=other.text, score=other.score) for other in others],
         checks=list_checks(best),
+        origin=best.origin,
+        matches=matches,
     )
 
 

@@ -55,6 +55,10 @@ class TranslateRequest(Body):
     tabs between them; a term alone stays as it is."""
     confidence: Switch = False
     """Whether the probability that the translation is good is wanted."""
+    matches: Switch = False
+    """Whether approved translations of similar sentences are wanted, of a server with a memory."""
+    project: str = Field("", max_length=200)
+    """Whose units of the memory come first, beside those of no project."""
     api_key: str | Absent = None
     """The key that the operator gave you; only where `/frontend/settings` says `keyRequired`."""
 
@@ -118,6 +122,27 @@ class Check(Body):
     translation goes in circles, is empty, was cut off, or is its source."""
 
 
+class MatchPart(Body):
+    """A part of a sentence and of one that the memory holds."""
+
+    kind: Literal["same", "old", "new"]
+    """Whether both have it, only the memory's, or only the sentence."""
+    text: str
+
+
+class Match(Body):
+    """An approved translation of a sentence like one of the text."""
+
+    source: str
+    """The sentence that the memory holds."""
+    target: str
+    """Its translation."""
+    score: float
+    """How similar it is to the sentence of the text, from 0 to 1."""
+    difference: list[MatchPart]
+    """From the memory's sentence to that of the text."""
+
+
 class SentenceDetails(Body):
     """A translated sentence with its scores and tokens."""
 
@@ -144,6 +169,11 @@ class SentenceDetails(Body):
     alternatives: list[Alternative]
     checks: list[Check]
     """What of the sentence did not come through."""
+    origin: Literal["model", "memory"]
+    """Who translated it: the model, or somebody whose approved translation the memory holds; that
+    has no tokens."""
+    matches: list[Match]
+    """Approved translations of similar sentences; empty where the memory translated it."""
 
 
 class TextDetails(Body):
@@ -167,6 +197,10 @@ class TranslateAnswer(Body):
     confidence: float | list[float | None] | Absent = None
     """Where it was wanted: the lowest of a text's sentences; absent, or null in a list, where the
     model cannot tell."""
+    memory: bool | list[bool] | Absent = None
+    """Whether the memory translated a sentence of it; absent where there is none."""
+    matches: list[Match] | list[list[Match]] | Absent = None
+    """Where they were wanted."""
     details: TextDetails | list[TextDetails] | Absent = None
     """Where they were wanted."""
 
@@ -340,5 +374,5 @@ def check_text(texts: list[str]) -> None:
             text.encode()
         except UnicodeEncodeError:
             raise RequestError(
-                400, "q holds half a character (a lone surrogate); send whole ones"
+                400, "a text holds half a character (a lone surrogate); send whole ones"
             ) from None

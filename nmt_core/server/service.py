@@ -1,7 +1,7 @@
 """The work of the routes, without HTTP."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,11 +24,12 @@ from nmt_core.server.detect import LanguageGuess, detect_language
 from nmt_core.server.downloads import Downloads
 from nmt_core.server.errors import RequestError, beyond_limit
 from nmt_core.server.limits import Keys, RateLimit, User
+from nmt_core.server.memory import ServedMemory
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import LanguagePair, Models, ServedModel
 from nmt_core.server.processes import Processes
 from nmt_core.server.scheduler import Scheduler, SearchRequest
-from nmt_core.server.schemas import FileRequest, SuggestRequest, TranslateRequest, check_text
+from nmt_core.server.schemas import FileRequest, Match, SuggestRequest, TranslateRequest, check_text
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.suggestions import SuggestionBox
 from nmt_core.server.texts import (
@@ -74,6 +75,7 @@ class Service:
         self.metrics = Metrics()
         self.rates = RateLimit()
         self.box = SuggestionBox(config, has_keys=keys is not None)
+        self.memory = ServedMemory(config.memory, config.memory_threshold)
         self.downloads = Downloads()
         on_torch = any(model.translator.engine.name == TORCH for model in models.served)
         workers = 1 if on_torch else config.workers or count_cores()
@@ -135,9 +137,11 @@ class Service:
         """
         texts = asked.q if isinstance(asked.q, list) else [asked.q]
         self.check(texts, asked.alternatives)
+        check_text([asked.project])
         self.rates.spend(user, len(texts))
         works = [self._translate(user, asked, text) for text in texts]
-        return gather_answer(asked, await self._in_time(all_or_none(works)))
+        done = await self._in_time(all_or_none(works))
+        return gather_answer(asked, done, remembers=self.memory.is_there)
 
     async def _in_time(self, work: Awaitable[ResultT]) -> ResultT:
         """Return the result of work; cancel it when its time is over.
@@ -170,14 +174,27 @@ class Service:
             attention=asked.details,
             glossary=read_glossary(asked.glossary, model.pair) if asked.glossary else None,
         )
-        sent, translations, ways = await self._translate_sheet(user, search, sheet)
+        sent, translations, ways = await self._translate_sheet(user, search, sheet, asked.project)
         others = [*dict.fromkeys(way for way in ways if way != ways[0])]
+        remembered = [best.origin == "memory" for best, *_ in translations]
+        matches: dict[str, list[Match]] = {}
+        if asked.details or asked.matches:
+            new = [line for line, known in zip(sent.lines, remembered, strict=True) if not known]
+            matches = await self.memory.match(user, model.pair, asked.project, new)
         details: Sequence[bytes] = ()
         if asked.details:
-            details = await self._describe(user, model, sheet, ways[0], sent.lines, translations)
+            sentences = [*zip(sent.lines, translations, strict=True)]
+            details = await self._describe(user, model, sheet, ways[0], sentences, matches)
         checks = [check for best, *_ in translations for check in list_checks(best)]
         return TranslatedText(
-            ways[0], guess, others, details, checks, find_confidence(translations)
+            ways[0],
+            guess,
+            others,
+            details,
+            checks,
+            find_confidence(translations),
+            any(remembered),
+            [match for found in matches.values() for match in found],
         )
 
     async def translate_file(
@@ -220,7 +237,7 @@ class Service:
         await self.box.keep(user, asked, self.models.find(source, asked.target))
 
     async def _translate_sheet(
-        self, user: User, search: SearchRequest, sheet: Manuscript
+        self, user: User, search: SearchRequest, sheet: Manuscript, project: str = ""
     ) -> tuple[Sent, list[list[Translation]], list[Any]]:
         """Return the lines of a text or file, their translations, and the whole ones."""
         translator = search.model.translator
@@ -232,13 +249,30 @@ class Service:
         )
         if is_short(sheet):
             sent = await self._do(user, sheet, prepare, sheet, cut)
-            translations = await self._search(user, search, sent)
+            translations = await self._recall_or_search(user, search, sent, project)
             ways = await self._do(user, sheet, sent.write, translations, search.n_best)
         else:
             sent = await self._do(user, sheet, prepare_apart, sheet, cut)
-            translations = await self._search(user, search, sent)
+            translations = await self._recall_or_search(user, search, sent, project)
             ways = await self._do(user, sheet, write_apart, sheet, cut, translations, search.n_best)
         return sent, translations, ways
+
+    async def _recall_or_search(
+        self, user: User, search: SearchRequest, sent: Sent, project: str
+    ) -> list[list[Translation]]:
+        """Translate all lines: by the memory those that it has, but for those with inner markup."""
+        plain, _ = pick(sent, marked=False)
+        known = await self.memory.translate(user, search.model.pair, project, plain)
+        if not known:
+            return await self._search(user, search, sent)
+        recalled = [
+            line in known and not mark for line, mark in zip(sent.lines, sent.marked, strict=True)
+        ]
+        found = iter(await self._search(user, search, sent.leave_out(recalled)))
+        return [
+            [known[line]] if here else next(found)
+            for line, here in zip(sent.lines, recalled, strict=True)
+        ]
 
     async def _search(
         self, user: User, search: SearchRequest, sent: Sent
@@ -264,21 +298,22 @@ class Service:
         model: ServedModel,
         sheet: Manuscript,
         translated: str,
-        lines: Sequence[str],
-        translations: Sequence[Sequence[Translation]],
+        translations: Sequence[tuple[str, Sequence[Translation]]],
+        matches: Mapping[str, list[Match]],
     ) -> list[bytes]:
         """Return the details of each sentence of a text.
 
         Each is written as JSON by itself, and the event loop runs after each: the attention of a
         long text is large.
         """
-        written = [best.text or line for line, (best, *_) in zip(lines, translations, strict=True)]
+        lines = [line for line, _ in translations]
+        written = [best.text or line for line, (best, *_) in translations]
         source_places, _ = await self._do(user, sheet, find_places, sheet.content, lines)
         target_places, after = await self._do(user, sheet, find_places, translated, written)
-        sentences = zip(lines, source_places, target_places, translations, strict=True)
+        places = map(list, zip(source_places, target_places, strict=True))
         pieces = []
-        for line, source_place, target_place, alternatives in sentences:
-            sentence = describe_sentence(model, line, [source_place, target_place], alternatives)
+        for (line, ways), both in zip(translations, places, strict=True):
+            sentence = describe_sentence(model, line, both, ways, matches.get(line, []))
             pieces.append(sentence.model_dump_json(exclude_none=True).encode())
             await asyncio.sleep(0)
         return list_details(pieces, after=after)

@@ -59,6 +59,12 @@ class ServerConfig(Config):
     suggestion_rate: int = Field(30, ge=1)
     """Suggestions that a user may send in a minute."""
 
+    memory: Path | None = None
+    """The translation memory; None for none."""
+
+    memory_threshold: float = Field(0.75, gt=0, le=1)
+    """Similarity from which what a memory holds is offered beside a translation."""
+
     queue_tokens: int = Field(200_000, ge=1)
     """Source tokens that may wait; a request that would make them more is answered 429, unless its
     user has less waiting than an equal share."""

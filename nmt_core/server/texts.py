@@ -68,6 +68,15 @@ class Sent:
     plan: Plan | None = None
     """Of the document; both are left behind where another process has read it."""
 
+    def leave_out(self, done: Sequence[bool]) -> "Sent":
+        """Return the lines that are not done."""
+        left = [number for number, each in enumerate(done) if not each]
+        return Sent(
+            [self.lines[number] for number in left],
+            [self.marked[number] for number in left],
+            [self.tokens[number] for number in left],
+        )
+
     def write(self, translations: Sequence[Sequence[Translated]], ways: int = 1) -> list[Any]:
         """Return the document in several translations, the best first.
 

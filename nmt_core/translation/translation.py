@@ -1,6 +1,6 @@
 """Translations and next tokens, as a translator returns them."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ class Translation(NamedTuple):
     """The probability that it is good, see ``ConfidenceModel``; None where nobody can tell: of an
     empty line, a sample, a translation with a given prefix, or a model without it."""
 
+    origin: Literal["model", "memory"] = "model"
+    """Who translated it: the model, or somebody whose approved translation a memory holds, which
+    has no tokens."""
+
 
 class NextToken(NamedTuple):
     """A possible next token."""
@@ -46,6 +50,11 @@ class NextToken(NamedTuple):
     """A token of the vocabulary; ``</s>`` ends the sentence."""
 
     probability: float
+
+
+def remember_translation(text: str) -> Translation:
+    """Return an approved translation that a memory holds."""
+    return Translation(text, 0.0, (), (), (), origin="memory")
 
 
 EMPTY_TRANSLATION = Translation(text="", score=0.0, tokens=(), token_probabilities=(), ids=())

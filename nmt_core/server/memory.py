@@ -1,0 +1,80 @@
+"""The translation memory as the server asks it."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from pkgutil import resolve_name
+
+from nmt_core.base.config import build
+from nmt_core.memory.unit import MemoryMatch, MemoryScope
+from nmt_core.server.limits import User
+from nmt_core.server.models import LanguagePair
+from nmt_core.server.schemas import Match, MatchPart
+from nmt_core.text.languages import Languages
+from nmt_core.translation.translation import Translation, remember_translation
+
+MOST_MATCHED = 50
+"""Sentences of a text that are compared with those of the memory."""
+
+
+class ServedMemory:
+    """Translations that were approved, and those like them.
+
+    Args:
+        path: of the memory; None where there is none.
+        threshold: similarity from which a unit is offered.
+
+    Raises:
+        CorpusError: if it is no memory of this version.
+    """
+
+    def __init__(self, path: Path | None, threshold: float) -> None:
+        self.is_there = path is not None
+        self.threshold = threshold
+        if path is not None:  # what it needs is not loaded without
+            self._memory = resolve_name("nmt_core.memory.store:TranslationMemory")(path)
+            self._differ = resolve_name("nmt_core.memory.difference:list_differences")
+
+    async def translate(
+        self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
+    ) -> dict[str, Translation]:
+        """Return the approved translations of lines, of those that have one."""
+        if not self.is_there:
+            return {}
+        scope = _name_scope(user, pair, project)
+
+        def find() -> dict[str, Translation]:
+            found = {line: self._memory.find_exact(line, scope) for line in dict.fromkeys(lines)}
+            return {line: remember_translation(one.target) for line, one in found.items() if one}
+
+        return await asyncio.to_thread(find)
+
+    async def match(
+        self, user: User, pair: LanguagePair, project: str, lines: Sequence[str]
+    ) -> dict[str, list[Match]]:
+        """Return what is like lines, of the first :data:`MOST_MATCHED`."""
+        if not self.is_there:
+            return {}
+        scope = _name_scope(user, pair, project)
+
+        def search() -> dict[str, list[Match]]:
+            first = [*dict.fromkeys(lines)][:MOST_MATCHED]
+            return {
+                line: [self._describe(line, one) for one in self._find(line, scope)]
+                for line in first
+            }
+
+        return await asyncio.to_thread(search)
+
+    def _find(self, line: str, scope: MemoryScope) -> list[MemoryMatch]:
+        found: list[MemoryMatch] = self._memory.search(line, scope, threshold=self.threshold)
+        return [one for one in found if one.approved]
+
+    def _describe(self, line: str, found: MemoryMatch) -> Match:
+        parts = [MatchPart(**part._asdict()) for part in self._differ(found.source, line)]
+        score = round(found.score, 4)
+        return Match(source=found.source, target=found.target, score=score, difference=parts)
+
+
+def _name_scope(user: User, pair: LanguagePair, project: str) -> MemoryScope:
+    return MemoryScope(build(Languages, pair._asdict(), at="languages"), project, user.key)

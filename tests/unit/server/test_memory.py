@@ -1,0 +1,128 @@
+"""What was approved is served and marked, and what is like it offered."""
+
+import json
+
+import pytest
+
+from nmt_core.memory.store import TranslationMemory
+from nmt_core.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.server.app import build_app
+from nmt_core.server.limits import read_keys
+from nmt_core.server.models import Models, Watched
+from nmt_core.server.settings import ServerConfig
+from nmt_core.text.languages import Languages
+from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop, serve_stand_in
+
+ALL = MemoryScope(Languages(source="de", target="en"))
+ASKED = {"q": "Ein Haus.", "source": "de", "target": "en"}
+
+
+@pytest.fixture
+def memory(tmp_path):
+    made = TranslationMemory(tmp_path / "memory")
+    made.put(ALL, [MemoryUnit("Ein Haus.", "One house <b>!"), MemoryUnit("Wo ist er jetzt?", "?")])
+    return made
+
+
+async def ask(app, path="/translate", **fields):
+    async with client_of(app) as client:
+        return (await client.post(path, json=ASKED | fields)).json()
+
+
+@in_a_loop
+async def test_an_approved_translation_is_served_and_marked(memory):
+    app = serve_stand_in(memory=memory.path)
+    plain = await ask(app)
+    several = await ask(app, q=["Ein Haus.", "Ein Hund.", "Ein  Haus. Ein Hund.\n"])
+    detailed = await ask(app, q="Ein Hund. Ein Haus.", details=True, checks=True, alternatives=1)
+
+    assert {"translatedText": "One house <b>!", "memory": True} == plain
+    assert ["One house <b>!", "EIN HUND.", "One house <b>!  EIN HUND.\n"] != several
+    assert [True, False, True] == several["memory"]
+    assert several["translatedText"][2].startswith("One house <b>! EIN HUND.")
+    model, remembered = detailed["details"]["sentences"]
+    assert ("model", "memory") == (model["origin"], remembered["origin"])
+    assert ("One house <b>!", [], []) == (
+        remembered["text"], remembered["tokens"], remembered["matches"]
+    )  # fmt: skip
+    assert ["EIN HUND.! One house <b>!"] == detailed["alternatives"]
+
+
+@in_a_loop
+async def test_what_is_like_it_is_offered_with_its_difference(memory):
+    app = serve_stand_in(memory=memory.path)
+    found = await ask(app, q="Ein Hans. Wo ist sie jetzt?", matches=True)
+    unasked = await ask(app, q="Ein Hans.")
+    nothing = await ask(app, q=["Etwas ganz anderes", "Ein Hans."], matches=True)
+    careful = serve_stand_in(memory=memory.path, memory_threshold=0.95)
+    strict = await ask(careful, q="Ein Hans.", matches=True)
+
+    [house, where] = found["matches"]
+    assert ("Ein Haus.", "One house <b>!", 0.8889) == (
+        house["source"], house["target"], house["score"]
+    )  # fmt: skip
+    assert [("same", "Ein "), ("old", "Haus"), ("new", "Hans"), ("same", ".")] == [
+        (part["kind"], part["text"]) for part in house["difference"]
+    ]
+    assert "Wo ist er jetzt?" == where["source"]
+    assert {"translatedText": "EIN HANS.", "memory": False} == unasked
+    assert [0, 1] == [len(each) for each in nothing["matches"]]
+    assert [] == strict["matches"]
+
+
+@in_a_loop
+async def test_text_amid_markup_is_translated_by_the_model(memory):
+    app = serve_stand_in(memory=memory.path)
+    inner = await ask(app, q="<p>Ein <b>Haus</b>.</p><p>Ein Haus.</p>", format="html")
+
+    assert "<p>EIN <b>HAUS.</b></p><p>One house &lt;b&gt;!</p>" == inner["translatedText"]
+    assert inner["memory"] is True
+
+
+@in_a_loop
+async def test_a_project_is_a_name(memory):
+    app = serve_stand_in(memory=memory.path)
+    body = json.dumps(ASKED | {"project": "half \ud800"})
+    async with client_of(app) as client:
+        given = await client.post(
+            "/translate", content=body, headers={"Content-Type": "application/json"}
+        )
+    assert 400 == given.status_code
+    assert "half a character" in given.json()["error"]
+    assert "at most 200 characters" in (await ask(app, project="a" * 201))["error"]
+
+
+@in_a_loop
+async def test_without_a_memory_nothing_is_said_of_one():
+    app = serve_stand_in()
+    assert {"translatedText": "EIN HAUS."} == await ask(app)
+    assert [] == (await ask(app, matches=True))["matches"]
+
+
+@in_a_loop
+async def test_each_user_is_served_their_own(memory, tmp_path):
+    (path := tmp_path / "keys").write_text("first-secret-key\nsecond-secret-key\n")
+    keys = read_keys(path)
+    first = keys.find("first-secret-key", None).key
+    memory.put(ALL._replace(key=first), [MemoryUnit("Ein Haus.", "planted")])
+    memory.put(ALL._replace(key=first, project="p"), [MemoryUnit("Ein Haus.", "of p")])
+    models = Models([Watched(StandInSource())], lambda _: StandIn())
+    app = build_app(models, ServerConfig(memory=memory.path), keys)
+    own = await ask(app, api_key="first-secret-key")
+    project = await ask(app, api_key="first-secret-key", project="p")
+    other = await ask(app, api_key="second-secret-key")
+
+    assert ["planted", "of p", "One house <b>!"] == [
+        each["translatedText"] for each in (own, project, other)
+    ]
+
+
+@pytest.mark.slow
+@in_a_loop
+async def test_files_are_translated_by_the_memory_too(memory):
+    async with client_of(serve_stand_in(memory=memory.path)) as client:
+        files = {"file": ("a.txt", b"Ein Haus. Ein Hund.\n")}
+        sent = await client.post("/translate_file", files=files, data=ASKED)
+        text = (await client.get(sent.json()["translatedFileUrl"])).text
+
+    assert "One house <b>! EIN HUND.\n" == text
