@@ -80,7 +80,7 @@ export const fetchLanguages = () => ask("languages");
  * Return a text's translation: {detected, sentences, after}.
  *
  * A sentence is {before, source, sourceTokens, confidence, checks, text, tokens, probabilities, attention,
- * alternatives}, its alternatives are texts; what stands between sentences is told by the next one's
+ * alternatives, origin, matches}, its alternatives are texts; what stands between sentences is told by the next one's
  * `before` and, at the end, by `after`.
  */
 export async function translate({ text, source, target, alternatives, glossary, key }, signal) {
@@ -104,6 +104,7 @@ const readSentence = ({ source_tokens: sourceTokens, attention, alternatives, ..
   attention: attention ?? [], // which not every engine tells
   confidence: sentence.confidence ?? null, // which not every model tells
   checks: sentence.checks ?? [], // of a server from before
+  matches: sentence.matches ?? [],
   alternatives: chooseAlternatives(sentence, alternatives),
 });
 
@@ -118,6 +119,13 @@ function chooseAlternatives({ text: best, score: highest, probabilities }, alter
     ({ score }) => Math.exp((score - highest) * probabilities.length) >= WORTH_SHOWING,
   );
   return [...new Set(likely.map(({ text }) => text))].filter((text) => text !== best);
+}
+
+/** Suggest a better translation of a sentence. */
+export async function suggest({ text, suggestion, before, source, target, key }) {
+  const body = { q: text, s: suggestion, before, source, target };
+  if (key) body.api_key = key;
+  await ask("suggest", { body: JSON.stringify(body) });
 }
 
 /** Return the address of a file's translation on this server. */

@@ -1,11 +1,13 @@
 // The page: what happens when somebody types, chooses and points.
 
 import { Alternatives } from "./alternatives.js";
-import { fetchLanguages, fetchSettings, translate } from "./api.js";
+import { fetchLanguages, fetchSettings, suggest, translate } from "./api.js";
 import { Documents } from "./documents.js";
 import { LanguageChoice } from "./languages.js";
+import { Matches } from "./matches.js";
 import { Note } from "./note.js";
 import { Source } from "./source.js";
+import { Suggestion } from "./suggestion.js";
 import { Terms } from "./terms.js";
 import { Translation } from "./translation.js";
 import { describeCheck, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
@@ -18,6 +20,8 @@ const find = (id) => document.getElementById(id);
 const [copy, clear, count, key, legend, problem, status] = [
   "copy", "clear", "count", "key", "legend", "problem", "status",
 ].map(find);
+
+const beside = document.querySelector(".beside");
 
 let wanted = MOST_ALTERNATIVES;
 let limit = null; // characters, if there is a limit
@@ -35,6 +39,17 @@ const translation = new Translation(find("translation"), { onPoint: pointAtWord,
 const alternatives = new Alternatives(
   { section: find("others"), of: find("of"), list: find("alternatives") },
   take,
+);
+const matches = new Matches({ section: find("similar"), list: find("matches") }, put);
+const suggestion = new Suggestion(
+  {
+    section: find("better"),
+    of: find("corrected"),
+    area: find("suggestion"),
+    button: find("suggest"),
+    status: find("suggested"),
+  },
+  sendSuggestion,
 );
 const note = new Note(find("note"));
 const documents = new Documents(
@@ -54,6 +69,8 @@ async function start() {
     limit = settings.charLimit > 0 ? settings.charLimit : null;
     pause = Math.min(settings.frontendTimeout || PAUSE, LONGEST_PAUSE);
     key.hidden = !settings.keyRequired;
+    suggestion.allowed = settings.suggestions === true;
+    find("but").hidden = !suggestion.allowed;
     find("file").disabled = !settings.filesTranslation;
     document.querySelector(".files").hidden = !settings.filesTranslation;
     documents.allow(settings.supportedFilesFormat ?? [], settings.fileLimit ?? Infinity);
@@ -143,9 +160,9 @@ function showAnswer(answer, to) {
   translation.show(answer, from, to);
   source.cut(translation.described, from);
   find("translation").classList.remove("old");
-  find("others").inert = false;
+  beside.inert = false;
   copy.disabled = false;
-  alternatives.clear();
+  clearChoice();
   choose(0, false);
   tellDoubts();
 }
@@ -154,7 +171,7 @@ function showAnswer(answer, to) {
 function forgetAnswer() {
   find("translation").classList.add("old");
   find("translation").ariaBusy = "false";
-  find("others").inert = true;
+  beside.inert = true;
   note.close();
 }
 
@@ -167,7 +184,7 @@ function showNothing() {
 function dropAnswer() {
   forgetAnswer();
   translation.clear();
-  alternatives.clear();
+  clearChoice();
   copy.disabled = true;
   status.textContent = "";
   legend.hidden = true;
@@ -179,6 +196,8 @@ function tellDoubts() {
   const odd = rated.filter((rating) => rating === DOUBTFUL).length;
   const told = [];
   if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
+  const approved = sentences.filter(({ origin }) => origin === "memory").length;
+  if (approved) told.push(`${approved} ${approved === 1 ? "sentence" : "sentences"} approved before`);
   if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
   const flaws = sentences.flatMap(({ checks }) => checks.map(describeCheck));
   told.push(...new Set(flaws));
@@ -250,7 +269,9 @@ function pointAtSource(place) {
 function choose(number, go) {
   const { sentences } = translation;
   if (!sentences.length || find("translation").classList.contains("old")) return;
-  alternatives.show(sentences, number, choice.known ?? "und", choice.target);
+  for (const each of [alternatives, matches, suggestion]) {
+    each.show(sentences, number, choice.known ?? "und", choice.target);
+  }
   translation.markSentence(sentences.length > 1 ? number : null);
   if (go) alternatives.focus();
 }
@@ -260,6 +281,31 @@ function take(sentence, alternative) {
   source.cut(translation.described, choice.known ?? "und");
   choose(sentence, false);
   tellDoubts();
+}
+
+function clearChoice() {
+  for (const each of [alternatives, matches, suggestion]) each.clear();
+}
+
+/** Put a translation that somebody wrote in a sentence's place. */
+function put(number, text) {
+  translation.put(number, text);
+  source.cut(translation.described, choice.known ?? "und");
+  choose(number, false);
+  tellDoubts();
+}
+
+/** Suggest a better translation of a sentence; once it is kept, it stands in its place. */
+async function sendSuggestion(sentence, number, text) {
+  await suggest({
+    text: sentence.source,
+    suggestion: text,
+    before: sentence.text,
+    source: choice.known ?? choice.source,
+    target: choice.target,
+    key: readKey(),
+  });
+  if (translation.sentences[number] === sentence) put(number, text);
 }
 
 // Buttons and keys

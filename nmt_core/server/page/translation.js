@@ -52,6 +52,13 @@ export class Translation {
     this.#draw();
   }
 
+  /** Put a text of somebody's own in a sentence's place. */
+  put(number, text) {
+    const put = { ...this.sentences[number], ...UNKNOWN, text, origin: "person" };
+    this.sentences = this.sentences.with(number, put);
+    this.#draw();
+  }
+
   /** Mark words of a sentence by weights from 0 to 1; without any, none. */
   mark(sentence, weights) {
     for (const [element, place] of this.words) {
@@ -90,7 +97,7 @@ export class Translation {
     if (first) first.tabIndex = 0;
   }
 
-  #drawSentence({ text, confidence, checks }, number) {
+  #drawSentence({ text, confidence, checks, origin }, number) {
     const element = document.createElement("span");
     element.className = "sentence";
     let cursor = 0;
@@ -100,6 +107,7 @@ export class Translation {
       cursor = word.end;
     }
     element.append(text.slice(cursor));
+    if (origin === "memory") element.append(tell("an approved translation"));
     const rating = rate(confidence);
     if (rating && rating !== LIKELY_GOOD) element.append(tell(`${rating}: good to ${percent(confidence)}`));
     for (const check of checks) element.append(tell(describeCheck(check)));

@@ -65,10 +65,10 @@ def test_a_translation_of_another_text_is_marked_as_old(page):
     expect(page.locator("#translation")).to_have_class("text old")
     expect(page.locator("#translation")).to_have_attribute("aria-busy", "true")
     assert "The report" == shown(page)
-    assert page.locator("#others").evaluate("one => one.inert")
+    assert page.locator(".beside").evaluate("one => one.inert")
     translated(page, SLOW)
     expect(page.locator("#translation")).to_have_attribute("aria-busy", "false")
-    assert not page.locator("#others").evaluate("one => one.inert")
+    assert not page.locator(".beside").evaluate("one => one.inert")
 
 
 def test_nothing_is_asked_for_white_space_and_nothing_is_left(page):

@@ -1,0 +1,110 @@
+"""A translation is corrected on the page, and what was approved is shown and taken."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from nmt_core.memory.journal import CorrectionJournal
+from nmt_core.memory.store import TranslationMemory
+from nmt_core.memory.unit import MemoryScope, MemoryUnit
+from nmt_core.text.languages import Languages
+from tests.support.page import serving
+from tests.support.page_reading import translated, write
+
+ONE, TWO = "Der Bericht.", "Der Gerichtshof."
+ATTACK = '<img src=x onerror="document.title = 1"><script>document.title = 2</script>'
+DE_EN = Languages(source="de", target="en")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("given")
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    memory = TranslationMemory(folder / "memory")
+    units = [MemoryUnit("Das Parlament!", f"Our house {ATTACK}"), MemoryUnit("Der Berichter.", "x")]
+    memory.put(MemoryScope(DE_EN), units)
+    given = {"suggestions": "all", "corrections": folder / "c.jsonl", "memory": memory.path}
+    with serving(max_characters=5000, **given) as address:
+        yield address
+
+
+def read(folder):
+    kept = CorrectionJournal(folder / "c.jsonl").read()
+    return [(e.suggestion.source, e.suggestion.target, e.suggestion.before) for e in kept]
+
+
+def test_a_sentence_is_corrected_and_the_server_keeps_it(open_page, folder):
+    page = open_page()
+    write(page, f"{TWO}\n{ONE}")
+    expect(page.locator("#better")).to_be_visible()
+    page.locator("#translation .sentence").nth(1).click()
+    before = page.locator("#suggestion").input_value()
+    expect(page.locator("#corrected")).to_have_text(ONE)
+    expect(page.locator("#suggest")).to_be_disabled()
+    page.get_by_label("Translation of: Der Bericht.").fill(ATTACK)
+    page.locator("#translation .sentence").nth(0).click()
+    page.locator("#translation .sentence").nth(1).click()
+    assert ATTACK == page.locator("#suggestion").input_value()  # as it was left
+    page.locator("#suggestion").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#suggested")).to_contain_text("Sent.")
+    expect(page.locator("#translation .sentence").nth(1)).to_have_text(ATTACK)
+    assert "Translate" == page.title()
+    assert [(ONE, ATTACK, before)] == read(folder)
+    expect(page.locator("#but")).to_be_visible()
+
+
+def test_a_refusal_is_told_and_the_text_stays(open_page):
+    page = open_page()
+    write(page, ONE)
+    expect(page.locator("#better")).to_be_visible()
+    page.locator("#suggestion").fill("a" * 5001)
+    page.locator("#suggest").click()
+
+    expect(page.locator("#suggested")).to_contain_text("exceeds text limit (5000)")
+    expect(page.locator("#suggest")).to_be_enabled()
+
+
+def test_what_was_approved_is_marked_and_what_is_like_it_offered(open_page):
+    page = open_page()
+    write(page, "Das Parlament!")
+    translated(page, f"Our house {ATTACK}")
+    expect(page.locator("#status")).to_contain_text("1 sentence approved before")
+    expect(page.locator("#similar")).to_be_hidden()
+    write(page, "Dies Parlament!")
+    expect(page.locator("#similar del")).to_have_text("only there: Das")
+    expect(page.locator("#similar ins")).to_have_text("only here: Dies")
+    page.locator("#matches button").click()
+
+    translated(page, f"Our house {ATTACK}")
+    assert "Translate" == page.title()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_has_room(open_page, scheme):
+    page = open_page(width=360, height=740, color_scheme=scheme)
+    write(page, f"Dies Parlament!\n{ONE}")
+    expect(page.locator("#similar")).to_be_visible()
+    expect(page.locator("#better")).to_be_visible()
+
+    assert [] == Axe().run(page).response["violations"]
+    assert 360 == page.evaluate("() => document.documentElement.scrollWidth")
+    for button in page.locator("#better button, #matches button").all():
+        assert button.bounding_box()["height"] >= 44
+
+
+def test_nothing_is_offered_where_suggestions_are_off(chromium):
+    with serving() as address:
+        page = chromium.new_page()
+        page.goto(address)
+        expect(page.locator("#from")).to_be_enabled()
+        write(page, ONE)
+        expect(page.locator("#translation .sentence")).to_be_visible()
+        expect(page.locator("#better")).to_be_hidden()
+        expect(page.locator("#but")).to_be_hidden()
+        page.close()
