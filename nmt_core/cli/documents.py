@@ -21,6 +21,7 @@ def translate_documents(
     kind: str | None,
     output: Path | None,
     beam_size: int | None,
+    review_below: float,
 ) -> None:
     """Translate files, or standard input, each as a whole.
 
@@ -30,6 +31,7 @@ def translate_documents(
         kind: name of their format; None by their names, and of standard input plain text.
         output: where the translation goes; None for standard output, and beside a file.
         beam_size: live hypotheses per sentence; None as configured.
+        review_below: the confidence below which a unit is marked for a person to look at.
 
     Raises:
         ConfigError: if the format is unknown, or the translation has no name.
@@ -37,8 +39,10 @@ def translate_documents(
     """
     if kind is not None and kind not in FORMATS:
         raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
-    language = translator.languages.source if translator.languages else ""
-    documents = DocumentTranslator.using(translator, language, beam_size=beam_size)
+    source, target = translator.languages.codes if translator.languages else ("", "")
+    documents = DocumentTranslator.using(
+        translator, source, target=target, beam_size=beam_size, review_below=review_below
+    )
     for name in arguments:
         path = Path(name)
         out = output or _name_translation(path, translator)

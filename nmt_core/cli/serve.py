@@ -90,6 +90,15 @@ def serve(  # noqa: PLR0913 - one argument per option
     work_seconds: Annotated[
         float, typer.Option(metavar="S", min=1, help="Seconds that a request may take in all.")
     ] = 300,
+    review_below: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            min=0,
+            max=1,
+            help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
+        ),
+    ] = 0.5,
     batch_tokens: Annotated[
         int, typer.Option(metavar="N", min=1, help="Source tokens translated at once.")
     ] = 1024,
@@ -151,6 +160,7 @@ def serve(  # noqa: PLR0913 - one argument per option
         "memory": memory,
         "memory_threshold": memory_threshold,
         "queue_tokens": queue_tokens,
+        "review_below": review_below,
         "batch_tokens": batch_tokens,
         "max_tokens": max_tokens,
         "work_seconds": work_seconds,

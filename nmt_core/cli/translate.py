@@ -35,7 +35,7 @@ from nmt_core.cli.translate_options import (
     refuse_in_conversation,
     wants_documents,
 )
-from nmt_core.documents.formats import FORMATS
+from nmt_core.documents.formats import FORMATS, REVIEW_BELOW
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -151,6 +151,15 @@ def translate(  # noqa: PLR0913 - one argument per option
             help="Write a document's translation there. \\[default: letter.en.docx]",
         ),
     ] = None,
+    review_below: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            min=0,
+            max=1,
+            help="Mark units of XLIFF and PO of a confidence below P for a person to look at.",
+        ),
+    ] = REVIEW_BELOW,
     fuse: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Language model for shallow fusion, of nmt learn."),
@@ -197,11 +206,15 @@ def translate(  # noqa: PLR0913 - one argument per option
 
         nmt translate --model models/export letter.docx page.html README.md film.srt
 
-    **Documents** are an argument that ends in .txt, .html, .htm, .xhtml, .md, .markdown, .srt, .vtt
-    or .docx, or standard input with `--paragraphs` or `--format`. They are cut into sentences; line
-    ends, lists, tags, links, code and times stay as they are. letter.docx becomes letter.en.docx,
-    by the target language; a file that is there is never written over. A line of one word that ends
-    like that is translated by standard input.
+    **Documents** are an argument that ends in .txt, .html, .htm, .xhtml, .md, .markdown, .srt,
+    .vtt, .po or .docx, or standard input with `--paragraphs` or `--format`. They are cut into
+    sentences; line ends, lists, tags, links, code and times stay as they are. letter.docx becomes
+    letter.en.docx, by the target language; a file that is there is never written over. A line of
+    one word that ends like that is translated by standard input.
+
+    In files with a place for translations (.po), what somebody has translated stays as it is. A new
+    translation of a confidence below `--review-below`, or without any, or one that lost a number or
+    a placeholder, is marked for a person to look at (`fuzzy`).
 
     **What is written**, with tabs between fields:
 
@@ -294,7 +307,14 @@ def translate(  # noqa: PLR0913 - one argument per option
     )
     if documents:
         translate_documents = resolve_name("nmt_core.cli.documents:translate_documents")
-        translate_documents(translator, given, kind=kind, output=output, beam_size=beam_size)
+        translate_documents(
+            translator,
+            given,
+            kind=kind,
+            output=output,
+            beam_size=beam_size,
+            review_below=review_below,
+        )
         return
     looks = bool(alignments and not aligner)
     search = options.search(translator, probabilities=scores or interactive, attention=looks)

@@ -42,6 +42,14 @@ class Translated(Protocol):
     def attention(self) -> Iterable[Iterable[float]] | None:
         """Attention of each token, and last of the end, to each token of the source."""
 
+    @property
+    def confidence(self) -> float | None:
+        """The probability that it is good, if that is known."""
+
+    @property
+    def breaches(self) -> Sequence[object]:
+        """Literals of the source that did not come through."""
+
 
 def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
     """Return the spans of words; a cut within a word makes two of it."""

@@ -37,7 +37,7 @@ def translate_document(data: bytes, kind: str, translator: DocumentTranslator) -
             f"this document has {len(data):,} bytes, more than "
             f"{MOST_DOCUMENT_BYTES:,}; cut it in parts"
         )
-    return translator.translate(FORMATS.load(kind).read(data))
+    return translator.translate(FORMATS.load(kind).read(data, translator.codes))
 
 
 def write_document(path: Path, data: bytes) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nmt_core.documents.pieces import TextDocument
     from nmt_core.documents.plan import Document
 
+REVIEW_BELOW = 0.5
+"""The confidence below which a person must look at a unit, unless another one is set."""
+
 
 class Format(NamedTuple):
     """A format of documents.
@@ -40,14 +43,24 @@ class Format(NamedTuple):
     """The reader, ``module:thing``; it takes text, and raises DocumentError on a wrong one."""
     binary: bool = False
     """Whether it is given bytes, as they are no text in UTF-8."""
+    names_languages: bool = False
+    """Whether its files name their languages: its reader is given bytes, too, and the codes of
+    source and target, or None if nobody knows them."""
 
-    def read(self, data: bytes) -> "Document[bytes]":
+    def read(self, data: bytes, codes: tuple[str, str] | None = None) -> "Document[bytes]":
         """Read a document.
 
+        Args:
+            data: the file.
+            codes: of source and target, if they are known.
+
         Raises:
-            DocumentError: if it cannot be read.
+            DocumentError: if it cannot be read, or is of other languages.
         """
         read = resolve_name(self.reader)
+        if self.names_languages:
+            named: Document[bytes] = read(data, codes)
+            return named
         if self.binary:
             document: Document[bytes] = read(data)
             return document
@@ -82,6 +95,12 @@ FORMATS = Registry(
         ),
         "subtitles": Format(
             (".srt", ".vtt"), "text/plain", "nmt_core.documents.subtitles:read_subtitles"
+        ),
+        "po": Format(
+            (".po",),
+            "text/x-gettext-translation",
+            "nmt_core.documents.gettext:read_po",
+            names_languages=True,
         ),
         "docx": Format(
             (".docx",),

@@ -1,9 +1,9 @@
 """The sentences of a document, and the way back from their translations to its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from nmt_core.documents.alignment import Translated
 from nmt_core.documents.passage import Item, Mark, Passage, Sentence, flatten, place_marks
@@ -27,6 +27,21 @@ class Document(Protocol[Result_co]):
 
     def write(self, translations: Sequence[tuple[Item, ...]]) -> Result_co:
         """Return the document with translations of its passages, at most once."""
+
+
+@runtime_checkable
+class ReviewedDocument(Document[Result_co], Protocol[Result_co]):
+    """A document that says itself which of its translations a person must look at."""
+
+    def write_reviewed(
+        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int]
+    ) -> Result_co:
+        """Return the document with translations of its passages, at most once.
+
+        Args:
+            translations: of each passage.
+            doubtful: numbers of the passages whose translation a person must look at.
+        """
 
 
 @dataclass(frozen=True)
@@ -64,7 +79,7 @@ class Plan:
     """Passages with their sentences.
 
     ``Plan(document.passages, segmenter)`` has the lines to translate; their translations make
-    ``document.write(plan.place(translations))``, as often as there are alternatives.
+    ``plan.write(document, translations, review_below)``, as often as there are alternatives.
     """
 
     passages: Sequence[Passage]
@@ -116,6 +131,35 @@ class Plan:
             placed.append(place_marks(passage, sentences))
         assert not [*each]
         return placed
+
+    def find_doubtful(self, translated: Sequence[Translated], review_below: float) -> set[int]:
+        """Return the numbers of the passages whose translation a person must look at.
+
+        Those are passages with a sentence that lost a literal, or of whose translation the
+        confidence is below a bound; where none is known, it is taken for 0.
+        """
+        each = iter(translated)
+        return {
+            number
+            for number, spans in enumerate(self.spans)
+            for translation in [next(each) for _ in spans]
+            if translation.breaches or (translation.confidence or 0.0) < review_below
+        }
+
+    def write(
+        self, document: Document[Result_co], translated: Sequence[Translated], review_below: float
+    ) -> Result_co:
+        """Return the document of these passages translated.
+
+        Args:
+            document: it is written at most once.
+            translated: a translation of each line, with attention if it is known.
+            review_below: see :meth:`find_doubtful`.
+        """
+        placed = self.place(translated)
+        if isinstance(document, ReviewedDocument):
+            return document.write_reviewed(placed, self.find_doubtful(translated, review_below))
+        return document.write(placed)
 
 
 def _find_marked(passage: Passage, spans: Sequence[Span]) -> list[bool]:

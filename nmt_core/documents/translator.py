@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from nmt_core.documents.alignment import Translated
+from nmt_core.documents.formats import REVIEW_BELOW
 from nmt_core.documents.plan import Document, Plan, Result_co, Segmenter
 
 
@@ -52,15 +53,36 @@ class DocumentTranslator:
 
     translate_lines: Translate
     segmenter: Segmenter
+    target: str = ""
+    """Code of the language to translate into; empty if nobody knows."""
+    review_below: float = REVIEW_BELOW
+    """The confidence below which a unit is marked for a person to look at."""
+
+    @property
+    def codes(self) -> tuple[str, str] | None:
+        """Codes of source and target, or None if nobody knows them."""
+        source = self.segmenter.language
+        return (source, self.target) if source and self.target else None
 
     @classmethod
-    def using(cls, searcher: Searcher, language: str, *, beam_size: int | None = None) -> Self:
+    def using(
+        cls,
+        searcher: Searcher,
+        language: str,
+        *,
+        target: str = "",
+        beam_size: int | None = None,
+        review_below: float = REVIEW_BELOW,
+    ) -> Self:
         """Return a translator of documents that uses a translator of lines.
 
         Args:
             searcher: translates lines.
             language: code of the language that documents are written in.
+            target: code of the one they are translated into; files that name their languages
+                are read only if it is theirs, and told it if they name none.
             beam_size: live hypotheses per sentence; None as configured.
+            review_below: the confidence below which a unit is marked for a person to look at.
         """
 
         def translate_lines(lines: Sequence[str], /, *, attention: bool) -> Sequence[Translated]:
@@ -69,7 +91,8 @@ class DocumentTranslator:
             )
             return [best for best, *_ in translations]
 
-        return cls(translate_lines, Segmenter(language, searcher.source.tokens))
+        segmenter = Segmenter(language, searcher.source.tokens)
+        return cls(translate_lines, segmenter, target, review_below)
 
     def translate(self, document: Document[Result_co]) -> Result_co:
         """Return a document translated, all its sentences together.
@@ -84,5 +107,5 @@ class DocumentTranslator:
                 lines = [plan.lines[number] for number in numbers]
                 translations = self.translate_lines(lines, attention=attention)
                 translated.update(zip(numbers, translations, strict=True))
-        placed = plan.place([translated[number] for number in range(len(plan.lines))])
-        return document.write(placed)
+        in_order = [translated[number] for number in range(len(plan.lines))]
+        return plan.write(document, in_order, self.review_below)

@@ -164,7 +164,7 @@ def file_body() -> dict[str, Any]:
     openapi_extra=file_body(),
 )
 async def post_file(request: Request) -> Response:
-    """Translate a file: text, HTML, Markdown, subtitles or Word's docx."""
+    """Translate a file; /frontend/settings lists the formats as supportedFilesFormat."""
     fields = await read_admitted(request)
     file = take_file(fields, "file")
     asked = read_fields(FileRequest, fields)

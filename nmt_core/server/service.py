@@ -242,10 +242,11 @@ class Service:
         """Return the lines of a text or file, their translations, and the whole ones."""
         translator = search.model.translator
         cut = CutSettings(
-            search.model.pair.source,
+            search.model.pair,
             translator.source,
             translator.config.max_source_tokens,
             self.config.max_tokens,
+            self.config.review_below,
         )
         if is_short(sheet):
             sent = await self._do(user, sheet, prepare, sheet, cut)

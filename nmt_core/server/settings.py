@@ -85,6 +85,10 @@ class ServerConfig(Config):
     document_processes: int = Field(2, ge=1, le=64)
     """Documents that are read or written at the same time, each in a process of its own."""
 
+    review_below: float = Field(0.5, ge=0, le=1)
+    """Confidence below which a unit of an XLIFF or PO file is marked for a person to look at; one
+    without confidence counts as 0."""
+
     batch_tokens: int = Field(1024, ge=1, le=1_000_000)
     """Source tokens that are translated at once: more are translated faster, but let a short
     sentence wait longer for the batch before its own."""

@@ -32,27 +32,32 @@ class Manuscript(NamedTuple):
     """A format of files, or of texts."""
     content: str | bytes
 
-    def read(self) -> Document[Any]:
+    def read(self, codes: tuple[str, str] | None = None) -> Document[Any]:
         """Parse the manuscript.
 
+        Args:
+            codes: of source and target, if they are known.
+
         Raises:
-            DocumentError: if it cannot be read.
+            DocumentError: if it cannot be read, or is of other languages.
         """
         if isinstance(self.content, str):
             return READERS[self.kind](self.content)
-        return FORMATS.load(self.kind).read(self.content)
+        return FORMATS.load(self.kind).read(self.content, codes)
 
 
 class CutSettings(NamedTuple):
     """Settings by which a manuscript is cut into lines for a model."""
 
-    language: str
-    """The manuscript's."""
+    codes: tuple[str, str]
+    """Of the language of the manuscript, and of the one it is translated into."""
     side: SourceSide
     most_of_line: int
     """Tokens of a line that the model reads."""
     most: int
     """Tokens of a manuscript."""
+    review_below: float
+    """The confidence below which a unit is marked for a person to look at."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class Sent:
     """Of each line, whether markup stands in it."""
     tokens: list[int]
     """What each line counts."""
+    review_below: float
     document: Document[Any] | None = None
     plan: Plan | None = None
     """Of the document; both are left behind where another process has read it."""
@@ -87,8 +93,10 @@ class Sent:
         assert self.document is not None
         assert self.plan is not None
         return [
-            self.document.write(
-                self.plan.place([each[min(way, len(each) - 1)] for each in translations])
+            self.plan.write(
+                self.document,
+                [each[min(way, len(each) - 1)] for each in translations],
+                self.review_below,
             )
             for way in range(ways)
         ]
@@ -100,16 +108,16 @@ def prepare(manuscript: Manuscript, cut: CutSettings) -> Sent:
     Raises:
         DocumentError: if it cannot be read, or has more tokens than it may.
     """
-    document = manuscript.read()
+    document = manuscript.read(cut.codes)
     passages = document.passages
     characters = sum(len(passage.text) for passage in passages)
     if characters > TOKEN_CHARACTERS * cut.most:  # too long by any count
         raise too_long(f"{characters:,} characters", cut)
-    plan = Plan(passages, Segmenter(cut.language, cut.side.tokens))
+    plan = Plan(passages, Segmenter(cut.codes[0], cut.side.tokens))
     tokens = count_token_costs(cut.side, plan.lines, cut.most_of_line)
     if sum(tokens) > cut.most:
         raise too_long(f"{sum(tokens):,} tokens", cut)
-    return Sent(plan.lines, plan.marked, tokens, document, plan)
+    return Sent(plan.lines, plan.marked, tokens, cut.review_below, document, plan)
 
 
 def count_token_costs(side: SourceSide, lines: Sequence[str], most: int) -> list[int]:
@@ -127,7 +135,7 @@ def too_long(size: str, cut: CutSettings) -> DocumentError:
 def prepare_apart(manuscript: Manuscript, cut: CutSettings) -> Sent:
     """Run ``prepare`` in a worker process, without returning the document."""
     sent = prepare(manuscript, cut)
-    return Sent(sent.lines, sent.marked, sent.tokens)
+    return Sent(sent.lines, sent.marked, sent.tokens, sent.review_below)
 
 
 def write_apart(

@@ -1,5 +1,6 @@
 """Translators of documents that answer what a test wants."""
 
+import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ class Answer(NamedTuple):
     text: str
     tokens: Sequence[str] = ()
     attention: Sequence[Sequence[float]] | None = None
+    confidence: float | None = 1.0
+    breaches: Sequence[object] = ()
 
 
 class Echo:
@@ -59,3 +62,15 @@ def shout(document):
 def answer(document, text):
     """Translate every sentence by the same text."""
     return Echo(lambda _: text).translate(document)
+
+
+def garble(document, seed):
+    """Translate by a translator that shuffles, drops and doubles words, and leaves gaps in them."""
+
+    def answer_line(line):
+        generator = random.Random(f"{seed} {line}")
+        words = [word for word in line.split() for _ in range(generator.choice((0, 1, 1, 2)))]
+        generator.shuffle(words)
+        return " ".join(word[generator.choice((0, 0, 0, 1)) :] for word in words)
+
+    return Echo(answer_line).translate(document)

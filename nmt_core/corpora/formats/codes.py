@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 
 MOST_NAMED = 20
@@ -12,21 +13,6 @@ MOST_NAMED = 20
 
 MOST_CODES = 1000
 """Different codes of a file that are remembered."""
-
-
-def pick_code(codes: Sequence[str], wanted: str) -> int | None:
-    """Return the index of the code that is the wanted language, the closest one first.
-
-    ``de`` and ``de-AT`` match each other, in any case and with any dash; ``pt-BR`` and ``pt-PT``
-    do not.
-    """
-    parts = _split(wanted)
-    alike = [
-        (abs(len(found) - len(parts)), index)
-        for index, found in enumerate(map(_split, codes))
-        if found[: len(parts)] == parts[: len(found)] and found != [""]
-    ]
-    return min(alike)[1] if alike else None
 
 
 def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:
@@ -46,7 +32,3 @@ def refuse_languages(path: Path, found: Counter[str], languages: Languages) -> C
         f"it has {', '.join(named) or 'no unit at all'}; "
         f"set download.languages, or give another file"
     )
-
-
-def _split(code: str) -> list[str]:
-    return code.strip().lower().replace("_", "-").split("-")

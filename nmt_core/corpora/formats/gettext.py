@@ -9,9 +9,10 @@ from pathlib import Path
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import explain_damage, open_raw
 from nmt_core.base.utf8 import decode_utf8
-from nmt_core.corpora.formats.codes import pick_code, refuse_languages
+from nmt_core.corpora.formats.codes import refuse_languages
 from nmt_core.corpora.formats.packages import require_package
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 
 MOST_BYTES = 1 << 26

@@ -14,8 +14,8 @@ from pathlib import Path
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.raw_lines import bound_lines, explain_damage, open_raw, read_raw_lines
 from nmt_core.base.utf8 import UTF16, looks_like_utf16
-from nmt_core.corpora.formats.codes import pick_code
 from nmt_core.corpora.formats.units import PairedUnits, RowPlace
+from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 
 MOST_COLUMNS = 1000

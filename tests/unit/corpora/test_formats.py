@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base import compression
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.formats.codes import pick_code, pick_pair
+from nmt_core.corpora.formats.codes import pick_pair
 from nmt_core.corpora.formats.markup import iterate_elements
 from nmt_core.corpora.formats.registered import PAIR_FORMATS, open_units
 from nmt_core.corpora.parallel_text import (
@@ -25,6 +25,7 @@ from nmt_core.corpora.parallel_text import (
     read_pairs,
 )
 from nmt_core.corpora.text_files import TextFiles
+from nmt_core.text.language_codes import pick_code
 from nmt_core.text.languages import Languages
 from tests.support.formats import (
     COMPRESSORS,

@@ -63,13 +63,13 @@ def test_a_sample_is_short():
 def test_a_text_may_have_so_many_tokens_and_no_more():
     """Each line has some at the least."""
     text = Manuscript("text", "one two three four five.\nSix.")
-    sent = prepare(text, CutSettings("en", Words(), 100, 9))
+    sent = prepare(text, CutSettings(("en", "de"), Words(), 100, 9, 0.5))
 
     assert (sent.lines, sent.tokens) == (["one two three four five.", "Six."], [5, 4])
     with pytest.raises(DocumentError, match="has 9 tokens, and 8 tokens may be sent at once"):
-        prepare(text, CutSettings("en", Words(), 100, 8))
+        prepare(text, CutSettings(("en", "de"), Words(), 100, 8, 0.5))
     with pytest.raises(DocumentError, match="characters, and 1 tokens may"):
-        prepare(Manuscript("text", "a" * 10**4), CutSettings("en", Words(), 100, 1))
+        prepare(Manuscript("text", "a" * 10**4), CutSettings(("en", "de"), Words(), 100, 1, 0.5))
 
 
 def test_a_line_counts_only_as_far_as_it_is_read():

@@ -1,0 +1,82 @@
+"""Messages of programs: plain text, text with tags, or branches of ICU's plural and select."""
+
+import re
+from collections.abc import Sequence
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents.html import read_html
+from nmt_core.documents.pieces import Piece, TextDocument, Type, Written, make_parts
+from nmt_core.documents.plain_text import read_plain_text
+
+TAG = re.compile(r"</?[a-zA-Z][\w:-]*(?:\s[^<>]*)?/?>")
+BRANCHING = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
+HEAD = re.compile(rf"\s*{BRANCHING.pattern}(?:\s*offset:\d+)?")
+BRANCH = re.compile(r"\s*(?:=\d+|\w+)\s*\{")
+BRANCH_TEXT = re.compile(
+    r"(?:[^{}']|'(?![{}#|])|\{[^{},']{0,100}(?:,\s*(?:number|date|time)\b[^{}']{0,100})?\})*"
+)
+END = re.compile(r"\s*\}\s*")
+"""A choice by ICU: its beginning, and that of a branch; the text of one; the choice's end."""
+
+QUOTING = re.compile("'(?=[{}#|]|$)")
+"""An apostrophe that could quote what follows, so that it would be no syntax any more."""
+
+LONGEST_MESSAGE = 100_000
+"""Characters; a longer one is no message, and its file is refused."""
+
+DEEPEST_CHOICE = 10
+"""Choices within each other that are translated."""
+
+
+def read_message(text: str) -> TextDocument:
+    """Read a message.
+
+    Of one that is a choice by ICU, the branches are translated; one that has a choice amid its
+    text, or quotes syntax in it, has no passages, so it stays as it is.
+
+    Raises:
+        DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
+    """
+    if len(text) > LONGEST_MESSAGE:
+        raise DocumentError(
+            f"a unit of this document has {len(text):,} characters, more than "
+            f"{LONGEST_MESSAGE:,}; cut it into several"
+        )
+    if BRANCHING.search(text):
+        choice = _read_choice(text, 0, 1)
+        if choice is None or choice[1] < len(text):
+            return TextDocument([text])
+        return TextDocument(make_parts(choice[0], _escape_branch))
+    return read_html(text) if TAG.search(text) else read_plain_text(text)
+
+
+def _escape_branch(_: str, written: Sequence[Written]) -> list[str]:
+    return [QUOTING.sub("\N{RIGHT SINGLE QUOTATION MARK}", part.text) for part in written]
+
+
+def _read_choice(text: str, at: int, depth: int) -> tuple[list[Piece], int] | None:
+    """Return the pieces of a choice, and where it ends; None if it is not read."""
+    head = HEAD.match(text, at)
+    if head is None or depth > DEEPEST_CHOICE:
+        return None
+    pieces, at = [Piece(Type.WALL, head[0])], head.end()
+    while branch := BRANCH.match(text, at):
+        pieces.append(Piece(Type.WALL, branch[0]))
+        at = branch.end()
+        if HEAD.match(text, at):
+            inner = _read_choice(text, at, depth + 1)
+            if inner is None:
+                return None
+            pieces += inner[0]
+            at = inner[1]
+        else:
+            said = BRANCH_TEXT.match(text, at)
+            assert said
+            pieces.append(Piece(Type.TEXT, said[0], said[0]))
+            at = said.end()
+        if not text.startswith("}", at):
+            return None
+        pieces.append(Piece(Type.WALL, "}"))
+        at += 1
+    end = END.match(text, at)
+    return ([*pieces, Piece(Type.WALL, end[0])], end.end()) if end else None

@@ -1,0 +1,165 @@
+"""Placeholders of programs in messages: each comes through a translation once, whatever it was."""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+import regex
+
+from nmt_core.documents.passage import Item, Passage
+from nmt_core.literals.finding import find_literals
+from nmt_core.literals.kind import Literal
+from nmt_core.literals.names import Pattern, Placeholder
+
+
+class _OtherPlaceholder(Pattern):
+    """What stands for something in messages alone: ``$t(key)``, ``%%``, ``%,d``, and ``#``."""
+
+    guard = regex.compile("[$%#]")
+    pattern = regex.compile(
+        r"\$t\([^()\p{Cc}]{0,100}\)|%%|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
+    )
+
+
+KINDS = (Placeholder(), _OtherPlaceholder())
+
+UNNUMBERED = regex.compile(r"%[^%({\d][^$]*|%\d+[^$\d]?")
+"""Placeholders that a program fills in their order."""
+
+BRACES = "{}"
+SPACES = regex.compile(r"\s")
+
+
+def find_placeholders(text: str) -> list[Literal]:
+    """Return the placeholders of a text, in order; none overlap."""
+    return find_literals(text, "", KINDS)
+
+
+def keep_placeholders(
+    passage: Passage, items: Sequence[Item], signs: str = BRACES
+) -> tuple[Item, ...]:
+    """Return a translation in which each placeholder stands as often as in its source.
+
+    What is too much is dropped, what is missing is put at about its place, and those that a program
+    fills in their order have that order.
+
+    Args:
+        passage: the source.
+        items: of its translation.
+        signs: characters that are dropped outside of placeholders if the source has none there.
+    """
+    wanted = [*_list_placeholders(passage.items)]
+    free = "".join(_list_free(passage.items))
+    signs = "".join(sign for sign in signs if sign not in free)
+    left = Counter(text for text, _ in wanted)
+    kept = [_drop_surplus(item, left, signs) if isinstance(item, str) else item for item in items]
+    missing = []
+    for text, share in wanted:
+        if left[text]:
+            left[text] -= 1
+            missing.append((text, share))
+    kept = _insert(kept, missing) if missing else kept
+    return tuple(_put_in_order(kept, [text for text, _ in wanted if UNNUMBERED.fullmatch(text)]))
+
+
+def _list_placeholders(items: Sequence[Item]) -> Iterator[tuple[str, float]]:
+    """Yield each placeholder with its place, as a share of the text before it."""
+    length, at = sum(len(item) for item in items if isinstance(item, str)), 0
+    for item in items:
+        if isinstance(item, str):
+            for place in find_placeholders(item):
+                yield item[place.start : place.end], (at + place.start) / length
+            at += len(item)
+
+
+def _list_free(items: Sequence[Item]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, str):
+            yield from _cut(item)[::2]
+
+
+def _cut(text: str) -> list[str]:
+    """Return a text cut into what stands outside of placeholders and, between, each of them."""
+    pieces, last = [], 0
+    for place in find_placeholders(text):
+        pieces += [text[last : place.start], text[place.start : place.end]]
+        last = place.end
+    return [*pieces, text[last:]]
+
+
+def _drop_surplus(text: str, left: Counter[str], signs: str) -> str:
+    """Return a text with those placeholders alone that are left, which are counted down."""
+    pieces = _cut(text)
+    for number, piece in enumerate(pieces):
+        if number % 2 == 0:
+            pieces[number] = piece.translate({ord(sign): None for sign in signs})
+        elif left[piece]:
+            left[piece] -= 1
+        else:
+            pieces[number] = ""
+            before, after = pieces[number - 1], pieces[number + 1]
+            if before.endswith(" ") and after[:1] in ("", " "):
+                pieces[number - 1] = before[:-1]
+            elif not before:
+                pieces[number + 1] = after.removeprefix(" ")
+    return "".join(pieces)
+
+
+def _insert(items: Sequence[Item], missing: Sequence[tuple[str, float]]) -> list[Item]:
+    """Return items with placeholders between words, each where its share of the text is before."""
+    gaps: list[tuple[int, int, int]] = []  # offset in the text, number of the item, offset in it
+    length = 0
+    for number, item in enumerate(items):
+        if isinstance(item, str):
+            gaps += [(length + at, number, at) for at in _find_gaps(item)]
+            length += len(item)
+    if not gaps:
+        return [*items, " ".join(text for text, _ in missing)]
+    chosen: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for text, share in missing:
+        after = bisect_left(gaps, (round(share * length), -1, -1))
+        near = gaps[max(after - 1, 0) : after + 1]
+        _, number, at = min(near, key=lambda gap: abs(gap[0] - share * length))
+        chosen[number][at].append(text)
+    return [
+        _insert_words(item, chosen[number]) if isinstance(item, str) else item
+        for number, item in enumerate(items)
+    ]
+
+
+def _insert_words(text: str, words: Mapping[int, Sequence[str]]) -> str:
+    """Return a text with words at some of its gaps, and spaces between them."""
+    pieces, last = [], 0
+    for at in sorted(words):
+        before, after = text[last:at], text[at : at + 1]
+        left = " " if at and not text[at - 1].isspace() else ""
+        right = " " if after and not after.isspace() else ""
+        pieces += [before, left, " ".join(words[at]), right]
+        last = at
+    return "".join([*pieces, text[last:]])
+
+
+def _find_gaps(text: str) -> list[int]:
+    """Return the offsets between words, none of which is within a placeholder."""
+    places = iter([*find_placeholders(text), None])
+    place, gaps = next(places), []
+    for gap in [0, *(match.start() for match in SPACES.finditer(text)), len(text)]:
+        while place is not None and place.end <= gap:
+            place = next(places)
+        if place is None or gap <= place.start:
+            gaps.append(gap)
+    return gaps
+
+
+def _put_in_order(items: Sequence[Item], wanted: Sequence[str]) -> Iterator[Item]:
+    """Yield items with unnumbered placeholders in the order of the source."""
+    following = iter(wanted)
+    for item in items:
+        if not isinstance(item, str) or len(set(wanted)) < 2:  # noqa: PLR2004 - no other order
+            yield item
+            continue
+        pieces = _cut(item)
+        pieces[1::2] = [
+            next(following) if UNNUMBERED.fullmatch(piece) else piece for piece in pieces[1::2]
+        ]
+        yield "".join(pieces)

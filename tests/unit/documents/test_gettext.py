@@ -1,0 +1,209 @@
+import polib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents.gettext import read_po
+from nmt_core.documents.placeholders import find_placeholders
+from tests.support.echoes import Answer, Echo, garble, keep, shout, show_passages
+
+HEADER = r"""# A comment.
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset={charset}\n"
+"Language: {language}\n"
+"Plural-Forms: nplurals={count}; plural={plural};\n"
+
+"""
+PLURALS = {1: "0", 2: "n != 1", 3: "n==1 ? 0 : n%10>=2 ? 1 : 2", 6: "n==0 ? 0 : n==1 ? 1 : 5"}
+TEXT = st.sampled_from(
+    [
+        "Hello you",
+        "%s",
+        "{name}",
+        "%(n)d files",
+        "100%%",
+        '\\"quoted\\"',
+        "a\\n",
+        "<b>bold</b>",
+        "é",
+    ]
+)
+MESSAGE = st.lists(TEXT, min_size=1, max_size=5).map(" ".join)
+COMMENTS = st.lists(st.sampled_from(["# note", "#. for you", "#: a.c:1"]), max_size=3)
+FLAGS = st.lists(st.sampled_from(["c-format", "no-wrap"]), unique=True)
+ENTRY = st.tuples(COMMENTS, FLAGS, MESSAGE, st.one_of(st.none(), MESSAGE), st.booleans())
+
+
+def head(language="de", count=2, charset="UTF-8"):
+    return HEADER.format(language=language, count=count, plural=PLURALS[count], charset=charset)
+
+
+def compose(entries, count, end, singular):
+    """Return a file without translations, and one with messages as their own translations."""
+    before, after = [head(count=count)], [head(count=count)]
+    for number, (comments, flags, one, many, done) in enumerate(entries):
+        lines = [*comments, *([f"#, {', '.join(flags)}"] if flags else [])]
+        lines += [f'msgctxt "{number}"', f'msgid "{one}"']
+        if many:
+            lines.append(f'msgid_plural "{many}"')
+        if many and not done:
+            texts = [(f"msgstr[{n}]", one if n == singular else many) for n in range(count)]
+        else:
+            texts = [("msgstr", one)]
+        if many and done:
+            texts = [(f"msgstr[{n}]", "fertig") for n in range(count)]
+        elif done:
+            texts = [("msgstr", "fertig")]
+        old = [f'{name} "{text if done else ""}"' for name, text in texts]
+        before += [f"{line}\n" for line in [*lines, *old, ""]]
+        after += [f"{line}\n" for line in [*lines, *map(show, texts), ""]]
+    return ["".join(lines).replace("\n", end).encode() for lines in (before, after)]
+
+
+def show(named):
+    name, text = named
+    lines = [f'"{line}"' for line in text.replace("\\n", "\\n\n").splitlines()]
+    return f"{name} " + "\n".join(lines if len(lines) == 1 else ['""', *lines])
+
+
+@settings(max_examples=25)
+@given(st.lists(ENTRY, max_size=4), st.sampled_from([*PLURALS]), st.sampled_from(["\n", "\r\n"]))
+def test_all_but_targets_stays_byte_for_byte(entries, count, end):
+    before, after = compose(entries, count, end, {1: -1, 6: 1}.get(count, 0))
+
+    assert keep(read_po(before, ("en", "de"))) == after
+    assert keep(read_po(after, ("en", "de"))) == after
+
+
+@settings(max_examples=25)
+@given(st.lists(ENTRY, min_size=1, max_size=3), st.integers(0, 99))
+def test_whatever_is_answered_no_placeholder_is_lost_or_doubled(entries, seed):
+    before, _ = compose(entries, 2, "\n", 0)
+
+    for entry in polib.pofile(garble(read_po(before, ("en", "de")), seed).decode()):
+        if "fertig" in {entry.msgstr, *entry.msgstr_plural.values()}:
+            continue
+        sides = [(entry.msgid, entry.msgstr)]
+        if entry.msgid_plural:
+            sides = [(entry.msgid, entry.msgstr_plural[0])]
+            sides += [(entry.msgid_plural, entry.msgstr_plural[1])]
+        for source, target in sides:
+            assert list_placeholders(source) == list_placeholders(target)
+
+
+def list_placeholders(text):
+    return sorted(place.text for place in find_placeholders(text))
+
+
+MESSAGES = r"""
+#. Note.
+#, fuzzy, c-format
+#| msgid "Old"
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "alt"
+msgstr[1] ""
+
+msgid "Done"
+msgstr "Fertig"
+
+#, fuzzy
+msgid ""
+"Two\n"
+"lines"
+msgstr "x"
+
+#~ msgid "Gone"
+#~ msgstr ""
+"""
+
+
+def test_a_translation_is_read_back_by_polib():
+    data = (head() + MESSAGES).encode()
+    written = Echo(lambda line: line.replace("file", "Datei")).translate(
+        read_po(data, ("en", "de"))
+    )
+
+    file = polib.pofile(written.decode())
+    assert [entry.msgstr or entry.msgstr_plural for entry in file] == [
+        {0: "%d Datei", 1: "%d Dateis"},
+        "Fertig",
+        "Two\nlines",
+        {},
+    ]
+    assert [entry.flags for entry in file] == [["c-format"], [], [], []]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))],
+)
+def test_what_is_doubtful_is_fuzzy(answer):
+    data = (head() + '#, c-format\nmsgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n').encode()
+    good = Answer("x", confidence=0.5)
+
+    written = Echo(lambda line: answer if line == "a" else good).translate(
+        read_po(data, ("en", "de"))
+    )
+
+    assert [entry.flags for entry in polib.pofile(written.decode())] == [["fuzzy", "c-format"], []]
+    assert written.decode().count("fuzzy") == 1
+
+
+def test_a_repaired_placeholder_is_doubtful_and_in_its_order():
+    data = (head() + '#, c-format\nmsgid "%s has %d of it"\nmsgstr ""\n').encode()
+
+    for answered in ("%d of %s", "nothing % here", "%s %s %d"):
+        written = Echo(lambda _, text=answered: text).translate(read_po(data, ("en", "de")))
+        [entry] = polib.pofile(written.decode())
+        assert list_placeholders(entry.msgstr) == ["%d", "%s"]
+        assert entry.msgstr.index("%s") < entry.msgstr.index("%d")
+        assert entry.msgstr.count("%") == 2
+        assert entry.fuzzy
+
+
+def test_a_missing_language_is_written():
+    data = (head(language="") + 'msgid "a"\nmsgstr ""\n').encode()
+
+    assert rb'"Language: pt_BR\n"' in keep(read_po(data, ("en", "pt-BR")))
+    assert rb'"Language: \n"' in keep(read_po(data, None))
+
+
+def test_other_encodings_stay():
+    data = (head(charset="ISO-8859-1") + 'msgid "é"\nmsgstr ""\n').encode("latin-1")
+
+    assert shout(read_po(data, ("fr", "de"))).endswith('msgstr "É"\n'.encode("latin-1"))
+    with pytest.raises(DocumentError, match="ISO-8859-1, which lacks"):
+        Echo(lambda _: "\N{SNOWMAN}").translate(read_po(data, ("fr", "de")))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('msgid "a"\nmsgid "b"\n', "line 2 of"),
+        ('msgid "a"\n', "line 1 of"),
+        ('msgstr "a"\n', "line 1 of"),
+        ('msgid "a" b\nmsgstr ""\n', "line 1 of"),
+        ("<xml/>", "line 1 of"),
+        ("\xff", "is not UTF-8"),
+        (head(language="fr"), "translates into 'fr', and not 'de'"),
+        (head(charset="rot13"), "not in rot13"),
+        (f'msgid "{"a" * 1_000_000}"\nmsgstr ""\n', "1,000,0.. characters"),
+    ],
+)
+def test_what_is_wrong_is_told(text, told):
+    with pytest.raises(DocumentError, match=told):
+        read_po(text.encode("latin-1"), ("en", "de"))
+
+
+def test_a_file_without_messages_stays():
+    for data in (b"", b"# nothing\n", head().encode()):
+        assert keep(read_po(data, ("en", "de"))) == data
+
+
+def test_messages_are_cut_at_their_line_ends_and_tags():
+    data = (head() + 'msgid "One.\\nTwo <b>bold</b>"\nmsgstr ""\n').encode()
+
+    assert show_passages(read_po(data, None)) == ["One.\nTwo <bold>"]

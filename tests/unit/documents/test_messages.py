@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nmt_core.documents.messages import read_message
+from nmt_core.documents.passage import Kind, Mark, Passage
+from nmt_core.documents.placeholders import find_placeholders, keep_placeholders
+from tests.support.echoes import answer, keep, shout, show_passages
+
+CHOICE = (
+    "{n, plural, =0 {none} one {One file} other {{n} files of {who, select, a {his} other {x}}}}"
+)
+NESTED = (
+    "{g, select, female {{n, plural, one {She has # file.} other {She has # files.}}} other {}}"
+)
+WORDS = st.sampled_from(["%s", "%d", "{a}", "{{b}}", "%%", "word", "{", "}", "%", " "])
+TEXTS = st.lists(WORDS, max_size=8).map(" ".join)
+
+
+def test_branches_of_a_choice_are_translated():
+    assert show_passages(read_message(NESTED)) == ["She has # file.", "She has # files."]
+    assert shout(read_message("{n, plural, one {a file} other {files}}")) == (
+        "{n, plural, one {A FILE} other {FILES}}"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(CHOICE, f"You have {NESTED}", f"{NESTED} more", "{n, plural, one {'{'} other {b}}"),
+        *("{n, plural, one {a}", "{n, plural, one {a} other {b}}}", "{n, plural,}x"),
+    ],
+)
+def test_what_cannot_be_read_stays(text):
+    assert read_message(text).passages == []
+    assert shout(read_message(text)) == text
+
+
+@given(st.one_of(st.text("{}',# npluraosetc=1"), st.sampled_from([CHOICE, NESTED])))
+def test_what_is_translated_to_itself_stays_as_it_was(text):
+    assert keep(read_message(text)) == text
+
+
+@pytest.mark.parametrize("answered", ["l'", "c'est", "l'#", "'''"])
+def test_an_apostrophe_quotes_nothing(answered):
+    written = answer(read_message("{n, plural, one {a} other {b}}"), answered)
+
+    assert "'}" not in written
+    assert "'#" not in written
+
+
+def test_tags_are_markup_and_lines_are_lines():
+    assert show_passages(read_message("See <a href='%s'>this</a> &amp; that")) == [
+        "See <this> & that"
+    ]
+    assert shout(read_message("- a\n- b < c")) == "- A\n- B < C"
+
+
+def count_placeholders(items):
+    return sorted(
+        place.text for item in items if isinstance(item, str) for place in find_placeholders(item)
+    )
+
+
+@settings(max_examples=60)
+@given(TEXTS, st.lists(st.one_of(TEXTS, st.just(Mark(Kind.POINT, 1))), max_size=4))
+def test_no_placeholder_is_lost_or_doubled(source, items):
+    kept = keep_placeholders(Passage((source,)), items)
+
+    assert count_placeholders(kept) == count_placeholders([source])
+    assert [item for item in kept if isinstance(item, Mark)] == [
+        item for item in items if isinstance(item, Mark)
+    ]
+
+
+@given(TEXTS)
+def test_what_has_all_placeholders_stays(text):
+    assert keep_placeholders(Passage((text,)), (text,)) == (text,)
+
+
+@pytest.mark.parametrize(
+    ("source", "translated", "kept"),
+    [
+        ("{n} files", "Dateien", "{n} Dateien"),
+        ("all {n} files", "alle Dateien", "alle {n} Dateien"),
+        ("all of {n}", "alle {n} von {n}", "alle {n} von"),
+        ("%s of %d", "%d von %s", "%s von %d"),
+        ("%1$s of %2$d", "%2$d von %1$s", "%2$d von %1$s"),
+        ("of {n}", "von {n", "von {n} n"),
+        ("a {b", "c {d", "c {d"),
+    ],
+)
+def test_placeholders_are_put_right(source, translated, kept):
+    assert keep_placeholders(Passage((source,)), (translated,)) == (kept,)
