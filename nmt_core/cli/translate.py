@@ -207,14 +207,15 @@ def translate(  # noqa: PLR0913 - one argument per option
         nmt translate --model models/export letter.docx page.html README.md film.srt
 
     **Documents** are an argument that ends in .txt, .html, .htm, .xhtml, .md, .markdown, .srt,
-    .vtt, .po or .docx, or standard input with `--paragraphs` or `--format`. They are cut into
+    .vtt, .po, .xlf, .xliff or .docx, or standard input with `--paragraphs` or `--format`. They are cut into
     sentences; line ends, lists, tags, links, code and times stay as they are. letter.docx becomes
     letter.en.docx, by the target language; a file that is there is never written over. A line of
     one word that ends like that is translated by standard input.
 
-    In files with a place for translations (.po), what somebody has translated stays as it is. A new
-    translation of a confidence below `--review-below`, or without any, or one that lost a number or
-    a placeholder, is marked for a person to look at (`fuzzy`).
+    In files with a place for translations (.po, .xlf), what somebody has translated or approved
+    stays as it is. A new translation of a confidence below `--review-below`, or without any, or one
+    that lost a number or a placeholder, is marked for a person to look at: `fuzzy`,
+    `needs-review-translation` (XLIFF 1.2), or `initial` (2).
 
     **What is written**, with tabs between fields:
 

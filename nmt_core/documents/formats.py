@@ -102,6 +102,12 @@ FORMATS = Registry(
             "nmt_core.documents.gettext:read_po",
             names_languages=True,
         ),
+        "xliff": Format(
+            (".xlf", ".xliff"),
+            "application/xliff+xml",
+            "nmt_core.documents.xliff:read_xliff",
+            names_languages=True,
+        ),
         "docx": Format(
             (".docx",),
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",

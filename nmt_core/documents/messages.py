@@ -37,17 +37,26 @@ def read_message(text: str) -> TextDocument:
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
     """
-    if len(text) > LONGEST_MESSAGE:
-        raise DocumentError(
-            f"a unit of this document has {len(text):,} characters, more than "
-            f"{LONGEST_MESSAGE:,}; cut it into several"
-        )
+    check_length(text)
     if BRANCHING.search(text):
         choice = _read_choice(text, 0, 1)
         if choice is None or choice[1] < len(text):
             return TextDocument([text])
         return TextDocument(make_parts(choice[0], _escape_branch))
     return read_html(text) if TAG.search(text) else read_plain_text(text)
+
+
+def check_length(text: str) -> None:
+    """Make sure that a unit of a file is not too long.
+
+    Raises:
+        DocumentError: if it is.
+    """
+    if len(text) > LONGEST_MESSAGE:
+        raise DocumentError(
+            f"a unit of this document has {len(text):,} characters, more than "
+            f"{LONGEST_MESSAGE:,}; cut it into several"
+        )
 
 
 def _escape_branch(_: str, written: Sequence[Written]) -> list[str]:

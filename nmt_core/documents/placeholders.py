@@ -13,11 +13,12 @@ from nmt_core.literals.names import Pattern, Placeholder
 
 
 class _OtherPlaceholder(Pattern):
-    """What stands for something in messages alone: ``$t(key)``, ``%%``, ``%,d``, and ``#``."""
+    """Fields of messages alone: ``$t(key)``, ``%%``, ``%,d``, ``%s`` before a letter, ``#``."""
 
     guard = regex.compile("[$%#]")
     pattern = regex.compile(
-        r"\$t\([^()\p{Cc}]{0,100}\)|%%|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
+        r"\$t\([^()\p{Cc}]{0,100}\)|%%|(?<![\p{Nd}%])%(?:\d+\$)?[sd@]"
+        r"|%[-,+ 0(]\d*(?:\.\d+)?[dfs](?!\p{L})|(?<![\w#&])#(?![\w#])"
     )
 
 
@@ -48,11 +49,16 @@ def keep_placeholders(
         items: of its translation.
         signs: characters that are dropped outside of placeholders if the source has none there.
     """
+    if tuple(items) == passage.items:
+        return passage.items
     wanted = [*_list_placeholders(passage.items)]
     free = "".join(_list_free(passage.items))
     signs = "".join(sign for sign in signs if sign not in free)
     left = Counter(text for text, _ in wanted)
-    kept = [_drop_surplus(item, left, signs) if isinstance(item, str) else item for item in items]
+    kept = [
+        _drop_surplus(item, left, signs) if isinstance(item, str) else item
+        for item in _move_marks(items)
+    ]
     missing = []
     for text, share in wanted:
         if left[text]:
@@ -87,17 +93,40 @@ def _cut(text: str) -> list[str]:
     return [*pieces, text[last:]]
 
 
+def _move_marks(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield items with those marks after a placeholder that stand within one."""
+    text = "".join(item for item in items if isinstance(item, str))
+    places, at, end = iter([*find_placeholders(text), None]), 0, 0
+    place = next(places)
+    for item in items:
+        if not isinstance(item, str):
+            yield item
+            continue
+        end += len(item)
+        while place is not None and place.end <= end:
+            place = next(places)
+        to = place.end if place is not None and place.start < end else end
+        yield text[at:to]
+        at = max(at, to)
+
+
+def _drop_signs(text: str, signs: str) -> str:
+    """Return a text without some signs, of which those within a word become a space."""
+    some = f"[{regex.escape(signs)}]+"
+    return regex.sub(some, "", regex.sub(rf"(?<=\S){some}(?=\S)", " ", text))
+
+
 def _drop_surplus(text: str, left: Counter[str], signs: str) -> str:
     """Return a text with those placeholders alone that are left, which are counted down."""
     pieces = _cut(text)
     for number, piece in enumerate(pieces):
         if number % 2 == 0:
-            pieces[number] = piece.translate({ord(sign): None for sign in signs})
+            pieces[number] = _drop_signs(piece, signs) if signs else piece
         elif left[piece]:
             left[piece] -= 1
         else:
-            pieces[number] = ""
             before, after = pieces[number - 1], pieces[number + 1]
+            pieces[number] = " " if before[-1:].strip() and after[:1].strip() else ""
             if before.endswith(" ") and after[:1] in ("", " "):
                 pieces[number - 1] = before[:-1]
             elif not before:

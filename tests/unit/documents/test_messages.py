@@ -88,7 +88,16 @@ def test_what_has_all_placeholders_stays(text):
         ("%1$s of %2$d", "%2$d von %1$s", "%2$d von %1$s"),
         ("of {n}", "von {n", "von {n} n"),
         ("a {b", "c {d", "c {d"),
+        ("a {n} b", "a {n}{n}s%{s b", "a {n}s% s b"),
     ],
 )
 def test_placeholders_are_put_right(source, translated, kept):
     assert keep_placeholders(Passage((source,)), (translated,)) == (kept,)
+
+
+def test_marks_leave_placeholders():
+    mark = Mark(Kind.POINT, 1)
+
+    kept = keep_placeholders(Passage(("%s a {n}",)), ("%", mark, "s {", mark, "n", mark, "} b"))
+
+    assert kept == ("%s", mark, " {n}", mark, "", mark, " b")

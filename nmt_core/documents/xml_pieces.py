@@ -1,0 +1,182 @@
+"""XML as pieces that together are the file, so that what is not translated stays byte for byte.
+
+Python's parser says where each piece begins. Nothing is built into a tree, and a document type,
+which could define entities, is refused.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents.html import MOST_TAGS
+from nmt_core.documents.pieces import Piece, Type, Written
+
+ENCODING = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']""")
+UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+COMMENT = "!--"
+CDATA = "<![CDATA["
+
+
+@dataclass
+class XmlPiece(Piece):
+    """A tag, a text, or something else of a file; the name is without its prefix."""
+
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """By their names as they are written."""
+    prefix: str = ""
+    """Of the name, with its colon."""
+
+
+class XmlText(NamedTuple):
+    """The text of a file, and how it is encoded."""
+
+    text: str
+    encoding: str
+
+    def encode(self, text: str) -> bytes:
+        """Return another text as a file; what the encoding lacks is written by its number."""
+        return text.encode(self.encoding, "xmlcharrefreplace")
+
+
+def decode_xml(data: bytes) -> XmlText:
+    """Return the text of a file by its declaration.
+
+    Raises:
+        DocumentError: if it is in another encoding than it says.
+    """
+    found = ENCODING.match(data.removeprefix(b"\xef\xbb\xbf"))
+    encoding = UTF16.get(data[:2]) or (found[1].decode() if found else "utf-8")
+    try:
+        return XmlText(data.decode(encoding), encoding)
+    except (UnicodeError, LookupError):
+        raise DocumentError(
+            f"this document is not in {encoding[:20]}, as it says; save it anew as UTF-8"
+        ) from None
+
+
+def escape_xml(_: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation where markup stays as it is, and text is escaped."""
+    return [part.text if part.mark else write_xml(part.text) for part in written]
+
+
+def write_xml(text: str) -> str:
+    """Return a text as XML writes it, without characters that XML forbids."""
+    return html.escape(NO_XML.sub("", text), quote=False)
+
+
+def set_attribute(tag: str, name: str, value: str | None) -> str:
+    """Return an opening tag with an attribute of another value, or without it."""
+    attribute = rf"""\s+{re.escape(name)}\s*=\s*(?:"[^"]*"|'[^']*')"""
+    written = "" if value is None else f' {name}="{html.escape(value)}"'
+    changed, count = re.subn(attribute, lambda _: written, tag, count=1)
+    if count or value is None:
+        return changed
+    return re.sub(r"\s*/?>\Z", lambda end: written + end[0], tag, count=1)
+
+
+class _Scanner:
+    """Notes where each piece of a file begins."""
+
+    def __init__(self, data: bytes) -> None:
+        self.pieces: list[tuple[int, XmlPiece]] = []
+        self._in_cdata = False
+        self._parser = parser = expat.ParserCreate("utf-8")
+        parser.StartElementHandler = self._open
+        parser.EndElementHandler = lambda name: self._note(Type.CLOSE, name)
+        parser.CharacterDataHandler = lambda text: self._note(Type.TEXT, text=text)
+        parser.StartCdataSectionHandler = lambda: self._note(Type.TEXT)
+        parser.EndCdataSectionHandler = lambda: self._note(Type.TEXT)
+        parser.CommentHandler = lambda _: self._note(Type.POINT, COMMENT)
+        parser.ProcessingInstructionHandler = lambda *_: self._note(Type.POINT, COMMENT)
+        parser.XmlDeclHandler = lambda *_: self._note(Type.WALL)
+        parser.DefaultHandler = lambda _: self._note(Type.WALL)
+        parser.StartDoctypeDeclHandler = self._refuse
+        try:
+            parser.Parse(data, True)
+        except expat.ExpatError as error:
+            told = expat.errors.messages.get(error.code, "damaged")
+            raise DocumentError(
+                f"line {error.lineno} of this document is no well-formed XML ({told}); "
+                f"write the file anew, or repair it there"
+            ) from None
+
+    def _open(self, name: str, attributes: dict[str, str]) -> None:
+        self._note(Type.OPEN, name, attributes=attributes)
+
+    def _refuse(self, *_: object) -> None:
+        raise DocumentError(
+            "this document has a document type, which may define entities; write it without"
+        )
+
+    def _note(
+        self,
+        type_: Type,
+        name: str = "",
+        *,
+        text: str = "",
+        attributes: dict[str, str] | None = None,
+    ) -> None:
+        if len(self.pieces) == MOST_TAGS:
+            raise DocumentError(
+                f"this document has more than {MOST_TAGS:,} tags and texts; cut it in parts"
+            )
+        prefix, colon, local = name.rpartition(":")
+        last = self.pieces[-1][1] if self.pieces else None
+        if type_ is Type.TEXT and last is not None and last.type is Type.TEXT:
+            last.text += text
+            return
+        piece = XmlPiece(type_, "", text, local, attributes=attributes or {}, prefix=prefix + colon)
+        self.pieces.append((self._parser.CurrentByteIndex, piece))
+
+
+def scan_xml(text: str) -> list[XmlPiece]:
+    """Return the pieces of a file; together they are the file.
+
+    An empty element is a point, and so is a comment. A text is one piece with its references and
+    character data sections.
+
+    Raises:
+        DocumentError: if it is not well-formed, has a document type, or more pieces than
+            :data:`MOST_TAGS`.
+    """
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    data = text.removeprefix(mark).encode()
+    noted = _Scanner(data).pieces
+    ends = [*(start for start, _ in noted[1:]), len(data)]
+    pieces = [XmlPiece(Type.WALL, mark)] if mark else []
+    for (start, piece), end in zip(noted, ends, strict=True):
+        piece.raw = data[start:end].decode()
+        if not piece.raw:  # the end of an empty element
+            pieces[-1].type = Type.POINT
+        else:
+            pieces.append(piece)
+    return pieces
+
+
+def find_end(pieces: Sequence[XmlPiece], first: int) -> int:
+    """Return the number of the piece after an element, or another piece, that begins at one."""
+    depth = 0
+    for number in range(first, len(pieces)):
+        depth += {Type.OPEN: 1, Type.CLOSE: -1}.get(pieces[number].type, 0)
+        if depth <= 0:
+            return number + 1
+    return len(pieces)
+
+
+def find_children(pieces: Sequence[XmlPiece], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield where each child of an element begins and ends; texts are children, too."""
+    at = first + 1
+    while at < last - 1:
+        end = find_end(pieces, at)
+        yield at, end
+        at = end
+
+
+def join_raw(pieces: Sequence[Any]) -> str:
+    """Return pieces as they were written."""
+    return "".join(piece.raw for piece in pieces)

@@ -1,0 +1,200 @@
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from nmt_core.base.errors import DocumentError
+from nmt_core.documents.xliff import read_xliff
+from tests.support.echoes import Answer, Echo, garble, keep, shout, show_passages
+
+CODES = ("en", "de")
+HEAD = '<?xml version="1.0"?>\n<!-- x -->'
+OLD = (
+    f'{HEAD}<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">'
+    '<file source-language="en" original="a"%s><body>%s</body></file></xliff>\n'
+)
+NEW = (
+    f'{HEAD}<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:2.0" version="2.1" srcLang="en"%s>'
+    '<x:file id="f">%s</x:file></x:xliff>\n'
+)
+UNITS = {
+    OLD: '<trans-unit id="u"%s>%s\n <source>%s</source>%s<note>n</note></trans-unit>',
+    NEW: '<x:unit id="u"><x:segment%s>%s\n <x:source>%s</x:source>%s</x:segment></x:unit>',
+}
+INLINE = {
+    OLD: [
+        *(
+            " Hello there",
+            " &amp; ",
+            "%s",
+            "{n}",
+            '<x id="1"/>',
+            '<g id="2">a</g>',
+            "<![CDATA[x]]>",
+        ),
+        *('<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept>', "<!-- c -->", '<ph id="4">code</ph>'),
+        *('<mrk mtype="protected">Name</mrk>', '<g id="5">of <g id="6">you</g> now</g>', "\n  "),
+        *('<bx id="7" rid="7"/>so<ex id="8" rid="7"/>', '<bpt id="9">x</bpt>'),
+    ],
+    NEW: [
+        *(" Hello there", " &amp; ", "%s", "{n}", '<x:ph id="1"/>', '<x:pc id="2">a</x:pc>'),
+        *('<x:sc id="3"/>to<x:ec startRef="3"/>', '<x:mrk id="5" translate="no">Name</x:mrk>'),
+        *('<x:cp hex="001A"/>', '<x:pc id="6">of <x:pc id="7">you</x:pc> now</x:pc>', "\n  "),
+    ],
+}
+LANGUAGE = {OLD: ' target-language="de"', NEW: ' trgLang="de"'}
+DONE = '<target state="translated">*</target>'
+NEW_DONE = "<x:target>*</x:target>"
+STATES = {
+    OLD: [
+        ("", "", "", f"\n {DONE}"),
+        ("", "<target/>", "", DONE),
+        ("", '<target id="t" state="new">old</target>', "", DONE.replace(" ", ' id="t" ', 1)),
+        *((kept, "<target>old</target>") * 2 for kept in ("", ' approved="yes"')),
+        (' translate="no"', "") * 2,
+        ("", '<target state="final">old</target>') * 2,
+    ],
+    NEW: [
+        ("", "", ' state="translated"', f"\n {NEW_DONE}"),
+        ("", "<x:target />", ' state="translated"', NEW_DONE),
+        (' state="initial"', "<x:target>old</x:target>", ' state="translated"', NEW_DONE),
+        *(
+            (kept, "<x:target>old</x:target>") * 2
+            for kept in ("", ' state="final"', ' id="s" state="reviewed"')
+        ),
+    ],
+}
+"""Attributes and target of a unit before and after it is translated to its source, the star."""
+
+both = pytest.mark.parametrize("file", [OLD, NEW], ids=["1.2", "2.1"])
+
+
+def compose(file, seed):
+    """Return a file before it is translated, and translated to itself."""
+    draw = random.Random(seed)
+    before = after = ""
+    for _ in range(draw.randint(0, 4)):
+        source = "Hi" + "".join(draw.choices(INLINE[file], k=draw.randint(0, 6)))
+        given, old, told, new = draw.choice(STATES[file])
+        note = draw.choice(("", "<!-- n -->"))
+        before += UNITS[file] % (given, note, source, old)
+        after += UNITS[file] % (told, note, source, new.replace("*", source))
+    end = draw.choice(("\n", "\r\n"))
+    texts = file % ("", before), file % (LANGUAGE[file], after)
+    return [text.replace("\n", end).encode() for text in texts]
+
+
+@both
+@settings(max_examples=30)
+@given(st.integers(0, 2**32))
+def test_all_but_targets_stays_byte_for_byte(file, seed):
+    before, after = compose(file, seed)
+
+    assert keep(read_xliff(before, CODES)) == after
+    assert keep(read_xliff(after, CODES)) == after
+
+
+def list_codes(element):
+    """Return what of a source or target must come through: tags, protected text, placeholders."""
+    tags = [str((each.tag, *sorted(each.attrib.items()))) for each in element.iter()][1:]
+    text = "".join(element.itertext())
+    return sorted(tags), sorted(re.findall(r"%s|\{n\}|Name|code", text))
+
+
+@both
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(0, 9))
+def test_whatever_is_answered_no_tag_or_placeholder_is_lost_or_doubled(file, seed, garbled):
+    before, _ = compose(file, seed)
+    root = etree.fromstring(garble(read_xliff(before, CODES), garbled))
+
+    for target in root.iter("{*}target"):
+        if target.text != "old":
+            assert list_codes(target) == list_codes(target.getparent().find("{*}source"))
+
+
+@both
+@pytest.mark.parametrize(
+    "answer",
+    [Answer("x", confidence=0.49), Answer("x", confidence=None), Answer("x", breaches=(1,))],
+)
+def test_states_say_what_a_person_must_look_at(file, answer):
+    data = file % ("", UNITS[file] % ("", "", "a", "") + UNITS[file] % ("", "", "b", ""))
+    echo = Echo(lambda line: answer if line == "a" else Answer("y", confidence=0.5))
+
+    written = echo.translate(read_xliff(data.encode(), CODES)).decode()
+
+    states = re.findall(' (?:state|subState)="[^"]*"', written)
+    assert (
+        states
+        == {
+            OLD: [' state="needs-review-translation"', ' state="translated"'],
+            NEW: [' state="initial"', ' subState="nmt:needs-review"', ' state="translated"'],
+        }[file]
+    )
+    assert keep(read_xliff(written.encode(), CODES)).decode() == written
+
+
+def test_segments_are_translated_apart():
+    cut = (
+        '<mrk mtype="seg" mid="1">One a.</mrk> <mrk mtype="seg" mid="2">Two <g id="1">b</g>.</mrk>'
+    )
+    unit = f"<source>One a. Two b.</source><seg-source>{cut}</seg-source>"
+    data = OLD % ("", f"<trans-unit>{unit}</trans-unit>")
+
+    assert show_passages(read_xliff(data.encode(), CODES)) == ["One a.", "Two <b>."]
+    written = shout(read_xliff(data.encode(), CODES)).decode()
+    done = cut.replace("One a.", "ONE A.").replace("Two", "TWO").replace(">b<", ">B<")
+    assert f'{unit}<target state="translated">{done}</target>' in written
+
+
+def test_what_is_not_to_be_translated_is_inherited():
+    unit = UNITS[OLD] % ("", "", "a", "")
+    wanted = UNITS[OLD] % (' translate="yes"', "", "b", "")
+    data = OLD % ("", f'<group translate="no">{unit}{wanted}</group>{unit}')
+
+    assert show_passages(read_xliff(data.encode(), CODES)) == ["b", "a"]
+
+
+def test_other_encodings_stay():
+    text = OLD.replace('"1.0"', '"1.0" encoding="{}"') % ("", UNITS[OLD] % ("", "", "é", ""))
+    for encoding in ("ISO-8859-1", "UTF-16"):
+        data = text.replace("{}", encoding).encode(encoding)
+        written = Echo(lambda _: "É \N{SNOWMAN}<").translate(read_xliff(data, CODES))
+        assert [each.text for each in etree.fromstring(written).iter("{*}target")] == ["É ☃<"]
+        assert written.decode(encoding).replace("É &#9731;&lt;", "É ☃&lt;") == (
+            text.replace("{}", encoding)
+            .replace('original="a"', 'original="a" target-language="de"')
+            .replace("</source>", '</source>\n <target state="translated">É ☃&lt;</target>')
+        )
+
+
+BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2">&b;</xliff>'
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "line 1 of this document is no well-formed XML"),
+        (b"<a>", "no well-formed XML"),
+        (b"<a/>", "no XLIFF 1 or 2"),
+        (b'<xliff version="3.0"/>', "no XLIFF 1 or 2"),
+        (BOMB.encode(), "document type"),
+        (b'<?xml version="1.0" encoding="rot13"?><xliff version="1.2"/>', "not in rot13"),
+        (b"<xliff>\xff</xliff>", "not in utf-8"),
+        ((OLD % (' target-language="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
+        ((OLD % ("", "")).replace('"en"', '"it"').encode(), "is in 'it', and not 'en'"),
+        ((NEW % (' trgLang="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
+        (
+            (OLD % ("", UNITS[OLD] % ("", "", "a" * 10**6, ""))).encode(),
+            "unit of .* 100,000",
+        ),
+        (b"<a>" * 10_000, "no well-formed XML"),
+    ],
+)
+def test_what_is_wrong_is_told(data, told):
+    with pytest.raises(DocumentError, match=told):
+        read_xliff(data, CODES)
